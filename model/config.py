@@ -1,0 +1,242 @@
+"""What a model is, what it was trained on, how it was trained, how it decodes: frozen dataclasses that are JSON.
+
+Every class here is read with :func:`from_dict`, which refuses unknown keys, wrong types and values out of range
+with a sentence that says what to do, because these files are edited by hand.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import types
+import typing
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar
+
+FORMAT_VERSION = 1
+
+PAD, SOS, EOS, UNK = 0, 1, 2, 3
+SPECIALS = ("<pad>", "<sos>", "<eos>", "<unk>")
+
+AttentionKind = Literal["encoder", "decoder", "cross"]
+ATTENTION_KINDS: tuple[AttentionKind, ...] = ("encoder", "decoder", "cross")
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot be used; the message says which field and what it may be."""
+
+
+def _help(text: str, **kwargs: Any) -> Any:
+    return field(metadata={"help": text}, **kwargs)
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """Sizes and switches of one model (Vaswani et al. 2017, "Attention Is All You Need", §3)."""
+
+    src_vocab_size: int = _help("number of source token ids, specials included", default=0)
+    tgt_vocab_size: int = _help("number of target token ids, specials included", default=0)
+    architecture: Literal["transformer"] = _help("which model this is", default="transformer")
+    d_model: int = _help("width of every token vector", default=128)
+    d_ff: int = _help("width inside the feed-forward layers", default=256)
+    n_encoder_layers: int = _help("encoder depth", default=2)
+    n_decoder_layers: int = _help("decoder depth", default=2)
+    n_encoder_heads: int = _help("attention heads per encoder layer", default=4)
+    n_decoder_heads: int = _help("attention heads per decoder layer, self- and cross-attention alike", default=4)
+    dropout: float = _help("dropout on embeddings and on each sublayer's output (§5.4)", default=0.1)
+    attention_dropout: float = _help("dropout on attention weights", default=0.0)
+    activation_dropout: float = _help("dropout inside the feed-forward layers", default=0.0)
+    activation: Literal["relu", "gelu", "silu"] = _help("feed-forward non-linearity", default="relu")
+    norm_first: bool = _help("pre-norm (True) or the paper's post-norm (False)", default=False)
+    layer_norm: Literal["standard", "scalar"] = _help(
+        "a scale and shift per dimension, or one of each for the whole layer", default="standard"
+    )
+    positions: Literal["sinusoidal", "learned", "none"] = _help("how a token knows its place", default="sinusoidal")
+    max_positions: int = _help("longest sequence, in tokens with <sos>/<eos>", default=256)
+    share_embeddings: Literal["none", "target", "all"] = _help(
+        "one matrix for target embedding and output (target), for source too (all)", default="target"
+    )
+    causal: bool = _help("decoder rows see only themselves and earlier rows", default=True)
+    scale_scores: bool = _help("divide attention scores by √d_head", default=True)
+    scale_embeddings: bool = _help("multiply embeddings by √d_model", default=True)
+    residual: bool = _help("add each sublayer's input to its output", default=True)
+
+    def __post_init__(self) -> None:
+        _check(self, positive=("d_model", "d_ff", "n_encoder_heads", "n_decoder_heads", "max_positions"))
+        _check(self, positive=("n_encoder_layers", "n_decoder_layers"))
+        _check(self, fractions=("dropout", "attention_dropout", "activation_dropout"))
+        for name in ("n_encoder_heads", "n_decoder_heads"):
+            if self.d_model % getattr(self, name):
+                raise ConfigError(
+                    f"d_model={self.d_model} does not divide into {name}={getattr(self, name)} equal heads; "
+                    f"choose a number of heads that divides d_model."
+                )
+        if self.positions == "sinusoidal" and self.d_model % 2:
+            raise ConfigError(f"d_model={self.d_model} is odd; sinusoidal positions need sine–cosine pairs.")
+        if self.share_embeddings == "all" and self.src_vocab_size != self.tgt_vocab_size:
+            raise ConfigError(
+                f"share_embeddings=all needs one vocabulary for both sides, but the source has "
+                f"{self.src_vocab_size} ids and the target {self.tgt_vocab_size}."
+            )
+
+    def n_layers(self, kind: AttentionKind) -> int:
+        """Depth of the stack in which attention of this kind sits."""
+        return self.n_encoder_layers if kind == "encoder" else self.n_decoder_layers
+
+    def n_heads(self, kind: AttentionKind) -> int:
+        """Heads per layer for attention of this kind."""
+        return self.n_encoder_heads if kind == "encoder" else self.n_decoder_heads
+
+
+@dataclass(frozen=True)
+class DataConfig:
+    """Which sentence pairs, and how text becomes tokens."""
+
+    task: str = _help("task name, or 'files' for your own data", default="adjective-swap")
+    src_lang: str = _help("language code of the source tokenizer", default="en")
+    tgt_lang: str = _help("language code of the target tokenizer", default="en")
+    tokenizer: Literal["words", "characters", "whitespace", "subwords"] = _help("how text is cut", default="words")
+    lowercase: bool = _help("lower-case text before it is cut into tokens", default=False)
+    min_frequency: int = _help("rarer words become <unk>", default=1)
+    vocab_size: int = _help("pieces of a subword vocabulary, shared by both sides", default=6000)
+    split_seed: int = _help("seed of the train / validation / test split", default=0)
+
+    def __post_init__(self) -> None:
+        _check(self, positive=("min_frequency", "vocab_size"))
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """One training run. Everything random in it is drawn from `seed`."""
+
+    seed: int = _help("seed of weights, order and dropout", default=1)
+    max_steps: int = _help("weight updates in all", default=2000)
+    batch_tokens: int = _help("most source or target tokens in a batch, padding counted", default=2048)
+    accumulate: int = _help("batches per weight update", default=1)
+    optimizer: Literal["adam", "adamw"] = _help("which optimiser", default="adam")
+    learning_rate: float = _help("highest learning rate", default=1e-3)
+    schedule: Literal["warmup", "constant", "cosine"] = _help(
+        "warmup = the paper's rise and 1/√step fall (§5.3)", default="warmup"
+    )
+    warmup_steps: int = _help("updates until the highest rate", default=200)
+    beta1: float = _help("Adam β1", default=0.9)
+    beta2: float = _help("Adam β2", default=0.98)
+    epsilon: float = _help("Adam ε", default=1e-9)
+    weight_decay: float = _help("AdamW weight decay", default=0.0)
+    label_smoothing: float = _help("mass moved from the right token to all tokens (§5.4)", default=0.1)
+    clip_norm: float = _help("gradient norm limit; 0 = off", default=1.0)
+    eval_every: int = _help("updates between evaluations", default=200)
+    log_every: int = _help("updates between log lines", default=20)
+    save_every: int = _help("updates between saves of the resumable state", default=200)
+    snapshots: int = _help("how many sets of weights to keep along the way", default=0)
+    patience: int = _help("evaluations without improvement before stopping; 0 = never stop early", default=0)
+    average: int = _help("average the last k evaluated weights; 0 = keep the best", default=0)
+    eval_sentences: int = _help("most validation sentences decoded at an evaluation", default=500)
+
+    def __post_init__(self) -> None:
+        _check(self, positive=("max_steps", "batch_tokens", "accumulate", "eval_every", "log_every", "save_every"))
+        _check(self, fractions=("label_smoothing", "beta1", "beta2"))
+        if self.learning_rate <= 0:
+            raise ConfigError(f"learning_rate={self.learning_rate} must be above 0.")
+
+
+LengthPenalty = Literal["none", "mean", "gnmt"]
+
+
+@dataclass(frozen=True)
+class DecodeConfig:
+    """How the next token is chosen."""
+
+    method: Literal["greedy", "beam", "sample"] = _help("search method", default="greedy")
+    beam_size: int = _help("hypotheses kept side by side", default=4)
+    length_penalty: LengthPenalty = _help(
+        "none = sum of log-probabilities; mean = sum / length^α; gnmt = sum / ((5+length)/6)^α", default="mean"
+    )
+    alpha: float = _help("exponent α of the length penalty", default=1.0)
+    temperature: float = _help("below 1 sharpens, above 1 flattens (sampling)", default=1.0)
+    top_k: int = _help("sample from the k likeliest tokens; 0 = all", default=0)
+    top_p: float = _help("sample from the likeliest tokens that hold this mass; 1 = all", default=1.0)
+    max_length: int = _help("most target tokens, <eos> included; 0 = from the source length", default=0)
+    seed: int = _help("seed of sampling", default=0)
+
+    def __post_init__(self) -> None:
+        _check(self, positive=("beam_size",))
+        if self.temperature <= 0:
+            raise ConfigError(f"temperature={self.temperature} must be above 0; use method=greedy for the likeliest.")
+        if not 0 < self.top_p <= 1:
+            raise ConfigError(f"top_p={self.top_p} must lie above 0 and not above 1.")
+        if self.top_k < 0:
+            raise ConfigError(f"top_k={self.top_k} must be 0 (all tokens) or more.")
+
+    def length_limit(self, n_source_tokens: int, max_positions: int) -> int:
+        """Most target tokens (<eos> included) to decode for a source of this many tokens."""
+        wanted = self.max_length or 2 * n_source_tokens + 10
+        return min(wanted, max_positions)
+
+
+Config = TypeVar("Config", ModelConfig, DataConfig, TrainConfig, DecodeConfig)
+
+
+def to_dict(config: ModelConfig | DataConfig | TrainConfig | DecodeConfig) -> dict[str, Any]:
+    """The configuration as a dictionary of JSON values."""
+    return dataclasses.asdict(config)
+
+
+def from_dict(cls: type[Config], values: dict[str, Any]) -> Config:
+    """Build a configuration from JSON values.
+
+    Raises:
+        ConfigError: an unknown key (the nearest known one is named), a wrong type, or a value out of range.
+    """
+    hints = typing.get_type_hints(cls)
+    for key, value in values.items():
+        if key not in hints:
+            raise ConfigError(f"unknown setting '{key}' in {cls.__name__}{nearest(key, hints)}")
+        _check_type(key, value, hints[key])
+    return cls(**values)
+
+
+def parse_value(cls: type[Config], key: str, text: str) -> Any:
+    """Read `text`, as typed on a command line, as a value of the field `key`."""
+    kind = typing.get_type_hints(cls)[key]
+    if kind is bool:
+        try:
+            return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}[text.lower()]
+        except KeyError:
+            raise ConfigError(f"{key} is true or false, not '{text}'.") from None
+    if kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            noun = "a whole number" if kind is int else "a number"
+            raise ConfigError(f"{key} must be {noun}, not '{text}'.") from None
+    _check_type(key, text, kind)
+    return text
+
+
+def nearest(word: str, known: typing.Iterable[str]) -> str:
+    """A hint that names the known word closest to `word`, or lists them all."""
+    known = sorted(known)
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    return f"; did you mean '{close[0]}'?" if close else f"; known: {', '.join(known)}."
+
+
+def _check_type(key: str, value: Any, kind: Any) -> None:
+    if typing.get_origin(kind) is Literal:
+        if value not in typing.get_args(kind):
+            raise ConfigError(f"{key} is one of {', '.join(map(str, typing.get_args(kind)))}, not {value!r}.")
+        return
+    allowed = typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
+    is_number_for_float = float in allowed and isinstance(value, int) and not isinstance(value, bool)
+    is_bool_for_int = isinstance(value, bool) and bool not in allowed
+    if is_bool_for_int or not (isinstance(value, tuple(allowed)) or is_number_for_float):
+        raise ConfigError(f"{key} must be of type {getattr(kind, '__name__', kind)}, not {value!r}.")
+
+
+def _check(config: Any, positive: tuple[str, ...] = (), fractions: tuple[str, ...] = ()) -> None:
+    for name in positive:
+        if getattr(config, name) < 1:
+            raise ConfigError(f"{name}={getattr(config, name)} must be at least 1.")
+    for name in fractions:
+        if not 0 <= getattr(config, name) < 1:
+            raise ConfigError(f"{name}={getattr(config, name)} must be at least 0 and below 1.")

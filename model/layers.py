@@ -1,0 +1,155 @@
+"""One encoder layer, one decoder layer, and the feed-forward network and norms that they are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from model.attention import Edit, MultiHeadAttention, Record
+from model.config import ModelConfig
+
+LAYER_NORM_EPS = 1e-5
+
+_ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "silu": F.silu}
+
+
+class ScalarLayerNorm(nn.Module):
+    """Layer norm with one scale and one shift for the whole vector, as some tutorials write it."""
+
+    def __init__(self, eps: float = LAYER_NORM_EPS) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(1))
+        self.bias = nn.Parameter(torch.zeros(1))
+        self.eps = eps
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalise over the last axis; the shape stays."""
+        return F.layer_norm(x, x.shape[-1:], eps=self.eps) * self.weight + self.bias
+
+
+def make_norm(config: ModelConfig) -> nn.Module:
+    """The layer norm that `config.layer_norm` names."""
+    return ScalarLayerNorm() if config.layer_norm == "scalar" else nn.LayerNorm(config.d_model, eps=LAYER_NORM_EPS)
+
+
+class PositionwiseFeedForward(nn.Module):
+    """W₂·act(W₁·x + b₁) + b₂ at each position alone (Vaswani et al. 2017, §3.3, eq. 2)."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(config.d_model, config.d_ff)
+        self.linear2 = nn.Linear(config.d_ff, config.d_model)
+        self.activation = _ACTIVATIONS[config.activation]
+        self.dropout = nn.Dropout(config.activation_dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[batch, seq, d_model] -> [batch, seq, d_model]."""
+        return self.linear2(self.dropout(self.activation(self.linear1(x))))
+
+
+class Sublayers(nn.Module):
+    """What encoder and decoder layers share: dropout, residual connection and norm around a sublayer."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.norm_first = config.norm_first
+        self.residual = config.residual
+        self.dropout = nn.Dropout(config.dropout)
+
+    def around(self, x: Tensor, norm: nn.Module, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        """x + sublayer(norm(x)) before the norm moved (pre-norm), norm(x + sublayer(x)) as in the paper (§3.1).
+
+        Shapes:
+            x: [batch, seq, d_model]; returns the same shape.
+        """
+        y = self.dropout(sublayer(norm(x) if self.norm_first else x))
+        if self.residual:
+            y = x + y
+        return y if self.norm_first else norm(y)
+
+
+class EncoderLayer(Sublayers):
+    """Self-attention, then feed-forward (Vaswani et al. 2017, §3.1)."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__(config)
+        self.self_attn = MultiHeadAttention(
+            config.d_model, config.n_encoder_heads, dropout_p=config.attention_dropout, scale=config.scale_scores
+        )
+        self.feed_forward = PositionwiseFeedForward(config)
+        self.norm1 = make_norm(config)
+        self.norm2 = make_norm(config)
+
+    def forward(
+        self,
+        x: Tensor,
+        *,
+        mask: Tensor | None = None,
+        fused: bool = False,
+        record: Record | None = None,
+        edit: Edit | None = None,
+    ) -> Tensor:
+        """Shapes: x [batch, src, d_model]; mask broadcastable to [batch, head, src, src]; returns x's shape."""
+        x = self.around(
+            x, self.norm1, lambda y: self.self_attn(y, y, mask=mask, fused=fused, record=record, edit=edit)
+        )
+        return self.around(x, self.norm2, self.feed_forward)
+
+
+class DecoderLayer(Sublayers):
+    """Masked self-attention, attention to the encoder's memory, then feed-forward (Vaswani et al. 2017, §3.1)."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__(config)
+        self.self_attn = MultiHeadAttention(
+            config.d_model, config.n_decoder_heads, dropout_p=config.attention_dropout, scale=config.scale_scores
+        )
+        self.cross_attn = MultiHeadAttention(
+            config.d_model, config.n_decoder_heads, dropout_p=config.attention_dropout, scale=config.scale_scores
+        )
+        self.feed_forward = PositionwiseFeedForward(config)
+        self.norm1 = make_norm(config)
+        self.norm2 = make_norm(config)
+        self.norm3 = make_norm(config)
+
+    def forward(
+        self,
+        x: Tensor,
+        cross_kv: tuple[Tensor, Tensor],
+        past_kv: tuple[Tensor, Tensor] | None = None,
+        *,
+        self_mask: Tensor | None = None,
+        cross_mask: Tensor | None = None,
+        fused: bool = False,
+        record: tuple[Record | None, Record | None] = (None, None),
+        edit: tuple[Edit | None, Edit | None] = (None, None),
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """Run the layer on new target positions, after the `past_kv` of earlier ones if there are any.
+
+        Shapes:
+            x: [batch, new, d_model]; cross_kv: two [batch, head, src, d_head]; past_kv: two [batch, head, past, d_head].
+            returns x's shape, and the keys and values of past and new positions, two [batch, head, past + new, d_head].
+        `record` and `edit` are for (self-attention, cross-attention).
+        """
+        grown: list[Tensor] = []
+
+        def attend_self(y: Tensor) -> Tensor:
+            key, value = self.self_attn.keys_values(y)
+            if past_kv is not None:  # a new tensor: the older state stays valid for stepping back and branching
+                key, value = torch.cat((past_kv[0], key), dim=2), torch.cat((past_kv[1], value), dim=2)
+            grown.extend((key, value))
+            return self.self_attn.attend(
+                y, key, value, mask=self_mask, fused=fused, record=record[0], edit=edit[0]
+            )
+
+        def attend_memory(y: Tensor) -> Tensor:
+            return self.cross_attn.attend(
+                y, *cross_kv, mask=cross_mask, fused=fused, record=record[1], edit=edit[1]
+            )
+
+        x = self.around(x, self.norm1, attend_self)
+        x = self.around(x, self.norm2, attend_memory)
+        return self.around(x, self.norm3, self.feed_forward), (grown[0], grown[1])

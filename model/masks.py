@@ -1,0 +1,27 @@
+"""Which query may attend to which key. True = may attend, everywhere in this project."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from model.config import PAD
+
+
+def padding_mask(tokens: Tensor) -> Tensor:
+    """Close the keys that are padding.
+
+    Shapes:
+        tokens: [batch, seq] ids.
+        returns: [batch, 1, 1, seq] bool, broadcastable to [batch, head, query, key].
+    """
+    return (tokens != PAD)[:, None, None, :]
+
+
+def causal_mask(length: int, device: torch.device | None = None) -> Tensor:
+    """Close the future: row t sees keys 0…t (Vaswani et al. 2017, §3.2.3).
+
+    Shapes:
+        returns: [1, 1, length, length] bool, the lower triangle with its diagonal.
+    """
+    return torch.ones(length, length, dtype=torch.bool, device=device).tril()[None, None]

@@ -1,0 +1,300 @@
+"""The encoder-decoder Transformer: encode a source, decode a whole target at once, or step through it."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from model.config import PAD, ModelConfig
+from model.edits import HeadEdits
+from model.layers import DecoderLayer, EncoderLayer, make_norm
+from model.masks import causal_mask, padding_mask
+from model.positions import PositionalEncoding
+from model.recorder import AttentionRecorder
+
+KeyValue = tuple[Tensor, Tensor]
+
+
+@dataclass(frozen=True)
+class DecodeState:
+    """Everything a decoder needs to read one more token; steps make new states and leave old ones valid.
+
+    Shapes:
+        self_kv: per layer, keys and values of the tokens read so far, two [batch, head, read, d_head]; empty for a
+            decoder that is not causal, which must look at all of them again.
+        cross_kv: per layer, keys and values of the source, projected once, two [batch, head, src, d_head].
+        src_mask: [batch, 1, 1, src] bool. tokens: [batch, read] ids read so far.
+    """
+
+    self_kv: tuple[KeyValue, ...]
+    cross_kv: tuple[KeyValue, ...]
+    src_mask: Tensor
+    tokens: Tensor
+
+    @property
+    def position(self) -> int:
+        """How many tokens were read, which is the position of the next one."""
+        return self.tokens.size(1)
+
+    @property
+    def batch_size(self) -> int:
+        """How many hypotheses stand side by side."""
+        return self.tokens.size(0)
+
+    def select(self, rows: Tensor) -> DecodeState:
+        """A state of the given batch rows, repeated or dropped as listed: for beams and finished sentences.
+
+        Shapes:
+            rows: [new batch] indices into the batch.
+        """
+
+        def pick(layers: tuple[KeyValue, ...]) -> tuple[KeyValue, ...]:
+            return tuple((key.index_select(0, rows), value.index_select(0, rows)) for key, value in layers)
+
+        return DecodeState(
+            self_kv=pick(self.self_kv),
+            cross_kv=pick(self.cross_kv),
+            src_mask=self.src_mask.index_select(0, rows),
+            tokens=self.tokens.index_select(0, rows),
+        )
+
+
+class Encoder(nn.Module):
+    """A stack of encoder layers, with a final norm for pre-norm only (Vaswani et al. 2017, §3.1)."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_encoder_layers))
+        self.norm = make_norm(config) if config.norm_first else nn.Identity()
+
+    def forward(
+        self,
+        x: Tensor,
+        *,
+        mask: Tensor,
+        fused: bool = False,
+        record: AttentionRecorder | None = None,
+        edit: HeadEdits | None = None,
+    ) -> Tensor:
+        """Shapes: x [batch, src, d_model]; mask broadcastable to [batch, head, src, src]; returns x's shape."""
+        for i, layer in enumerate(self.layers):
+            x = layer(
+                x,
+                mask=mask,
+                fused=fused,
+                record=record.at("encoder", i) if record is not None else None,
+                edit=edit.at("encoder", i) if edit is not None else None,
+            )
+        return self.norm(x)
+
+
+class Decoder(nn.Module):
+    """A stack of decoder layers, with a final norm for pre-norm only (Vaswani et al. 2017, §3.1)."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.n_decoder_layers))
+        self.norm = make_norm(config) if config.norm_first else nn.Identity()
+
+    def project_memory(self, memory: Tensor) -> tuple[KeyValue, ...]:
+        """Keys and values of the source for every layer, from memory [batch, src, d_model]."""
+        return tuple(layer.cross_attn.keys_values(memory) for layer in self.layers)
+
+    def forward(
+        self,
+        x: Tensor,
+        cross_kv: tuple[KeyValue, ...],
+        past_kv: tuple[KeyValue, ...] = (),
+        *,
+        self_mask: Tensor | None,
+        cross_mask: Tensor,
+        fused: bool = False,
+        record: AttentionRecorder | None = None,
+        edit: HeadEdits | None = None,
+        offset: int = 0,
+    ) -> tuple[Tensor, tuple[KeyValue, ...]]:
+        """Run all layers on new positions `offset`…; shapes per layer as in :class:`DecoderLayer`."""
+        grown: list[KeyValue] = []
+        for i, layer in enumerate(self.layers):
+            x, key_value = layer(
+                x,
+                cross_kv[i],
+                past_kv[i] if past_kv else None,
+                self_mask=self_mask,
+                cross_mask=cross_mask,
+                fused=fused,
+                record=(record.at("decoder", i), record.at("cross", i)) if record is not None else (None, None),
+                edit=(edit.at("decoder", i, offset), edit.at("cross", i, offset)) if edit is not None else (None, None),
+            )
+            grown.append(key_value)
+        return self.norm(x), tuple(grown)
+
+
+class Transformer(nn.Module):
+    """An encoder-decoder Transformer as in "Attention Is All You Need" (Vaswani et al. 2017)."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.src_embedding = nn.Embedding(config.src_vocab_size, config.d_model, padding_idx=PAD)
+        self.tgt_embedding = nn.Embedding(config.tgt_vocab_size, config.d_model, padding_idx=PAD)
+        self.positions_src = PositionalEncoding(config)
+        self.positions_tgt = PositionalEncoding(config)
+        self.encoder = Encoder(config)
+        self.decoder = Decoder(config)
+        self.output = nn.Linear(config.d_model, config.tgt_vocab_size, bias=False)
+        if config.share_embeddings in ("target", "all"):
+            self.output.weight = self.tgt_embedding.weight
+        if config.share_embeddings == "all":
+            self.src_embedding.weight = self.tgt_embedding.weight
+        self.dropout = nn.Dropout(config.dropout)
+        self.embedding_factor = math.sqrt(config.d_model) if config.scale_embeddings else 1.0
+        self.reset_parameters()
+
+    def tied_names(self) -> dict[str, str]:
+        """Which parameter names are only aliases, and of which name: {alias: canonical}."""
+        shared = {"none": (), "target": ("output",), "all": ("output", "src_embedding")}[self.config.share_embeddings]
+        return {f"{name}.weight": "tgt_embedding.weight" for name in shared}
+
+    @torch.no_grad()
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Draw new weights: Xavier for projections, N(0, d_model^-½) for embeddings with a zero padding row."""
+        for name, parameter in self.named_parameters():  # each tied matrix comes once
+            if "embedding" in name:
+                nn.init.normal_(parameter, std=self.config.d_model**-0.5, generator=generator)
+                if not name.startswith("positions"):
+                    parameter[PAD].zero_()
+            elif parameter.dim() > 1:
+                nn.init.xavier_uniform_(parameter, generator=generator)
+            elif name.endswith("bias"):
+                nn.init.zeros_(parameter)
+
+    def embed(self, tokens: Tensor, *, side: str, offset: int = 0) -> Tensor:
+        """Embedding × √d_model + position, then dropout (Vaswani et al. 2017, §3.4–3.5).
+
+        Shapes:
+            tokens: [batch, seq] ids of the "src" or "tgt" side; returns [batch, seq, d_model].
+        """
+        embedding = self.src_embedding if side == "src" else self.tgt_embedding
+        positions = self.positions_src if side == "src" else self.positions_tgt
+        return self.dropout(positions(embedding(tokens) * self.embedding_factor, offset))
+
+    def encode(
+        self,
+        src: Tensor,
+        *,
+        src_mask: Tensor | None = None,
+        fused: bool = False,
+        record: AttentionRecorder | None = None,
+        edit: HeadEdits | None = None,
+    ) -> Tensor:
+        """Read the source.
+
+        Shapes:
+            src: [batch, src] ids, right-padded; src_mask: as masks.padding_mask(src), which is the default.
+            returns: memory [batch, src, d_model].
+        """
+        mask = padding_mask(src) if src_mask is None else src_mask
+        return self.encoder(self.embed(src, side="src"), mask=mask, fused=fused, record=record, edit=edit)
+
+    def decode(
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        *,
+        src_mask: Tensor,
+        causal: bool | None = None,
+        fused: bool = False,
+        record: AttentionRecorder | None = None,
+        edit: HeadEdits | None = None,
+    ) -> Tensor:
+        """Read a whole target at once (teacher forcing).
+
+        Shapes:
+            tgt: [batch, tgt] ids, <sos> first, right-padded; memory: [batch, src, d_model]; src_mask: [batch, 1, 1, src].
+            returns: hidden [batch, tgt, d_model]; `output(hidden)` are the logits of the token after each row.
+        `causal` overrides the configuration: False lets rows see the future.
+        """
+        self_mask = padding_mask(tgt)
+        if self.config.causal if causal is None else causal:
+            self_mask = self_mask & causal_mask(tgt.size(1), tgt.device)
+        hidden, _ = self.decoder(
+            self.embed(tgt, side="tgt"),
+            self.decoder.project_memory(memory),
+            self_mask=self_mask,
+            cross_mask=src_mask,
+            fused=fused,
+            record=record,
+            edit=edit,
+        )
+        return hidden
+
+    def forward(
+        self,
+        src: Tensor,
+        tgt: Tensor,
+        *,
+        causal: bool | None = None,
+        fused: bool = False,
+        record: AttentionRecorder | None = None,
+        edit: HeadEdits | None = None,
+    ) -> Tensor:
+        """Logits of the token after each target row: src [batch, src], tgt [batch, tgt] -> [batch, tgt, tgt_vocab]."""
+        src_mask = padding_mask(src)
+        memory = self.encode(src, src_mask=src_mask, fused=fused, record=record, edit=edit)
+        hidden = self.decode(
+            tgt, memory, src_mask=src_mask, causal=causal, fused=fused, record=record, edit=edit
+        )
+        return self.output(hidden)
+
+    def start(
+        self, src: Tensor, *, record: AttentionRecorder | None = None, edit: HeadEdits | None = None
+    ) -> DecodeState:
+        """Read the source and be ready for <sos>: src [batch, src] ids, right-padded."""
+        src_mask = padding_mask(src)
+        memory = self.encode(src, src_mask=src_mask, record=record, edit=edit)
+        return DecodeState(
+            self_kv=(),
+            cross_kv=self.decoder.project_memory(memory),
+            src_mask=src_mask,
+            tokens=src.new_empty(src.size(0), 0),
+        )
+
+    def step(
+        self,
+        tokens: Tensor,
+        state: DecodeState,
+        *,
+        record: AttentionRecorder | None = None,
+        edit: HeadEdits | None = None,
+    ) -> tuple[Tensor, DecodeState]:
+        """Read one more token per hypothesis; the given state stays as it was.
+
+        Shapes:
+            tokens: [batch] ids; returns logits [batch, tgt_vocab] of the token after it, and the new state.
+        A decoder that is not causal has no keys to keep: every row changes with each token, so it reads all again.
+        """
+        read = torch.cat((state.tokens, tokens[:, None]), dim=1)  # [batch, read + 1]
+        causal = self.config.causal
+        offset = state.position if causal else 0
+        hidden, self_kv = self.decoder(
+            self.embed(read[:, offset:], side="tgt", offset=offset),
+            state.cross_kv,
+            state.self_kv,
+            self_mask=None,  # a step's only query is the newest token: everything read so far is its past
+            cross_mask=state.src_mask,
+            record=record,
+            edit=edit,
+            offset=offset,
+        )
+        logits = self.output(hidden[:, -1])  # [batch, new, d_model] -> [batch, tgt_vocab]
+        return logits, dataclasses.replace(state, self_kv=self_kv if causal else (), tokens=read)
+
+
+def count_parameters(model: nn.Module) -> int:
+    """Numbers that training may change; tied matrices count once."""
+    return sum(parameter.numel() for parameter in model.parameters())
