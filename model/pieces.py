@@ -1,0 +1,158 @@
+"""Pieces of text: how a text is cut so that it can be put together again, and how a piece is shown.
+
+A piece is a stretch of text without whitespace; when exactly one space stood before it (or it begins the text, or
+follows other whitespace) it carries a *mark*: a leading space. Since no piece has a space inside, the mark needs no
+escaping. Any other whitespace (doubled, trailing, tab, newline, no-break) is one piece per character. So "I  don't"
+is ``" I"``, ``" "``, ``" "``, ``" do"``, ``"n't"``; joined, a mark writes its space only where no whitespace piece has.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_LANGUAGE = re.compile(r"[a-z]{2,3}")
+MAX_PIECES = 1_000_000
+_CHUNK = re.compile(r"\S+")
+_VISIBLE = {" ": "␣", "\t": "⇥", "\n": "↵", "\r": "␍", "\u00a0": "⍽"}
+
+
+class TokenizerError(ValueError):
+    """A tokenizer that cannot be built or read; the message says why and what to do."""
+
+
+class Piece(NamedTuple):
+    """One token before it has an id: what the vocabulary knows it by, where it stands in the text, in which word."""
+
+    key: str
+    start: int
+    end: int
+    word: int
+
+
+def mark_spaces(text: str, spans: Iterable[tuple[int, int]]) -> Iterator[Piece]:
+    """Pieces for the `spans` of `text` (its words, in order) and for the whitespace that no mark can stand for."""
+    end = word = 0
+    for start, stop in spans:
+        gap = text[end:start]
+        if gap and (gap != " " or not end):
+            yield from _whitespace(gap, end, word)
+            word += len(gap)
+        mark = " " if gap or not end else ""
+        yield Piece(mark + text[start:stop], start, stop, word)
+        word += 1
+        end = stop
+    yield from _whitespace(text[end:], end, word)
+
+
+def _whitespace(gap: str, start: int, word: int) -> Iterator[Piece]:
+    for i, character in enumerate(gap):
+        yield Piece(character, start + i, start + i + 1, word + i)
+
+
+def is_marked(piece: str) -> bool:
+    """Whether a piece begins with the mark for a preceding space (a lone space is whitespace, not a mark)."""
+    return len(piece) > 1 and piece[0] == " "
+
+
+def join(pieces: Iterable[str]) -> Iterator[str]:
+    """What each piece adds to the text: a mark writes a space, except first in the text and after whitespace."""
+    after_space = True
+    for piece in pieces:
+        text = piece[1:] if after_space and is_marked(piece) else piece
+        yield text
+        if text:
+            after_space = text[-1].isspace()
+
+
+def chunk_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Where the stretches between whitespace stand in `text`."""
+    return (match.span() for match in _CHUNK.finditer(text))
+
+
+def word_spans(text: str, lang: str) -> Iterator[tuple[int, int]]:
+    """Where spaCy's words stand in `text` (one with whitespace inside counts as several).
+
+    Raises:
+        TokenizerError: spaCy has no rules for the language here.
+    """
+    for token in _spacy(lang)(text):
+        for start, end in chunk_spans(token.text):
+            yield token.idx + start, token.idx + end
+
+
+@functools.lru_cache(maxsize=16)
+def _spacy(lang: str) -> Any:
+    """The spaCy tokenizer of a language; imported here because most pages need not pay the second that it costs."""
+    if not _LANGUAGE.fullmatch(lang):
+        raise TokenizerError(f"'{lang}' is not a language code; use two or three small letters, such as en or de.")
+    import spacy
+
+    try:
+        return spacy.blank(lang).tokenizer
+    except ImportError as error:
+        reason = str(error).strip().splitlines()[0].rstrip(".")
+        raise TokenizerError(
+            f"spaCy cannot split words of language '{lang}' here ({reason}); "
+            f"choose another language, or tokenizer=characters."
+        ) from error
+
+
+def clean(text: str) -> str:
+    """`text` with lone surrogates as U+FFFD: they are no characters, and neither spaCy nor UTF-8 takes them."""
+    return _SURROGATE.sub("\ufffd", text)
+
+
+def lower(text: str) -> tuple[str, list[int] | None]:
+    """Lower-cased text and, where its length changed ("İ" becomes two), the original position of each character."""
+    lowered = text.lower()
+    if len(lowered) == len(text):
+        return lowered, None
+    parts = [character.lower() for character in text]
+    return "".join(parts), [i for i, part in enumerate(parts) for _ in part]
+
+
+def show(piece: str) -> str:
+    """A piece as a person can see it: no mark; whitespace, control and lone combining characters made visible."""
+    if is_marked(piece):
+        piece = piece[1:]
+    return "".join(_show_character(c, alone=i == 0) for i, c in enumerate(piece))
+
+
+def _show_character(character: str, *, alone: bool) -> str:
+    if character in _VISIBLE:
+        return _VISIBLE[character]
+    if character < " ":
+        return chr(0x2400 + ord(character))
+    category = unicodedata.category(character)
+    if category in ("Cc", "Zs", "Zl", "Zp") or (alone and category == "Cf"):
+        return f"U+{ord(character):04X}"
+    return "◌" + character if alone and category in ("Mn", "Mc", "Me") else character
+
+
+def check_fields(values: dict[str, Any], allowed: set[str]) -> None:
+    """Refuse JSON values that are not exactly the `allowed` fields, or are wrong in those that all tokenizers share."""
+    for name in sorted(allowed ^ set(values)):
+        problem = "lacks the" if name in allowed else "has an unknown"
+        raise TokenizerError(f"the tokenizer {problem} field '{name}'; copy the model folder again.")
+    if not isinstance(values["lang"], str) or not _LANGUAGE.fullmatch(values["lang"]):
+        raise TokenizerError("the tokenizer's 'lang' must be a language code such as 'en'.")
+    if not isinstance(values["lowercase"], bool):
+        raise TokenizerError("the tokenizer's 'lowercase' must be true or false.")
+    pieces, counts = values["pieces"], values["counts"]
+    if not isinstance(pieces, list) or not all(isinstance(p, str) and p for p in pieces):
+        raise TokenizerError("the tokenizer's 'pieces' must be a list of non-empty strings.")
+    if len(pieces) > MAX_PIECES:
+        raise TokenizerError(f"the tokenizer has {len(pieces)} pieces; at most {MAX_PIECES} are read.")
+    if len(set(pieces)) != len(pieces):
+        twice = next(p for p, n in Counter(pieces).items() if n > 1)
+        raise TokenizerError(f"the tokenizer lists the piece {twice!r} twice.")
+    if any(_SURROGATE.search(p) for p in pieces):
+        raise TokenizerError("the tokenizer's 'pieces' hold half a character (a lone surrogate).")
+    if not isinstance(counts, list) or len(counts) != len(pieces) or not all(type(n) is int and n >= 0 for n in counts):
+        raise TokenizerError("the tokenizer's 'counts' must be whole numbers from 0, one per piece.")
