@@ -23,15 +23,21 @@ class Record(Protocol):
         masked: Tensor,
         weights: Tensor,
         output: Tensor,
-    ) -> None: ...
+    ) -> None:
+        """Take note of one attention; shapes as in :func:`scaled_dot_product_attention`."""
+        ...
 
 
 class Edit(Protocol):
     """What a head edit does to one attention layer for one call (see :mod:`model.edits`)."""
 
-    def weights(self, weights: Tensor, mask: Tensor | None) -> Tensor: ...
+    def weights(self, weights: Tensor, mask: Tensor | None) -> Tensor:
+        """The weights [batch, head, query, key] to go on with."""
+        ...
 
-    def output(self, context: Tensor) -> Tensor: ...
+    def output(self, context: Tensor) -> Tensor:
+        """The head outputs [batch, head, query, d_head] to go on with."""
+        ...
 
 
 def scaled_dot_product_attention(
@@ -103,7 +109,7 @@ class MultiHeadAttention(nn.Module):
 
     def split_heads(self, x: Tensor) -> Tensor:
         """[batch, seq, d_model] -> [batch, head, seq, d_head]."""
-        return x.unflatten(-1, (self.n_heads, self.d_head)).transpose(1, 2)
+        return x.view(x.size(0), x.size(1), self.n_heads, self.d_head).transpose(1, 2)
 
     def keys_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
         """Project what is attended to, once.
@@ -128,6 +134,7 @@ class MultiHeadAttention(nn.Module):
 
         Shapes:
             queries: [batch, query, d_model]; key, value: [batch, head, key, d_head]; returns [batch, query, d_model].
+
         Raises:
             ValueError: the fused kernel was asked to be recorded or edited, which it cannot be.
         """
@@ -141,8 +148,9 @@ class MultiHeadAttention(nn.Module):
             context, _ = scaled_dot_product_attention(
                 query, key, value, mask=mask, dropout_p=dropout_p, scale=self.scale, record=record, edit=edit
             )
-        joined = context.transpose(1, 2).flatten(-2)  # [batch, head, query, d_head] -> [batch, query, d_model]
-        return self.out_proj(joined)
+        joined = context.transpose(1, 2).reshape(queries.shape)  # [batch, head, query, d_head] -> [.., query, d_model]
+        out: Tensor = self.out_proj(joined)
+        return out
 
     def forward(
         self,

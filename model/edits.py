@@ -138,7 +138,9 @@ class SiteEdit:
                 continue
             values = torch.as_tensor(edit.values, dtype=context.dtype, device=context.device)
             if values.size(-1) != context.size(-1):
-                raise EditError(f"{edit}: its vectors have {values.size(-1)} numbers, but the head's {context.size(-1)}.")
+                raise EditError(
+                    f"{edit}: its vectors have {values.size(-1)} numbers, but the head's {context.size(-1)}."
+                )
             if edit.op == "mean":
                 changed[:, edit.head] = values
                 continue

@@ -18,6 +18,7 @@ def sinusoidal_table(length: int, d_model: int, base: float = 10000.0) -> Tensor
 
     Shapes:
         returns: [pos, d_model] float64; cast it after any arithmetic that should stay exact.
+
     Raises:
         ValueError: d_model is odd.
     """

@@ -19,9 +19,9 @@ DETAILS = ("query", "key", "value", "scores", "masked", "weights", "output")
 class AttentionRecorder:
     """Keeps the attention weights of every layer for one call, or for the calls of one decoding.
 
-    Make one, pass it as `record=`, read it afterwards; it belongs to nobody else, so sessions that share a model cannot
-    see each other's. `details` names heads (kind, layer, head), counted from 0, of which everything is kept: query, key,
-    value, scores, masked scores, weights, and the head's output before the output projection.
+    Make one, pass it as `record=`, read it afterwards; it belongs to nobody else, so sessions that share a model
+    cannot see each other's. `details` names heads (kind, layer, head), counted from 0, of which everything is kept:
+    query, key, value, scores, masked scores, weights, and the head's output before the output projection.
     """
 
     def __init__(self, *, details: Collection[Head] = ()) -> None:
@@ -51,6 +51,7 @@ class AttentionRecorder:
         Shapes:
             returns: [layer, head, query, key] float32. A decoder that was stepped grew by one query a call (and, for
             self-attention, by one key): the rows are put together, and keys that a row could not see yet are 0.
+
         Raises:
             ValueError: nothing of this kind was recorded.
         """

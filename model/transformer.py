@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from model.config import PAD, ModelConfig
 from model.edits import HeadEdits
@@ -27,12 +28,12 @@ class DecodeState:
         self_kv: per layer, keys and values of the tokens read so far, two [batch, head, read, d_head]; empty for a
             decoder that is not causal, which must look at all of them again.
         cross_kv: per layer, keys and values of the source, projected once, two [batch, head, src, d_head].
-        src_mask: [batch, 1, 1, src] bool. tokens: [batch, read] ids read so far.
+        src_mask: [batch, 1, 1, src] bool, or None where no source is padded. tokens: [batch, read] ids read so far.
     """
 
     self_kv: tuple[KeyValue, ...]
     cross_kv: tuple[KeyValue, ...]
-    src_mask: Tensor
+    src_mask: Tensor | None
     tokens: Tensor
 
     @property
@@ -51,6 +52,7 @@ class DecodeState:
         Shapes:
             rows: [new batch] indices into the batch.
         """
+        rows = rows.to(self.tokens.device)
 
         def pick(layers: tuple[KeyValue, ...]) -> tuple[KeyValue, ...]:
             return tuple((key.index_select(0, rows), value.index_select(0, rows)) for key, value in layers)
@@ -58,7 +60,7 @@ class DecodeState:
         return DecodeState(
             self_kv=pick(self.self_kv),
             cross_kv=pick(self.cross_kv),
-            src_mask=self.src_mask.index_select(0, rows),
+            src_mask=None if self.src_mask is None else self.src_mask.index_select(0, rows),
             tokens=self.tokens.index_select(0, rows),
         )
 
@@ -75,7 +77,7 @@ class Encoder(nn.Module):
         self,
         x: Tensor,
         *,
-        mask: Tensor,
+        mask: Tensor | None,
         fused: bool = False,
         record: AttentionRecorder | None = None,
         edit: HeadEdits | None = None,
@@ -102,7 +104,8 @@ class Decoder(nn.Module):
 
     def project_memory(self, memory: Tensor) -> tuple[KeyValue, ...]:
         """Keys and values of the source for every layer, from memory [batch, src, d_model]."""
-        return tuple(layer.cross_attn.keys_values(memory) for layer in self.layers)
+        layers = (layer for layer in self.layers if isinstance(layer, DecoderLayer))
+        return tuple(layer.cross_attn.keys_values(memory) for layer in layers)
 
     def forward(
         self,
@@ -111,7 +114,7 @@ class Decoder(nn.Module):
         past_kv: tuple[KeyValue, ...] = (),
         *,
         self_mask: Tensor | None,
-        cross_mask: Tensor,
+        cross_mask: Tensor | None,
         fused: bool = False,
         record: AttentionRecorder | None = None,
         edit: HeadEdits | None = None,
@@ -151,7 +154,7 @@ class Transformer(nn.Module):
             self.output.weight = self.tgt_embedding.weight
         if config.share_embeddings == "all":
             self.src_embedding.weight = self.tgt_embedding.weight
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = config.dropout
         self.embedding_factor = math.sqrt(config.d_model) if config.scale_embeddings else 1.0
         self.reset_parameters()
 
@@ -181,7 +184,8 @@ class Transformer(nn.Module):
         """
         embedding = self.src_embedding if side == "src" else self.tgt_embedding
         positions = self.positions_src if side == "src" else self.positions_tgt
-        return self.dropout(positions(embedding(tokens) * self.embedding_factor, offset))
+        x: Tensor = positions(embedding(tokens) * self.embedding_factor, offset)
+        return F.dropout(x, self.dropout) if self.training else x
 
     def encode(
         self,
@@ -215,7 +219,8 @@ class Transformer(nn.Module):
         """Read a whole target at once (teacher forcing).
 
         Shapes:
-            tgt: [batch, tgt] ids, <sos> first, right-padded; memory: [batch, src, d_model]; src_mask: [batch, 1, 1, src].
+            tgt: [batch, tgt] ids, <sos> first, right-padded; memory: [batch, src, d_model];
+            src_mask: [batch, 1, 1, src].
             returns: hidden [batch, tgt, d_model]; `output(hidden)` are the logits of the token after each row.
         `causal` overrides the configuration: False lets rows see the future.
         """
@@ -246,9 +251,7 @@ class Transformer(nn.Module):
         """Logits of the token after each target row: src [batch, src], tgt [batch, tgt] -> [batch, tgt, tgt_vocab]."""
         src_mask = padding_mask(src)
         memory = self.encode(src, src_mask=src_mask, fused=fused, record=record, edit=edit)
-        hidden = self.decode(
-            tgt, memory, src_mask=src_mask, causal=causal, fused=fused, record=record, edit=edit
-        )
+        hidden = self.decode(tgt, memory, src_mask=src_mask, causal=causal, fused=fused, record=record, edit=edit)
         return self.output(hidden)
 
     def start(
@@ -260,7 +263,8 @@ class Transformer(nn.Module):
         return DecodeState(
             self_kv=(),
             cross_kv=self.decoder.project_memory(memory),
-            src_mask=src_mask,
+            # One sentence is the common case: a mask that closes nothing need not be applied at each step.
+            src_mask=None if bool(src_mask.all()) else src_mask,
             tokens=src.new_empty(src.size(0), 0),
         )
 
@@ -278,7 +282,7 @@ class Transformer(nn.Module):
             tokens: [batch] ids; returns logits [batch, tgt_vocab] of the token after it, and the new state.
         A decoder that is not causal has no keys to keep: every row changes with each token, so it reads all again.
         """
-        read = torch.cat((state.tokens, tokens[:, None]), dim=1)  # [batch, read + 1]
+        read = torch.cat((state.tokens, tokens[:, None].to(state.tokens.device)), dim=1)  # [batch, read + 1]
         causal = self.config.causal
         offset = state.position if causal else 0
         hidden, self_kv = self.decoder(

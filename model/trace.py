@@ -1,0 +1,147 @@
+"""What was attended to in one decoding, with everything needed to label it: plain numbers and words, no torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.config import ATTENTION_KINDS, AttentionKind
+
+VISIBLE, FUTURE, PADDING = 0, 1, 2
+TRACE_VERSION = 1
+
+Floats = NDArray[np.float32]
+Codes = NDArray[np.uint8]
+
+
+class TraceError(ValueError):
+    """An attention file that cannot be used; the message says what is wrong with it."""
+
+
+@dataclass(frozen=True, eq=False)
+class AttentionTrace:
+    """Every head's weights in one decoding, and what each row read and predicted.
+
+    Shapes:
+        encoder: [layer, head, src, src]; decoder: [layer, head, tgt, tgt]; cross: [layer, head, tgt, src]; float32,
+            rows = queries, columns = keys, rows sum to 1 over visible keys. Encoder and decoder may differ in depth and
+            head count.
+        encoder_mask [src, src], decoder_mask [tgt, tgt], cross_mask [tgt, src]: uint8, VISIBLE, FUTURE or PADDING.
+        src_tokens [src]: the source tokens with <eos>. Decoder row t is the token read at t, read_tokens[t] (<sos>
+            first), and predicts predicted_tokens[t], which is what row t + 1 reads.
+        src_words [src], tgt_words [tgt]: which word a token (read, for the target) belongs to; -1 for specials.
+        probabilities [tgt]: of the predicted token, among the tokens that search may choose.
+        top_ids, top_probabilities [tgt, k] and top_tokens: the likeliest next tokens of each row, best first.
+        edits: a line per head edit that was in force; empty for the model as trained.
+    """
+
+    encoder: Floats
+    decoder: Floats
+    cross: Floats
+    encoder_mask: Codes
+    decoder_mask: Codes
+    cross_mask: Codes
+    src_tokens: tuple[str, ...]
+    read_tokens: tuple[str, ...]
+    predicted_tokens: tuple[str, ...]
+    src_words: tuple[int, ...]
+    tgt_words: tuple[int, ...]
+    probabilities: Floats
+    top_ids: NDArray[np.int64]
+    top_probabilities: Floats
+    top_tokens: tuple[tuple[str, ...], ...]
+    edits: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        n_src, n_tgt = len(self.src_tokens), len(self.read_tokens)
+        sizes = {"encoder": (n_src, n_src), "decoder": (n_tgt, n_tgt), "cross": (n_tgt, n_src)}
+        for kind, size in sizes.items():
+            weights, mask = getattr(self, kind), getattr(self, f"{kind}_mask")
+            if weights.ndim != 4 or weights.shape[2:] != size:
+                raise TraceError(f"{kind} must be [layer, head, {size[0]}, {size[1]}], but is {list(weights.shape)}.")
+            if mask.shape != size:
+                raise TraceError(f"{kind}_mask must be {list(size)}, but is {list(mask.shape)}.")
+        for name, length in (
+            ("predicted_tokens", n_tgt),
+            ("src_words", n_src),
+            ("tgt_words", n_tgt),
+            ("probabilities", n_tgt),
+            ("top_ids", n_tgt),
+            ("top_probabilities", n_tgt),
+            ("top_tokens", n_tgt),
+        ):
+            if len(getattr(self, name)) != length:
+                raise TraceError(f"{name} must have {length} entries, but has {len(getattr(self, name))}.")
+
+    def weights(self, kind: AttentionKind) -> Floats:
+        """[layer, head, query, key] of one kind."""
+        found: Floats = getattr(self, kind)
+        return found
+
+    def mask(self, kind: AttentionKind) -> Codes:
+        """[query, key] of one kind: why a cell is open or closed."""
+        found: Codes = getattr(self, f"{kind}_mask")
+        return found
+
+    def save_npz(self, path: str | Path) -> None:
+        """Write the attention file format: number arrays, and token lists as fixed-width strings, no pickles."""
+        arrays: dict[str, NDArray[np.generic]] = {"format_version": np.array(TRACE_VERSION)}
+        for item in fields(self):
+            value = getattr(self, item.name)
+            arrays[item.name] = np.asarray(value, dtype=np.str_ if _is_text(item.name) else None)
+        with Path(path).open("wb") as file:  # an open file: savez would add .npz to a bare path behind our back
+            np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
+
+    @classmethod
+    def load_npz(cls, path: str | Path) -> AttentionTrace:
+        """Read an attention file.
+
+        Raises:
+            TraceError: it is not one, is incomplete, or its shapes do not fit its token lists.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as archive:
+                arrays = {name: archive[name] for name in archive.files}
+        except (OSError, ValueError, EOFError, KeyError) as error:
+            raise TraceError(f"{Path(path).name} is not a readable attention file (.npz): {error}") from error
+        missing = [item.name for item in fields(cls) if item.name not in arrays]
+        if missing:
+            raise TraceError(f"{Path(path).name} lacks {', '.join(missing)}.")
+        return cls(**{item.name: _read(item.name, arrays[item.name]) for item in fields(cls)})
+
+
+def _is_text(name: str) -> bool:
+    return name.endswith("_tokens") or name == "edits"
+
+
+def _read(name: str, array: NDArray[np.generic]) -> Any:
+    """A field of the trace from its array in the file."""
+    if _is_text(name):
+        if array.dtype.kind not in "US" and array.size:
+            raise TraceError(f"{name} must hold strings, not {array.dtype}.")
+        rows = array.astype(np.str_).tolist()
+        return tuple(tuple(row) if isinstance(row, list) else str(row) for row in rows)
+    if array.dtype.kind not in "buif":
+        raise TraceError(f"{name} must hold numbers, not {array.dtype}.")
+    if name.endswith("_words"):
+        return tuple(int(value) for value in array)
+    if name.endswith("_mask"):
+        return array.astype(np.uint8)
+    return array.astype(np.int64 if name == "top_ids" else np.float32)
+
+
+def future_mask(length: int) -> Codes:
+    """[query, key] codes of a decoding of `length` real tokens: FUTURE above the diagonal, VISIBLE elsewhere.
+
+    It holds for a decoder that is not causal, too: when it was stepped, later tokens did not exist yet.
+    """
+    return np.triu(np.full((length, length), FUTURE, dtype=np.uint8), k=1)
+
+
+def kinds_of(trace: AttentionTrace) -> tuple[AttentionKind, ...]:
+    """The kinds that have anything to show."""
+    return tuple(kind for kind in ATTENTION_KINDS if trace.weights(kind).size)
