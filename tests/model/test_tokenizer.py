@@ -55,8 +55,30 @@ AWKWARD = (
 any_text = st.text(max_size=60)
 # Text as people type it: words of several scripts, glued with every kind of whitespace and punctuation.
 typed_text = st.lists(
-    st.sampled_from(["don't", "I", "j'aime", "है।", "z.B.", "😀", "e\u0301", "<eos>", "İ", "ß", "▁", ".", ",", "(", "'",
-                     " ", "  ", "\t", "\u00a0", "\n"]),
+    st.sampled_from(
+        [
+            "don't",
+            "I",
+            "j'aime",
+            "है।",
+            "z.B.",
+            "😀",
+            "e\u0301",
+            "<eos>",
+            "İ",
+            "ß",
+            "▁",
+            ".",
+            ",",
+            "(",
+            "'",
+            " ",
+            "  ",
+            "\t",
+            "\u00a0",
+            "\n",
+        ]
+    ),
     max_size=15,
 ).map("".join)
 text = st.one_of(any_text, typed_text)
@@ -201,8 +223,19 @@ def test_a_lone_surrogate_is_read_as_a_replacement_character() -> None:
 
 @pytest.mark.parametrize(
     ("character", "label"),
-    [(" ", "␣"), ("\t", "⇥"), ("\n", "↵"), ("\u00a0", "⍽"), ("\x00", "␀"), ("\u0301", "◌\u0301"), ("\u200d", "U+200D"),
-     ("\u2003", "U+2003"), ("\x7f", "U+007F"), ("a", "a"), ("。", "。")],
+    [
+        (" ", "␣"),
+        ("\t", "⇥"),
+        ("\n", "↵"),
+        ("\u00a0", "⍽"),
+        ("\x00", "␀"),
+        ("\u0301", "◌\u0301"),
+        ("\u200d", "U+200D"),
+        ("\u2003", "U+2003"),
+        ("\x7f", "U+007F"),
+        ("a", "a"),
+        ("。", "。"),
+    ],
 )
 def test_invisible_characters_are_labelled(character: str, label: str) -> None:
     tokenizer = CharacterTokenizer.train([character])

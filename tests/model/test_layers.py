@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from model.layers import DecoderLayer, EncoderLayer, PositionwiseFeedForward, ScalarLayerNorm, make_norm
+from model.masks import causal_mask, padding_mask
+from tests.model.peers import peer_decoder_layer, peer_encoder_layer
+from tests.tiny import sources, targets, tiny_config
+
+PARITY = {"rtol": 1.3e-6, "atol": 4e-5}
+
+
+def away_from_zero(layer: nn.Module) -> nn.Module:
+    """Give biases and norms values of their own, so that forgetting one would show."""
+    with torch.no_grad():
+        for parameter in layer.parameters():
+            parameter.add_(0.1 * torch.randn_like(parameter))
+    return layer.eval()
+
+
+@pytest.mark.parametrize("norm_first", [False, True], ids=["post-norm", "pre-norm"])
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+def test_encoder_layer_is_torchs(norm_first: bool, activation: str) -> None:
+    config = tiny_config(norm_first=norm_first, activation=activation)
+    ours = away_from_zero(EncoderLayer(config))
+    src = sources(6, 4, 1)
+    x = torch.randn(3, 6, 16)
+    expected = peer_encoder_layer(ours, config)(x, src_key_padding_mask=src == 0)
+    output = ours(x, mask=padding_mask(src))
+    assert output.shape == x.shape
+    real = src != 0  # what stands at padded positions is nobody's business
+    torch.testing.assert_close(output[real], expected[real], **PARITY)
+
+
+@pytest.mark.parametrize("norm_first", [False, True], ids=["post-norm", "pre-norm"])
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+def test_decoder_layer_is_torchs(norm_first: bool, activation: str) -> None:
+    config = tiny_config(norm_first=norm_first, activation=activation)
+    ours = away_from_zero(DecoderLayer(config))
+    src, tgt = sources(7, 2, 5), targets(5, 5, 3)
+    x, memory = torch.randn(3, 5, 16), torch.randn(3, 7, 16)
+    expected = peer_decoder_layer(ours, config)(
+        x,
+        memory,
+        tgt_mask=~causal_mask(5)[0, 0],
+        tgt_key_padding_mask=tgt == 0,
+        memory_key_padding_mask=src == 0,
+    )
+    output, (key, value) = ours(
+        x,
+        ours.cross_attn.keys_values(memory),
+        self_mask=causal_mask(5) & padding_mask(tgt),
+        cross_mask=padding_mask(src),
+    )
+    real = tgt != 0
+    torch.testing.assert_close(output[real], expected[real], **PARITY)
+    assert key.shape == value.shape == (3, 4, 5, 4)
+
+
+def test_decoder_layer_continues_from_past_keys_and_values() -> None:
+    layer = away_from_zero(DecoderLayer(tiny_config()))
+    x, memory = torch.randn(2, 6, 16), torch.randn(2, 4, 16)
+    cross_kv = layer.cross_attn.keys_values(memory)
+    whole, (whole_key, whole_value) = layer(x, cross_kv, self_mask=causal_mask(6))
+    first, past = layer(x[:, :4], cross_kv, self_mask=causal_mask(4))
+    second, (key, value) = layer(x[:, 4:], cross_kv, past, self_mask=causal_mask(6)[:, :, 4:])
+    torch.testing.assert_close(torch.cat((first, second), dim=1), whole, rtol=0, atol=1e-6)
+    torch.testing.assert_close(key, whole_key, rtol=0, atol=1e-6)
+    torch.testing.assert_close(value, whole_value, rtol=0, atol=1e-6)
+    assert past[0].size(2) == 4, "the past must stay as it was"
+
+
+@pytest.mark.parametrize("norm_first", [False, True], ids=["post-norm", "pre-norm"])
+@pytest.mark.parametrize("residual", [False, True])
+def test_residual_and_norm_around_each_sublayer(norm_first: bool, residual: bool) -> None:
+    layer = away_from_zero(EncoderLayer(tiny_config(norm_first=norm_first, residual=residual)))
+    x = torch.randn(2, 5, 16)
+
+    def around(x: Tensor, norm: nn.Module, sublayer: nn.Module) -> Tensor:
+        y = sublayer(norm(x)) if norm_first else sublayer(x)
+        y = x + y if residual else y
+        return y if norm_first else norm(y)
+
+    class SelfAttention(nn.Module):
+        def forward(self, y: Tensor) -> Tensor:
+            return layer.self_attn(y, y)
+
+    expected = around(around(x, layer.norm1, SelfAttention()), layer.norm2, layer.feed_forward)
+    torch.testing.assert_close(layer(x), expected, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize(("name", "function"), [("relu", F.relu), ("gelu", F.gelu), ("silu", F.silu)])
+def test_feed_forward_is_the_formula_at_each_position_alone(name: str, function: nn.Module) -> None:
+    block = away_from_zero(PositionwiseFeedForward(tiny_config(activation=name)))
+    x = torch.randn(2, 5, 16)
+    hidden = function(x @ block.linear1.weight.T + block.linear1.bias)
+    assert hidden.shape == (2, 5, 24)
+    expected = hidden @ block.linear2.weight.T + block.linear2.bias
+    torch.testing.assert_close(block(x), expected, rtol=0, atol=1e-6)
+    torch.testing.assert_close(block(x)[:, 3], block(x[:, 3]), rtol=0, atol=1e-6)
+
+
+def test_standard_norm_is_torchs_and_scalar_norm_has_two_numbers() -> None:
+    standard, scalar = make_norm(tiny_config()), make_norm(tiny_config(layer_norm="scalar"))
+    x = 3 + 2 * torch.randn(4, 16)
+    assert isinstance(standard, nn.LayerNorm)
+    assert isinstance(scalar, ScalarLayerNorm)
+    assert sum(parameter.numel() for parameter in scalar.parameters()) == 2
+    torch.testing.assert_close(scalar(x), standard(x))
+    with torch.no_grad():
+        scalar.weight.fill_(2.0)
+        scalar.bias.fill_(-1.0)
+    torch.testing.assert_close(scalar(x).mean(-1), torch.full((4,), -1.0), rtol=0, atol=1e-5)
+    torch.testing.assert_close(scalar(x).std(-1, correction=0), torch.full((4,), 2.0), rtol=0, atol=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["dropout", "attention_dropout", "activation_dropout"])
+def test_each_dropout_acts_in_training_and_only_there(kind: str) -> None:
+    layer = EncoderLayer(tiny_config(**{kind: 0.5}))
+    x = torch.randn(2, 5, 16)
+    layer.train()
+    assert not torch.equal(layer(x), layer(x))
+    layer.eval()
+    assert torch.equal(layer(x), layer(x))
+
+
+def test_without_dropout_training_equals_evaluation() -> None:
+    layer = EncoderLayer(tiny_config())
+    x = torch.randn(2, 5, 16)
+    assert torch.equal(layer.train()(x), layer.eval()(x))

@@ -1,0 +1,68 @@
+"""Models and batches small enough to check by hand, shared by the tests of the model core."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from model.config import PAD, SOS, ModelConfig
+from model.transformer import Transformer
+
+VOCAB = 13
+STEP_TOLERANCE = 1e-5
+
+
+def tiny_config(**changes: Any) -> ModelConfig:
+    """Two encoder layers of two heads, three decoder layers of four: nothing may assume that the stacks are alike."""
+    settings: dict[str, Any] = {
+        "src_vocab_size": VOCAB,
+        "tgt_vocab_size": VOCAB,
+        "d_model": 16,
+        "d_ff": 24,
+        "n_encoder_layers": 2,
+        "n_decoder_layers": 3,
+        "n_encoder_heads": 2,
+        "n_decoder_heads": 4,
+        "max_positions": 64,
+        "dropout": 0.0,
+    }
+    return ModelConfig(**(settings | changes))
+
+
+def tiny_model(*, seed: int = 0, **changes: Any) -> Transformer:
+    """An untrained model with weights and biases that are all away from 0, ready for evaluation."""
+    model = Transformer(tiny_config(**changes))
+    generator = torch.Generator().manual_seed(seed)
+    model.reset_parameters(generator)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if name.endswith("bias") or "norm" in name:
+                parameter.add_(0.2 * torch.randn(parameter.shape, generator=generator))
+    return model.eval()
+
+
+def random_ids(*shape: int, seed: int = 1) -> Tensor:
+    """Ids of ordinary tokens (no specials)."""
+    return torch.randint(4, VOCAB, shape, generator=torch.Generator().manual_seed(seed))
+
+
+def padded(lengths: tuple[int, ...], *, first: int | None = None, seed: int = 1) -> Tensor:
+    """[batch, longest] random ids, each row right-padded beyond its own length; `first` replaces column 0."""
+    ids = random_ids(len(lengths), max(lengths), seed=seed)
+    if first is not None:
+        ids[:, 0] = first
+    for row, length in enumerate(lengths):
+        ids[row, length:] = PAD
+    return ids
+
+
+def sources(*lengths: int, seed: int = 1) -> Tensor:
+    """A batch of source sentences of these lengths."""
+    return padded(lengths, seed=seed)
+
+
+def targets(*lengths: int, seed: int = 2) -> Tensor:
+    """A batch of decoder inputs of these lengths, `<sos>` first."""
+    return padded(lengths, first=SOS, seed=seed)
