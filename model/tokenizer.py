@@ -222,9 +222,7 @@ class WordTokenizer(Tokenizer):
         return mark_spaces(text, word_spans(text, self.lang))
 
 
-_KINDS: dict[str, type[Tokenizer]] = {
-    cls.kind: cls for cls in (CharacterTokenizer, WhitespaceTokenizer, WordTokenizer)
-}
+_KINDS: dict[str, type[Tokenizer]] = {cls.kind: cls for cls in (CharacterTokenizer, WhitespaceTokenizer, WordTokenizer)}
 
 
 def build_tokenizer(config: DataConfig, texts: Iterable[str], *, lang: str) -> Tokenizer:
@@ -233,9 +231,7 @@ def build_tokenizer(config: DataConfig, texts: Iterable[str], *, lang: str) -> T
     return cls.train(texts, lang=lang, lowercase=config.lowercase, min_frequency=config.min_frequency)
 
 
-def build_tokenizers(
-    config: DataConfig, sources: Iterable[str], targets: Iterable[str]
-) -> tuple[Tokenizer, Tokenizer]:
+def build_tokenizers(config: DataConfig, sources: Iterable[str], targets: Iterable[str]) -> tuple[Tokenizer, Tokenizer]:
     """The source and the target tokenizer of a model, counted on its training pairs."""
     return (
         build_tokenizer(config, sources, lang=config.src_lang),

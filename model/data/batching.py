@@ -1,0 +1,112 @@
+"""Batches of sentence pairs: pure functions of the data, the seed and the epoch, so that a run can be resumed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from model.config import EOS, PAD, SOS
+from model.data.task import Example
+from model.tokenizer import Tokenizer
+
+Ids = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class EncodedPairs:
+    """Sentence pairs as ids, without specials."""
+
+    sources: tuple[Ids, ...]
+    targets: tuple[Ids, ...]
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    @property
+    def lengths(self) -> list[tuple[int, int]]:
+        """Tokens of each pair as the model reads them: source with ``<eos>``, target with ``<sos>``."""
+        return [(len(s) + 1, len(t) + 1) for s, t in zip(self.sources, self.targets, strict=True)]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Padded ids of some pairs.
+
+    Shapes: src [batch, src], ending in ``<eos>``; tgt_in [batch, tgt], beginning with ``<sos>``; labels [batch, tgt],
+    ending in ``<eos>``, the token that follows each of tgt_in. All int64, padded with `PAD` on the right.
+    """
+
+    src: Tensor
+    tgt_in: Tensor
+    labels: Tensor
+
+
+def encode_pairs(examples: Sequence[Example], source: Tokenizer, target: Tokenizer) -> EncodedPairs:
+    """The ids of both sides of each example."""
+    return EncodedPairs(
+        sources=tuple(source.encode(example.source).ids for example in examples),
+        targets=tuple(target.encode(example.target).ids for example in examples),
+    )
+
+
+def batches(
+    lengths: Sequence[tuple[int, int]], *, batch_tokens: int, seed: int, epoch: int, shuffle: bool = True
+) -> list[tuple[int, ...]]:
+    """Indices of the pairs in each batch of one epoch; every pair is in exactly one.
+
+    Pairs of like length go together, those of equal length in a new order each epoch, and the batches are shuffled.
+    A batch holds at most `batch_tokens` source tokens and at most as many target tokens, padding counted; a pair
+    that is longer than that makes a batch of its own. Without `shuffle`, seed and epoch do not matter.
+    """
+    sizes = np.asarray(lengths, dtype=np.int64).reshape(-1, 2)
+    rng = np.random.default_rng((seed, epoch))
+    order = rng.permutation(len(sizes)) if shuffle else np.arange(len(sizes))
+    longest = sizes.max(axis=1)
+    # Sorted by the longer side, then by the source: both sides of a batch have little padding.
+    order = order[np.lexsort((sizes[order, 0], longest[order]))]
+    cuts: list[tuple[int, ...]] = []
+    batch: list[int] = []
+    for index, size in zip(order.tolist(), longest[order].tolist(), strict=True):
+        if batch and (len(batch) + 1) * size > batch_tokens:
+            cuts.append(tuple(batch))
+            batch = []
+        batch.append(index)
+    if batch:
+        cuts.append(tuple(batch))
+    return [cuts[i] for i in rng.permutation(len(cuts))] if shuffle else cuts
+
+
+def share(all_batches: Sequence[tuple[int, ...]], *, rank: int, world: int) -> list[tuple[int, ...]]:
+    """The batches of one of `world` processes: together all of them once, an empty one where a process runs out.
+
+    Every process gets equally many, so that all of them take part in every weight update.
+    """
+    if not 0 <= rank < world:
+        raise ValueError(f"rank {rank} is not one of {world} processes.")
+    rounds = -(-len(all_batches) // world)
+    padded = [*all_batches, *[()] * (rounds * world - len(all_batches))]
+    return padded[rank::world]
+
+
+def collate(pairs: EncodedPairs, indices: Sequence[int]) -> Batch:
+    """The pairs with these indices as padded tensors; no indices give tensors of batch size 0."""
+    sources = [pairs.sources[i] for i in indices]
+    targets = [pairs.targets[i] for i in indices]
+    return Batch(
+        src=pad([(*ids, EOS) for ids in sources]),
+        tgt_in=pad([(SOS, *ids) for ids in targets]),
+        labels=pad([(*ids, EOS) for ids in targets]),
+    )
+
+
+def pad(rows: Sequence[Sequence[int]]) -> Tensor:
+    """Rows of ids as one int64 tensor [row, longest], filled up with `PAD` on the right."""
+    width = max(map(len, rows), default=0)
+    filled = np.full((len(rows), width), PAD, dtype=np.int64)
+    for row, ids in zip(filled, rows, strict=True):
+        row[: len(ids)] = ids
+    return torch.from_numpy(filled)

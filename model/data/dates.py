@@ -1,0 +1,132 @@
+"""Dates as people write them to ISO 8601: "friday, 05.11.1999" → "1999-11-05"."""
+
+from __future__ import annotations
+
+import random
+import re
+from datetime import date, timedelta
+from itertools import product
+
+from model.config import DataConfig
+from model.data.task import Example, Prompt, Splits, Task
+
+FIRST = date(1950, 1, 1)
+LAST = date(2049, 12, 31)
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MONTHS = ("January", "February", "March", "April", "May", "June",
+          "July", "August", "September", "October", "November", "December")  # fmt: skip
+
+N_TEST = 1000
+N_VALID = 300
+
+# How dates are spelled. {d} day, {dd} day with two digits, {th} its ordinal ending, {m} {mm} month number,
+# {month} its name or first three letters, {y} year.
+NUMERIC = tuple(f"{{{d}}}{s}{{{m}}}{s}{{y}}" for s, d, m in product("./-", ("d", "dd"), ("m", "mm")))
+YEAR_FIRST = ("{y}-{mm}-{dd}",)
+DAY_MONTH = (
+    "{d} {month} {y}", "{d} {month}, {y}", "{dd} {month} {y}", "{d}. {month} {y}", "{d}-{month}-{y}",
+    "{d}{th} {month} {y}", "{d}{th} {month}, {y}", "{d}{th} of {month} {y}", "{d}{th} of {month}, {y}",
+    "the {d}{th} of {month} {y}", "the {d}{th} of {month}, {y}",
+)  # fmt: skip
+MONTH_DAY = (
+    "{month} {d} {y}", "{month} {d}, {y}", "{month} {dd}, {y}",
+    "{month} {d}{th} {y}", "{month} {d}{th}, {y}", "{month} the {d}{th}, {y}",
+)  # fmt: skip
+FAMILIES = {"numeric": NUMERIC, "year first": YEAR_FIRST, "day, month name": DAY_MONTH, "month name, day": MONTH_DAY}
+_FAMILY_WEIGHTS = (8, 1, 8, 5)
+_WEEKDAY_STYLES = ("", "", "", "{weekday} ", "{weekday}, ")
+
+DESCRIPTION = (
+    "Dates from 1950 to 2049 in many spellings become ISO 8601 (year-month-day). Numeric dates are read day first. A "
+    "weekday is optional and always true, a month is a number, a name or three letters, a day may be an ordinal, and "
+    "capitals do not matter: the text is lower-cased. Every character is a token. The split holds out whole calendar "
+    "dates: a date in the test set was seen in no spelling."
+)
+EXAMPLES = (
+    Prompt("friday, 05.11.1999", "three fields change places: follow the year, then the month, then the day"),
+    Prompt("the 2nd of Feb, 1987", "'02' has to be made from a name: both month digits look at 'feb'"),
+    Prompt("3 March 2024", "where does the 0 of '03' come from, when the text has no 0?"),
+    Prompt("Wednesday, March the 20th, 2019", "the weekday and the ordinal change nothing: are they looked at?"),
+)
+
+
+def spell(when: date, template: str, *, short_month: bool = False, short_weekday: bool = False) -> Example:
+    """The pair for a date written as `template` says, aligned by character.
+
+    A digit of the answer comes from the digit that it repeats; a leading zero that the text leaves out from the lone
+    digit that calls for it; a month's digits from all letters of its name. The hyphens come from nowhere.
+    """
+    month, weekday = MONTHS[when.month - 1], WEEKDAYS[when.weekday()]
+    values = {
+        "d": f"{when.day}", "dd": f"{when.day:02d}", "th": ordinal_ending(when.day),
+        "m": f"{when.month}", "mm": f"{when.month:02d}", "month": month[:3] if short_month else month,
+        "weekday": weekday[:3] if short_weekday else weekday, "y": f"{when.year}",
+    }  # fmt: skip
+    source = ""
+    spans: dict[str, range] = {}
+    for text, name in re.findall(r"([^{]*)(?:{(\w+)})?", template):
+        source += text
+        if name:
+            spans[name[0] if name != "month" else "m"] = range(len(source), len(source) + len(values[name]))
+            source += values[name]
+    year, month_span, day = (spans[field] for field in "ymd")
+    digits = [(i,) for i in year]
+    named = "{month}" in template
+    month_digits = [tuple(month_span)] * 2 if named else [(month_span[0],), (month_span[-1],)]
+    day_digits = [(day[0],), (day[-1],)]
+    return Example(source, when.isoformat(), (*digits, (), *month_digits, (), *day_digits))
+
+
+def ordinal_ending(day: int) -> str:
+    """The ending of 1st, 2nd, 3rd, 4th … 31st."""
+    return "th" if 11 <= day <= 13 else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
+
+
+def random_spelling(when: date, rng: random.Random) -> Example:
+    """The pair for a date in a spelling drawn at random, capitals included."""
+    (family,) = rng.choices(tuple(FAMILIES), _FAMILY_WEIGHTS)
+    template = rng.choice(_WEEKDAY_STYLES) + rng.choice(FAMILIES[family])
+    example = spell(when, template, short_month=rng.random() < 0.5, short_weekday=rng.random() < 0.3)
+    case = rng.choice((str, str.lower, str.upper))
+    return Example(case(example.source), example.target, example.alignment)
+
+
+def family_of(example: Example) -> str:
+    """Which of `FAMILIES` a spelling belongs to."""
+    text = example.source.lower()
+    for weekday in WEEKDAYS:
+        text = re.sub(rf"^({weekday}|{weekday[:3]}),? ", "", text, flags=re.IGNORECASE)
+    if not re.search("[a-z]", text):
+        return "year first" if re.match(r"\d{4}", text) else "numeric"
+    return "day, month name" if re.match(r"(the )?\d", text) else "month name, day"
+
+
+def build(split_seed: int) -> Splits:
+    """Every calendar date in one random spelling, in one split."""
+    rng = random.Random(f"dates {split_seed}")
+    days = [FIRST + timedelta(n) for n in range((LAST - FIRST).days + 1)]
+    rng.shuffle(days)
+    examples = tuple(random_spelling(when, rng) for when in days)
+    held_out = N_TEST + N_VALID
+    return {"train": examples[held_out:], "valid": examples[N_TEST:held_out], "test": examples[:N_TEST]}
+
+
+def dates(split_seed: int) -> Task:
+    """The task for one split seed."""
+    return Task(
+        name="dates",
+        title="Dates to ISO 8601",
+        description=DESCRIPTION,
+        data=DataConfig(
+            task="dates",
+            tokenizer="characters",
+            lowercase=True,
+            src_lang="en",
+            tgt_lang="en",
+            split_seed=split_seed,
+        ),
+        default_preset="tiny",
+        build=lambda: build(split_seed),
+        examples=EXAMPLES,
+        group=family_of,
+    )

@@ -1,0 +1,147 @@
+"""Strings of letters: copy, reverse and sort, where the right attention is known exactly."""
+
+from __future__ import annotations
+
+import random
+import string
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+
+from model.config import DataConfig
+from model.data.task import Alignment, Example, Prompt, Splits, Task
+
+ALPHABET = string.ascii_lowercase
+MAX_LENGTH = 16
+LONG_LENGTHS = range(17, 33)
+SHORT = 2  # strings up to this length are few: all of them are used, and a fifth is held out
+HELD_OUT = 5  # one in this many short strings
+
+TRAIN_PER_LENGTH = 1200
+VALID_PER_LENGTH = 20
+TEST_PER_LENGTH = 100
+LONG_PER_LENGTH = 25
+
+
+def copied(text: str) -> Example:
+    """The same letters in the same order."""
+    return Example(text, text, tuple((i,) for i in range(len(text))))
+
+
+def reversed_(text: str) -> Example:
+    """The letters from last to first."""
+    return Example(text, text[::-1], tuple((i,) for i in reversed(range(len(text)))))
+
+
+def sorted_(text: str) -> Example:
+    """The letters in the order of the alphabet.
+
+    Sorting is stable, so of equal letters the first in the source comes first; its position leads each set. The set
+    holds the positions of all equal letters, since whichever of them is looked at, the answer is right.
+    """
+    order = sorted(range(len(text)), key=lambda i: text[i])
+    alignment: Alignment = tuple(
+        (i, *(j for j, letter in enumerate(text) if letter == text[i] and j != i)) for i in order
+    )
+    return Example(text, "".join(text[i] for i in order), alignment)
+
+
+def build(name: str, transform: Callable[[str], Example], split_seed: int) -> Splits:
+    """Strings of 1–16 letters in training, validation and test, and of 17–32 in ``long``; no string in two splits.
+
+    Short strings stand in training several times, so that every length is practised about as often.
+    """
+    rng = random.Random(f"{name} {split_seed}")
+    train: list[str] = []
+    valid: list[str] = []
+    test: list[str] = []
+    for length in range(1, SHORT + 1):
+        strings = ["".join(letters) for letters in product(ALPHABET, repeat=length)]
+        rng.shuffle(strings)
+        held_out = strings[: len(strings) // HELD_OUT]
+        test += held_out[:TEST_PER_LENGTH]
+        valid += held_out[TEST_PER_LENGTH:]
+        practised = strings[len(held_out) :]
+        train += practised * (TRAIN_PER_LENGTH // len(practised))
+    for length in range(SHORT + 1, MAX_LENGTH + 1):
+        strings = _distinct(rng, length, TEST_PER_LENGTH + VALID_PER_LENGTH + TRAIN_PER_LENGTH)
+        test += strings[:TEST_PER_LENGTH]
+        valid += strings[TEST_PER_LENGTH : TEST_PER_LENGTH + VALID_PER_LENGTH]
+        train += strings[TEST_PER_LENGTH + VALID_PER_LENGTH :]
+    long = [text for length in LONG_LENGTHS for text in _distinct(rng, length, LONG_PER_LENGTH)]
+    splits = {"train": train, "valid": valid, "test": test, "long": long}
+    return {split: tuple(map(transform, strings)) for split, strings in splits.items()}
+
+
+def _distinct(rng: random.Random, length: int, count: int) -> list[str]:
+    strings: dict[str, None] = {}
+    while len(strings) < count:
+        strings["".join(rng.choices(ALPHABET, k=length))] = None
+    return list(strings)
+
+
+def by_length(example: Example) -> str:
+    """The number of letters, two digits wide so that groups sort as numbers do."""
+    return f"{len(example.source):02d} letters"
+
+
+@dataclass(frozen=True)
+class _Letters:
+    title: str
+    transform: Callable[[str], Example]
+    rule: str
+    examples: tuple[Prompt, ...]
+
+
+_TASKS = {
+    "copy": _Letters(
+        "Copy letters",
+        copied,
+        "The answer is the input, letter by letter.",
+        (
+            Prompt("headlight", "cross-attention should run down the diagonal"),
+            Prompt("aaaaaaaa", "equal letters: only positions tell them apart. Does it stop after eight?"),
+        ),
+    ),
+    "reverse": _Letters(
+        "Reverse letters",
+        reversed_,
+        "The answer is the input from its last letter to its first.",
+        (
+            Prompt("headlight", "one cross-attention head should run down the other diagonal"),
+            Prompt("attention", "the three t's: each row finds its own, so the head goes by position, not by letter"),
+            Prompt("abcdefghijklmnop", "sixteen letters, the longest it was trained on"),
+            Prompt("abcdefghijklmnopqrst", "twenty letters, longer than any in training: where does it get lost?"),
+        ),
+    ),
+    "sort": _Letters(
+        "Sort letters",
+        sorted_,
+        "The answer is the input's letters in the order of the alphabet.",
+        (
+            Prompt("headlight", "the two h's share their attention: either is right"),
+            Prompt("zyxwvuts", "already the other way round: cross-attention is the other diagonal"),
+            Prompt("banana", "how does it know that three a's are enough?"),
+        ),
+    ),
+}
+LETTER_TASKS = tuple(_TASKS)
+
+
+def letters(name: str, split_seed: int) -> Task:
+    """One of the letter tasks for one split seed."""
+    task = _TASKS[name]
+    return Task(
+        name=name,
+        title=task.title,
+        description=(
+            f"{task.rule} Training has random strings of 1 to 16 small letters, each letter a token. A fifth of all "
+            f"strings of one and two letters, and every longer test string, is never seen in training; 'long' has "
+            f"strings of 17 to 32 letters, longer than any in training."
+        ),
+        data=DataConfig(task=name, tokenizer="characters", src_lang="xx", tgt_lang="xx", split_seed=split_seed),
+        default_preset="tiny",
+        build=lambda: build(name, task.transform, split_seed),
+        examples=task.examples,
+        group=by_length,
+    )
