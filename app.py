@@ -1,0 +1,19 @@
+"""Headlight: the frame around every page. Run it with `streamlit run app.py`."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer import session, shell, sidebar
+
+st.set_page_config(page_title="Headlight", page_icon="🔦", layout="wide", initial_sidebar_state="auto")
+
+pages = [
+    st.Page("pages/translate.py", title="Translate", icon=":material/translate:", url_path="translate", default=True),
+]
+page = st.navigation(pages)
+
+session.adopt_address()
+sidebar.draw(sentence_on_page=page.url_path in ("", "translate"))
+shell.enter_shell()
+page.run()

@@ -1,0 +1,78 @@
+"""What is being looked at, and how it stands in the address bar."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+
+from model.config import ATTENTION_KINDS, AttentionKind
+
+MAX_TEXT = 4000  # characters of a sentence in a link; servers and browsers cut longer addresses
+
+_PATH = re.compile(r"\d{1,7}(-\d{1,7})*")
+_MAX_PATH = 2000
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A place in the app. Step, layer and head count from 1; head 0 is the mean over heads; 0 = not chosen yet.
+
+    `path` is a chosen target as token ids; None = what the model itself would say.
+    """
+
+    model: str = ""
+    text: str = ""
+    path: tuple[int, ...] | None = None
+    step: int = 0
+    kind: AttentionKind = "cross"
+    layer: int = 0
+    head: int = 0
+
+
+def to_query(selection: Selection) -> dict[str, str]:
+    """The selection as URL parameters; what has its default value, or is too long for a link, is left out."""
+    default = Selection()
+    query = {}
+    for item in fields(selection):
+        value = getattr(selection, item.name)
+        if value == getattr(default, item.name):
+            continue
+        query[item.name] = "-".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    if len(selection.text) > MAX_TEXT:
+        del query["text"]
+        query.pop("path", None)  # a path without its sentence would be somebody else's
+    return query
+
+
+def from_query(query: Mapping[str, str]) -> tuple[Selection, list[str]]:
+    """Read URL parameters, which anybody may have written.
+
+    Returns the selection, with defaults in place of what makes no sense, and a sentence for each parameter that did
+    not. Parameters that other pages own are left alone.
+    """
+    selection, problems = Selection(), []
+    for name in ("model", "text"):
+        if name in query:
+            selection = replace(selection, **{name: query[name]})  # type: ignore[arg-type]
+    if "path" in query:
+        path = query["path"]
+        if _PATH.fullmatch(path) and path.count("-") < _MAX_PATH:
+            selection = replace(selection, path=tuple(int(part) for part in path.split("-")))
+        else:
+            problems.append(
+                "The link's path is not a list of token ids such as 5-9-2; the model's own choice is shown."
+            )
+    if "kind" in query:
+        if query["kind"] in ATTENTION_KINDS:
+            selection = replace(selection, kind=query["kind"])
+        else:
+            problems.append("The link's kind is none of encoder, decoder, cross; cross-attention is shown.")
+    for name in ("step", "layer", "head"):
+        if name in query:
+            number = query[name]
+            if number.isascii() and number.isdecimal() and len(number) < 7:
+                selection = replace(selection, **{name: int(number)})  # type: ignore[arg-type]
+            else:
+                problems.append(f"The link's {name} is not a whole number; the default is shown.")
+    return selection, problems

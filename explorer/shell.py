@@ -1,0 +1,28 @@
+"""The frame around every page, and the guard that a deep link cannot get past it.
+
+With a `pages/` folder, the first request to a fresh server runs the page itself if it is a deep link: Streamlit learns
+of `st.navigation` only when app.py has run once in the process. Each page therefore begins with `ensure_shell()`.
+"""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import streamlit as st
+
+_APP = Path(__file__).parents[1] / "app.py"
+_INSIDE = "_inside_shell"
+
+
+def enter_shell() -> None:
+    """Called by app.py right before it runs the page."""
+    st.session_state[_INSIDE] = True
+
+
+def ensure_shell() -> None:
+    """First line of every page: if app.py did not start this run, start it now and end this script after it."""
+    if st.session_state.pop(_INSIDE, False):
+        return
+    runpy.run_path(str(_APP), run_name="__main__")
+    st.stop()

@@ -1,0 +1,146 @@
+"""One loaded model at work: a typed sentence in, a translation with its whole recorded attention out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from model.checkpoint import LoadedModel
+from model.config import EOS, SOS, DecodeConfig
+from model.decoding import Decoding, decode_recorded
+from model.edits import HeadEdits
+from model.search import Hypothesis
+from model.tokenizer import Encoding
+from model.trace import AttentionTrace
+
+
+class InputError(ValueError):
+    """A sentence that cannot be translated; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A hypothesis of beam search: its text, its path, log-probability in nats, score, and whether it ended."""
+
+    text: str
+    path: tuple[int, ...]
+    log_prob: float
+    score: float
+    finished: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Translation:
+    """One decoding, ready for the screen. `notes` are sentences that the reader should see beside it.
+
+    `seq` names the decoding: equal for equal model, sentence, path and edits.
+    """
+
+    model: str
+    source: Encoding
+    text: str
+    path: tuple[int, ...]
+    n_forced: int
+    finished: bool
+    trace: AttentionTrace
+    candidates: tuple[Candidate, ...]
+    notes: tuple[str, ...]
+    seq: str
+
+    def prefix_text(self, step: int) -> str:
+        """What row `step` (from 1) is about to predict after, as labels of the tokens chosen so far."""
+        return " ".join(self.trace.predicted_tokens[: step - 1])
+
+
+class Translator:
+    """A model and its tokenizers; holds nothing about any sentence, so that all sessions may share it."""
+
+    def __init__(self, loaded: LoadedModel) -> None:
+        self.loaded = loaded
+        self.name = loaded.name
+
+    @property
+    def max_source_tokens(self) -> int:
+        """Most source tokens without <eos> that the model reads."""
+        return self.loaded.model_config.max_positions - 1
+
+    def translate(
+        self,
+        text: str,
+        config: DecodeConfig,
+        *,
+        prefix: Sequence[int] = (),
+        edit: HeadEdits | None = None,
+    ) -> Translation:
+        """Translate `text`, going on from the target ids in `prefix`.
+
+        Raises:
+            InputError: there is nothing to translate, or the prefix does not fit this model.
+        """
+        source, notes = self._read(text)
+        self._check_prefix(prefix)
+        decoding = decode_recorded(self.loaded.model, source, self.loaded.target, config, prefix=prefix, edit=edit)
+        if not decoding.finished:
+            notes.append(
+                f"The model did not end the sentence within {len(decoding.path)} tokens, so it was stopped there."
+            )
+        return Translation(
+            model=self.name,
+            source=source,
+            text=self.loaded.target.decode(decoding.path),
+            path=decoding.path,
+            n_forced=decoding.n_forced,
+            finished=decoding.finished,
+            trace=decoding.trace,
+            candidates=tuple(self._candidate(hypothesis) for hypothesis in decoding.beam_hypotheses),
+            notes=tuple(notes),
+            seq=self._name_of(source, decoding),
+        )
+
+    def _read(self, text: str) -> tuple[Encoding, list[str]]:
+        """The tokens of `text`, cut to what the model can read, and what the person should know about that."""
+        if not text.strip():
+            raise InputError("There is nothing to translate yet: type a sentence, or choose an example.")
+        limit = self.max_source_tokens
+        source = self.loaded.source.encode(text[: 64 * limit + 64])  # no tokenizer here needs more to fill the limit
+        notes = []
+        if len(source) > limit or len(source.text) < len(text.rstrip()):
+            end = source.offsets[min(limit, len(source)) - 1][1]
+            source = self.loaded.source.encode(source.text[:end])
+            while len(source) > limit:  # cutting the text may have changed how its end is divided
+                source = self.loaded.source.encode(source.text[: source.offsets[limit - 1][1]])
+            notes.append(
+                f"This model reads at most {limit} tokens. Your text is longer, so only its first {len(source)} tokens "
+                f"({len(source.text)} of {len(text)} characters) were translated."
+            )
+        if not source.ids:
+            raise InputError("There is nothing to translate yet: type a sentence, or choose an example.")
+        notes += self._unknown_words(source)
+        return source, notes
+
+    def _unknown_words(self, source: Encoding) -> list[str]:
+        unknown = [token for token, is_unknown in zip(source.tokens, source.unknown, strict=True) if is_unknown]
+        if not unknown:
+            return []
+        names = ", ".join(dict.fromkeys(unknown[:8])) + (", …" if len(unknown) > 8 else "")
+        if len(unknown) == len(source.ids):
+            return [
+                f"This model knows none of these tokens ({names}). It sees <unk> in place of each, so its answer means "
+                f"nothing; try one of the examples."
+            ]
+        return [f"Not in this model's vocabulary: {names}. The model sees <unk> there."]
+
+    def _check_prefix(self, prefix: Sequence[int]) -> None:
+        size = len(self.loaded.target)
+        if any(not 0 <= token < size or token == SOS for token in prefix) or EOS in prefix[:-1]:
+            raise InputError("The chosen path does not fit this model; the model's own translation is shown.")
+
+    def _candidate(self, hypothesis: Hypothesis) -> Candidate:
+        text = self.loaded.target.decode(hypothesis.tokens)
+        return Candidate(text, hypothesis.path, hypothesis.log_prob, hypothesis.score, hypothesis.finished)
+
+    def _name_of(self, source: Encoding, decoding: Decoding) -> str:
+        parts = [self.name, source.text, decoding.path, decoding.trace.edits, asdict(self.loaded.model_config)]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]

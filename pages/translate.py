@@ -1,0 +1,144 @@
+"""Translate: a sentence, its translation, and every head at every step of it."""
+
+from __future__ import annotations
+
+from explorer.shell import ensure_shell
+
+ensure_shell()
+
+import dataclasses  # noqa: E402 - nothing runs before the shell has had its say
+
+import streamlit as st  # noqa: E402
+
+from explorer import runtime, session, sidebar  # noqa: E402
+from explorer.components.payload import StepperView  # noqa: E402
+from explorer.components.stepper import stepper  # noqa: E402
+from explorer.examples import examples_of, note_for  # noqa: E402
+from explorer.facts import plain  # noqa: E402
+from explorer.selection import Selection  # noqa: E402
+from explorer.translator import InputError, Translation  # noqa: E402
+from model.config import DecodeConfig  # noqa: E402
+from model.folder import CheckpointError  # noqa: E402
+
+
+def draw() -> None:
+    """The whole page."""
+    selection = sidebar.selection()
+    if selection is None:
+        st.info("There is no model to translate with yet.")
+        return
+    for problem in session.problems():
+        st.warning(plain(problem))
+    try:
+        own = runtime.translate(selection.model, selection.text, session.decode_config())
+        shown = _chosen(selection) or own
+    except InputError as nothing:
+        st.info(plain(str(nothing)))
+        session.write_address(selection)
+        return
+    except CheckpointError as broken:
+        st.error(plain(str(broken)))
+        return
+    _headline(selection, shown)
+    _explore(selection, shown)
+    _other_paths(selection, own, shown)
+
+
+def _chosen(selection: Selection) -> Translation | None:
+    """The translation along a path that was chosen by hand or came with a link; None for the model's own."""
+    if selection.path is None:
+        return None
+    try:
+        return runtime.translate(selection.model, selection.text, DecodeConfig(), selection.path)
+    except InputError as unfit:
+        session.move(path=None)
+        st.warning(plain(str(unfit)))
+        return None
+
+
+def _headline(selection: Selection, shown: Translation) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(f"#### {plain(shown.text) or '(nothing: the model ended at once)'}")
+        if selection.path is not None:
+            st.badge("a path you chose", color="orange")
+    note = note_for(selection.text, examples_of(runtime.models()[selection.model]))
+    for line in (note, *shown.notes):
+        if line:
+            st.caption(plain(line))
+
+
+@st.fragment
+def _explore(selection: Selection, shown: Translation) -> None:
+    """The stepper; its messages run only this part of the page again."""
+    place = session.place()
+    view = StepperView(
+        trace=shown.trace,
+        seq=shown.seq,
+        model=shown.model,
+        predicted_ids=shown.path,
+        src_unknown=shown.source.unknown,
+        step=place.step or len(shown.path),
+        kind=place.kind,
+        layer=place.layer or None,
+        head=place.head,
+        trained=bool(runtime.models()[shown.model]["trained"]),
+    )
+    result = stepper(view, key="stepper")
+    if result.fork is not None:
+        _fork(selection, shown, result.fork.step, result.fork.token_id)
+        st.rerun()
+    at = result.position
+    session.move(step=at.step, kind=at.kind, layer=at.layer, head=at.head)
+    reproducible = selection.path is None and session.decode_config().method == "greedy"
+    path = None if reproducible else shown.path
+    session.write_address(dataclasses.replace(session.place(), model=selection.model, text=selection.text, path=path))
+
+
+def _fork(selection: Selection, shown: Translation, step: int, token: int) -> None:
+    """Decode on from another token at row `step` and remember the new path."""
+    row = step - 1
+    rank = [int(i) for i in shown.trace.top_ids[row]].index(token)
+    forked = runtime.translate(selection.model, selection.text, DecodeConfig(), (*shown.path[:row], token))
+    session.add_fork(
+        session.Fork(
+            path=forked.path,
+            step=step,
+            chosen=shown.trace.top_tokens[row][rank],
+            instead=shown.trace.predicted_tokens[row],
+            probability=float(shown.trace.top_probabilities[row][rank]),
+            text=forked.text,
+        )
+    )
+    session.move(path=forked.path, step=step)
+
+
+def _other_paths(selection: Selection, own: Translation, shown: Translation) -> None:
+    """Hypotheses of beam search, and the forks made so far: each can be gone to."""
+    if own.candidates:
+        st.markdown("##### Hypotheses of beam search")
+        for rank, candidate in enumerate(own.candidates, start=1):
+            ended = "" if candidate.finished else " · cut off"
+            detail = f"score {candidate.score:.3f} · log-probability {candidate.log_prob:.3f} nats{ended}"
+            path = None if candidate.path == own.path else candidate.path
+            _path_row(f"hypothesis-{rank}", f"{rank}. {candidate.text}", detail, path, candidate.path == shown.path)
+    if session.forks():
+        st.markdown("##### Paths you chose")
+        _path_row("own", own.text, "the model's own choice", None, selection.path is None)
+        for number, fork in enumerate(session.forks(), start=1):
+            detail = f"step {fork.step}: {fork.chosen} ({100 * fork.probability:.1f} %) instead of {fork.instead}"
+            _path_row(f"fork-{number}", fork.text, detail, fork.path, fork.path == shown.path, fork.step)
+
+
+def _path_row(key: str, text: str, detail: str, path: tuple[int, ...] | None, is_shown: bool, step: int = 0) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.button(
+            "Shown" if is_shown else "Show",
+            key=f"path-{key}",
+            disabled=is_shown,
+            on_click=session.move,
+            kwargs={"path": path, "step": step},
+        )
+        st.markdown(f"**{plain(text)}** — {plain(detail)}")
+
+
+draw()
