@@ -1,0 +1,127 @@
+"""Typed text in, translation, notes and trace out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from explorer.translator import InputError, Translator
+from model.checkpoint import load_model
+from model.config import EOS, SOS, DecodeConfig
+from tests.explorer.toy_models import save_toy
+
+GREEDY = DecodeConfig(max_length=6)
+
+
+@pytest.fixture(scope="module")
+def words(tmp_path_factory: pytest.TempPathFactory) -> Translator:
+    folder: Path = tmp_path_factory.mktemp("checkpoints") / "words"
+    save_toy(folder, "adjective-swap")
+    return Translator(load_model(folder))
+
+
+@pytest.fixture(scope="module")
+def letters(tmp_path_factory: pytest.TempPathFactory) -> Translator:
+    folder: Path = tmp_path_factory.mktemp("checkpoints") / "letters"
+    save_toy(folder, "reverse")
+    return Translator(load_model(folder))
+
+
+def test_rows_are_labelled_with_what_they_read_and_predict(words: Translator) -> None:
+    shown = words.translate("I read red books", GREEDY)
+    trace = shown.trace
+    assert trace.src_tokens == ("i", "read", "red", "books", "<eos>")
+    assert trace.read_tokens[0] == "<sos>"
+    assert trace.read_tokens[1:] == trace.predicted_tokens[:-1]
+    assert trace.encoder.shape == (1, 2, 5, 5)
+    assert trace.cross.shape == (2, 4, len(shown.path), 5)
+    assert shown.notes[-1].startswith("The model did not end") == (not shown.finished)
+
+
+@pytest.mark.parametrize("text", ["", " ", "\t\n", "\u00a0  ", "\u2003"])
+def test_nothing_typed_is_a_sentence_not_a_crash(words: Translator, text: str) -> None:
+    with pytest.raises(InputError, match="type a sentence"):
+        words.translate(text, GREEDY)
+
+
+def test_unknown_words_are_named(words: Translator) -> None:
+    some = words.translate("I read purple books", GREEDY)
+    assert some.source.unknown == (False, False, True, False)
+    assert some.source.tokens[2] == "purple"
+    assert any("purple" in note and "<unk>" in note for note in some.notes)
+    every = words.translate("quantum chromodynamics", GREEDY)
+    assert any("knows none" in note for note in every.notes)
+
+
+@pytest.mark.parametrize("text", ["word " * 5000, "x" * 300_000, "I read red books " * 200])
+def test_a_text_beyond_the_model_is_cut_and_says_so(words: Translator, letters: Translator, text: str) -> None:
+    for translator in (words, letters):
+        shown = translator.translate(text, GREEDY)
+        assert len(shown.source) <= translator.max_source_tokens
+        assert len(shown.trace.src_tokens) == len(shown.source) + 1
+        if len(translator.loaded.source.encode(text[:4000])) > translator.max_source_tokens:
+            assert any("at most" in note for note in shown.notes)
+
+
+def test_a_text_that_just_fits_is_not_cut(letters: Translator) -> None:
+    text = "ab" * 23 + "c"
+    shown = letters.translate(text, GREEDY)
+    assert len(shown.source) == letters.max_source_tokens == 47
+    assert shown.source.text == text
+    assert not any("at most" in note for note in shown.notes)
+
+
+def test_a_prefix_is_forced_and_decoding_goes_on(words: Translator) -> None:
+    own = words.translate("I read red books", GREEDY)
+    other = int(own.trace.top_ids[1][3])
+    forked = words.translate("I read red books", GREEDY, prefix=(own.path[0], other))
+    assert forked.path[:2] == (own.path[0], other)
+    assert forked.n_forced == 2
+    assert forked.seq != own.seq
+    np.testing.assert_array_equal(forked.trace.cross[:, :, 0], own.trace.cross[:, :, 0])
+    again = words.translate("I read red books", DecodeConfig(), prefix=forked.path)
+    assert again.path[: len(forked.path)] == forked.path
+
+
+@pytest.mark.parametrize("prefix", [(10**6,), (-1,), (SOS,), (EOS, 5)])
+def test_a_path_of_another_model_is_refused(words: Translator, prefix: tuple[int, ...]) -> None:
+    with pytest.raises(InputError, match="does not fit"):
+        words.translate("I read red books", GREEDY, prefix=prefix)
+
+
+def test_beam_candidates_come_best_first_and_the_best_is_shown(words: Translator) -> None:
+    shown = words.translate("I read red books", DecodeConfig(method="beam", beam_size=3, max_length=6))
+    scores = [candidate.score for candidate in shown.candidates]
+    assert len(scores) == 3
+    assert scores == sorted(scores, reverse=True)
+    assert shown.path == shown.candidates[0].path
+
+
+def test_the_same_seed_draws_the_same_sentence(words: Translator) -> None:
+    paths = [words.translate("I read", DecodeConfig(method="sample", seed=s, max_length=6)).path for s in (1, 1, 2)]
+    assert paths[0] == paths[1] != paths[2]
+
+
+@given(st.text(min_size=1, max_size=80))
+@example("🏳️‍🌈 👨‍👩‍👧")
+@example("مرحبا بالعالم")
+@example("你好世界")
+@example("</script><img src=x onerror=alert(1)>")
+@example("\x00\x07\x1b[31m")
+@example("\ud800")
+@example("e\u0301" * 10)
+def test_any_text_is_translated_or_refused_with_a_sentence(words: Translator, letters: Translator, text: str) -> None:
+    for translator in (words, letters):
+        try:
+            shown = translator.translate(text, GREEDY)
+        except InputError:
+            assert not translator.loaded.source.encode(text).ids or not text.strip()
+            continue
+        assert shown.trace.src_tokens[-1] == "<eos>"
+        assert all(shown.trace.src_tokens)
+        for weights in (shown.trace.encoder, shown.trace.decoder, shown.trace.cross):
+            np.testing.assert_allclose(weights.sum(-1), 1.0, atol=1e-5)

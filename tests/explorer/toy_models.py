@@ -1,0 +1,33 @@
+"""Small untrained model folders for tests of the app: real tokenizers, real files, no training."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from model.checkpoint import save_model
+from model.config import ModelConfig, TrainConfig
+from model.data import get_task
+from model.tokenizer import build_tokenizers
+from model.transformer import Transformer
+
+
+def save_toy(folder: Path, task_name: str, *, seed: int = 0, **sizes: Any) -> None:
+    """Write an untrained model for one of the built-in tasks; depths and head counts differ between the stacks."""
+    torch.manual_seed(seed)
+    task = get_task(task_name)
+    train = task.splits["train"][:200]
+    source, target = build_tokenizers(task.data, [e.source for e in train], [e.target for e in train])
+    settings: dict[str, Any] = {
+        "d_model": 16,
+        "d_ff": 16,
+        "n_encoder_layers": 1,
+        "n_decoder_layers": 2,
+        "n_encoder_heads": 2,
+        "n_decoder_heads": 4,
+        "max_positions": 48,
+    } | sizes
+    config = ModelConfig(src_vocab_size=len(source), tgt_vocab_size=len(target), **settings)
+    save_model(folder, Transformer(config), source, target, data=task.data, training=TrainConfig(), card="# Toy\n")
