@@ -9,9 +9,12 @@ from explorer import session, shell, sidebar
 st.set_page_config(page_title="Headlight", page_icon="🔦", layout="wide", initial_sidebar_state="auto")
 
 pages = [
-    st.Page("pages/translate.py", title="Translate", icon=":material/translate:", url_path="translate", default=True),
+    st.Page("pages/translate.py", title="Translate", icon=":material/translate:", url_path="start", default=True),
+    # Streamlit serves the default page at "/" alone; links that name it must work too.
+    st.Page("pages/translate.py", title="Translate", url_path="translate", visibility="hidden"),
 ]
 page = st.navigation(pages)
+shell.style()
 
 session.adopt_address()
 sidebar.draw(sentence_on_page=page.url_path in ("", "translate"))

@@ -15,6 +15,14 @@ _APP = Path(__file__).parents[1] / "app.py"
 _INSIDE = "_inside_shell"
 
 
+def style() -> None:
+    """Margins that Streamlit has no option for: figures get the width, and the first screen shows the answer."""
+    st.html(
+        "<style>.stMainBlockContainer { padding: 1.25rem 2rem 2rem; }"
+        " @media (max-width: 640px) { .stMainBlockContainer { padding: 3rem 0.75rem 2rem; } }</style>"
+    )
+
+
 def enter_shell() -> None:
     """Called by app.py right before it runs the page."""
     st.session_state[_INSIDE] = True

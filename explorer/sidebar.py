@@ -77,11 +77,10 @@ def _sentence(summary: dict[str, Any], prompts: Sequence[Prompt]) -> str:
 
 def _field() -> str:
     text = st.text_input(
-        "Sentence",
+        "Type a sentence and press Enter: what does the model look at while it translates?",
         key=session.TEXT,
         persist_state="session",
         placeholder="Type a sentence and press Enter",
-        help="Enter translates it. The link in the address bar always opens what you see.",
     )
     return text or ""
 

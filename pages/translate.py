@@ -27,11 +27,15 @@ def draw() -> None:
     if selection is None:
         st.info("There is no model to translate with yet.")
         return
-    for problem in session.problems():
-        st.warning(plain(problem))
+    problems = session.problems()
     try:
         own = runtime.translate(selection.model, selection.text, session.decode_config())
-        shown = _chosen(selection) or own
+        try:
+            shown = own if selection.path is None else _along(selection)
+        except InputError as unfit:
+            problems.append(str(unfit))
+            session.move(path=None)
+            selection, shown = dataclasses.replace(selection, path=None), own
     except InputError as nothing:
         st.info(plain(str(nothing)))
         session.write_address(selection)
@@ -39,21 +43,16 @@ def draw() -> None:
     except CheckpointError as broken:
         st.error(plain(str(broken)))
         return
+    if problems:
+        st.warning(plain(" ".join(problems)))
     _headline(selection, shown)
     _explore(selection, shown)
     _other_paths(selection, own, shown)
 
 
-def _chosen(selection: Selection) -> Translation | None:
-    """The translation along a path that was chosen by hand or came with a link; None for the model's own."""
-    if selection.path is None:
-        return None
-    try:
-        return runtime.translate(selection.model, selection.text, DecodeConfig(), selection.path)
-    except InputError as unfit:
-        session.move(path=None)
-        st.warning(plain(str(unfit)))
-        return None
+def _along(selection: Selection) -> Translation:
+    """The translation along the selection's path, chosen by hand or come with a link; greedy where the path ends."""
+    return runtime.translate(selection.model, selection.text, DecodeConfig(), selection.path or ())
 
 
 def _headline(selection: Selection, shown: Translation) -> None:
@@ -98,7 +97,7 @@ def _fork(selection: Selection, shown: Translation, step: int, token: int) -> No
     """Decode on from another token at row `step` and remember the new path."""
     row = step - 1
     rank = [int(i) for i in shown.trace.top_ids[row]].index(token)
-    forked = runtime.translate(selection.model, selection.text, DecodeConfig(), (*shown.path[:row], token))
+    forked = _along(dataclasses.replace(selection, path=(*shown.path[:row], token)))
     session.add_fork(
         session.Fork(
             path=forked.path,
