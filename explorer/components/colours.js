@@ -1,0 +1,84 @@
+// Colours of the theme in use, the attention scale as a table of 256 steps, and the hatching of masked cells.
+
+// Any CSS colour as [red, green, blue].
+function rgb(colour) {
+  const ctx = document.createElement("canvas").getContext("2d");
+  ctx.fillStyle = colour;
+  return [1, 3, 5].map((i) => parseInt(ctx.fillStyle.slice(i, i + 2), 16));
+}
+
+// What the eye makes of a colour, 0 black to 1 white: enough to choose between dark and light ink on it.
+const brightness = ([r, g, b]) => (0.3 * r + 0.59 * g + 0.11 * b) / 255;
+
+function readTheme(box) {
+  const css = getComputedStyle(box);
+  const name = brightness(rgb(css.backgroundColor)) < 0.5 ? "dark" : "light", palette = PALETTES[name];
+  const colours = css.getPropertyValue("--st-chart-sequential-colors");
+  let stops = colours.split(",").map(rgb);
+  // Weight 0 lies next to the paper, in both themes.
+  const near = (i) => Math.abs(brightness(stops.at(i)) - brightness(rgb(css.backgroundColor)));
+  if (near(0) > near(-1)) stops.reverse();
+  const scale = Array.from({ length: 256 }, (_, i) => {
+    const x = (i / 255) * (stops.length - 1);
+    const low = Math.min(Math.floor(x), stops.length - 2);
+    return stops[low].map((c, j) => Math.round(c + (x - low) * (stops[low + 1][j] - c)));
+  });
+  box.dataset.theme = name;
+  for (const part in palette) box.style.setProperty(`--${part}`, palette[part]);
+  box.style.setProperty("--scale", stops.map((stop) => `rgb(${stop})`).join());
+  const theme = { ...palette, scale, ink: css.color, ground: css.backgroundColor, font: css.fontFamily };
+  theme.patterns = [0, FUTURE, 2].map((code) => code && hatching(theme, code));
+  return theme;
+}
+
+// Future: lines one way. Padding: lines both ways.
+function hatching(theme, code) {
+  const tile = Object.assign(document.createElement("canvas"), { width: 8, height: 8 });
+  const ctx = tile.getContext("2d");
+  ctx.fillStyle = theme.masked;
+  ctx.fillRect(0, 0, 8, 8);
+  ctx.strokeStyle = theme.hatch;
+  for (const shift of [-8, 0, 8]) {
+    ctx.moveTo(shift, 8);
+    ctx.lineTo(shift + 8, 0);
+    if (code === 2) {
+      ctx.moveTo(shift, 0);
+      ctx.lineTo(shift + 8, 8);
+    }
+  }
+  ctx.stroke();
+  return ctx.createPattern(tile, "repeat");
+}
+
+const shade = (theme, weight) => theme.scale[clamp(Math.round(weight * 255), 0, 255)];
+
+// A head's map, one pixel a cell, to be stretched onto the screen: cheap to draw again at every step.
+function bitmap(S, kind, layer, head) {
+  const name = `${kind} ${layer} ${head}`;
+  if (!S.bitmaps.has(name)) {
+    const m = S.data.maps[kind];
+    const image = new ImageData(m.keys, m.queries);
+    const masked = rgb(S.theme.masked);
+    headWeights(m, layer, head).forEach((weight, i) =>
+      image.data.set([...(m.mask[i] ? masked : shade(S.theme, weight)), 255], 4 * i));
+    const canvas = Object.assign(document.createElement("canvas"), { width: m.keys, height: m.queries });
+    canvas.getContext("2d").putImageData(image, 0, 0);
+    S.bitmaps.set(name, canvas);
+  }
+  return S.bitmaps.get(name);
+}
+
+// A canvas of this size in CSS pixels, sharp on any screen, empty, ready to draw on.
+function paper(canvas, width, height) {
+  const ratio = window.devicePixelRatio || 1;
+  const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
+  if (canvas.width !== w || canvas.height !== h) {
+    Object.assign(canvas, { width: w, height: h });
+    Object.assign(canvas.style, { width: `${width}px`, height: `${height}px` });
+  }
+  const ctx = canvas.getContext("2d");
+  ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+  ctx.clearRect(0, 0, width, height);
+  ctx.imageSmoothingEnabled = false;
+  return ctx;
+}

@@ -1,0 +1,198 @@
+"""What the stepper shows, as one block of bytes: everything that it needs to draw a whole decoding by itself.
+
+The block is, in this order:
+
+- 4 bytes: length of the header in bytes, unsigned, little-endian;
+- the header: JSON in ASCII, padded with spaces so that what follows starts at a multiple of 4;
+- the weights, float32 little-endian, row-major: encoder [layer, head, query, key], then decoder, then cross;
+- the masks, one byte a cell (0 visible, 1 future, 2 padding): encoder [query, key], then decoder, then cross.
+
+Causal rows do not change at later steps, so one block serves every step of one (model, sentence, path). Positions,
+layers and heads in the header count from 1; head 0 is the mean over the heads.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import unicodedata
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.config import ATTENTION_KINDS, AttentionKind
+
+if TYPE_CHECKING:
+    from model.trace import AttentionTrace
+
+PAYLOAD_VERSION = 1
+Arrays = dict[AttentionKind, NDArray[Any]]
+_BIDI_CONTROLS = {*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C}
+
+
+@dataclass(frozen=True)
+class StepperView:
+    """A decoding and the place where looking at it starts.
+
+    Args:
+        trace: the recorded attention of the whole decoding, `tgt` rows.
+        seq: names this decoding, for instance a hash of model, sentence and path. The browser takes over the position
+            below only when it sees a new `seq`; after that the person decides.
+        model: the model's name, shown in titles.
+        predicted_ids: id of each of the trace's `predicted_tokens` (labels of two ids may look the same).
+        src_unknown: which source tokens the model sees as <unk>; may leave out the final <eos>.
+        step, layer, head: where to start, counted from 1; head 0 is the mean over the heads. Without a layer, the last.
+            Values out of range come from edited links and are moved to the nearest one that exists.
+        kind: the attention in focus; anything unknown becomes cross-attention.
+        trained: False puts an "untrained" badge on the view.
+    """
+
+    trace: AttentionTrace
+    seq: str
+    model: str
+    predicted_ids: tuple[int, ...]
+    src_unknown: tuple[bool, ...] = ()
+    step: int = 1
+    kind: str = "cross"
+    layer: int | None = None
+    head: int = 0
+    trained: bool = True
+
+    def position(self) -> Position:
+        """Where to start, with every value moved into the range that this trace has."""
+        kind: AttentionKind = self.kind if self.kind in ATTENTION_KINDS else "cross"
+        layers, heads = self.trace.weights(kind).shape[:2]
+        layer = layers if self.layer is None else self.layer
+        step = _clamp(self.step, 1, len(self.trace.read_tokens))
+        return Position(step, kind, _clamp(layer, 1, layers), _clamp(self.head, 0, heads))
+
+
+@dataclass(frozen=True)
+class Position:
+    """A place in a decoding: step, layer and head count from 1; head 0 is the mean over the heads."""
+
+    step: int
+    kind: AttentionKind
+    layer: int
+    head: int
+
+
+def encode(view: StepperView) -> bytes:
+    """The view as the block of bytes described at the top of this file.
+
+    Raises:
+        ValueError: the ids do not fit the trace, a kind of attention is missing, or a weight is not a number.
+    """
+    _check(view)
+    trace, position = view.trace, view.position()
+    arrays = {kind: np.ascontiguousarray(trace.weights(kind), dtype="<f4") for kind in ATTENTION_KINDS}
+    masks = {kind: np.ascontiguousarray(trace.mask(kind), dtype=np.uint8) for kind in ATTENTION_KINDS}
+    header = {
+        "version": PAYLOAD_VERSION,
+        "seq": view.seq,
+        "step": position.step,
+        "kind": position.kind,
+        "layer": position.layer,
+        "head": position.head,
+        "model": visible(view.model),
+        "trained": view.trained,
+        "edits": [visible(edit) for edit in trace.edits],
+        "source": {
+            "tokens": [visible(token) for token in trace.src_tokens],
+            "words": [int(word) for word in trace.src_words],
+            "unknown": [i for i, unknown in enumerate(view.src_unknown) if unknown],
+        },
+        "target": {
+            "tokens": [visible(token) for token in trace.read_tokens],
+            "words": [int(word) for word in trace.tgt_words],
+            "predicted": [visible(token) for token in trace.predicted_tokens],
+            "predicted_ids": [int(i) for i in view.predicted_ids],
+            "probabilities": _numbers(trace.probabilities),
+        },
+        "alternatives": {
+            "tokens": [[visible(token) for token in row] for row in trace.top_tokens],
+            "ids": np.asarray(trace.top_ids).tolist(),
+            "probabilities": [_numbers(row) for row in trace.top_probabilities],
+        },
+        "checks": _sanity(arrays, masks),
+        "maps": {
+            kind: dict(zip(("layers", "heads", "queries", "keys"), arrays[kind].shape, strict=True))
+            for kind in ATTENTION_KINDS
+        },
+    }
+    text = json.dumps(header, separators=(",", ":"), allow_nan=False).encode("ascii")
+    text += b" " * (-len(text) % 4)
+    blocks = [arrays[kind].tobytes() for kind in ATTENTION_KINDS] + [masks[kind].tobytes() for kind in ATTENTION_KINDS]
+    return struct.pack("<I", len(text)) + text + b"".join(blocks)
+
+
+def decode(payload: bytes) -> tuple[dict[str, Any], Arrays, Arrays]:
+    """The header, the weights by kind [layer, head, query, key] and the masks by kind [query, key] of a block.
+
+    Raises:
+        ValueError: the block is cut short, too long, or of another version.
+    """
+    (length,) = struct.unpack_from("<I", payload)
+    header = json.loads(payload[4 : 4 + length])
+    if header["version"] != PAYLOAD_VERSION:
+        raise ValueError(f"This payload is of version {header['version']}, not {PAYLOAD_VERSION}.")
+    shapes = {kind: tuple(int(n) for n in header["maps"][kind].values()) for kind in ATTENTION_KINDS}
+    end = 4 + length
+    weights: Arrays = {}
+    masks: Arrays = {}
+    for kind, shape in shapes.items():
+        count = int(np.prod(shape))
+        weights[kind] = np.frombuffer(payload, "<f4", count, end).reshape(shape)
+        end += 4 * count
+    for kind, shape in shapes.items():
+        count = int(np.prod(shape[2:]))
+        masks[kind] = np.frombuffer(payload, np.uint8, count, end).reshape(shape[2:])
+        end += count
+    if end != len(payload):
+        raise ValueError(f"This payload should have {end} bytes but has {len(payload)}.")
+    return header, weights, masks
+
+
+def visible(text: str) -> str:
+    """The text with control characters, and marks that reorder the text around them, written as `U+XXXX`."""
+    return "".join(
+        f"U+{ord(c):04X}" if unicodedata.category(c) in ("Cc", "Cs") or ord(c) in _BIDI_CONTROLS else c for c in text
+    )
+
+
+def _check(view: StepperView) -> None:
+    trace = view.trace
+    for kind in ATTENTION_KINDS:
+        weights = trace.weights(kind)
+        if not weights.size:
+            raise ValueError(f"The trace has no {kind} attention; the stepper needs all three kinds.")
+        if not np.isfinite(weights).all():
+            raise ValueError(f"The {kind} attention holds a value that is not a number; the model is broken.")
+    if len(view.predicted_ids) != len(trace.read_tokens):
+        raise ValueError(f"{len(view.predicted_ids)} predicted ids do not fit {len(trace.read_tokens)} decoder rows.")
+    if len(view.src_unknown) > len(trace.src_tokens):
+        raise ValueError(f"{len(view.src_unknown)} unknown marks do not fit {len(trace.src_tokens)} source tokens.")
+
+
+def _sanity(arrays: Arrays, masks: Arrays) -> dict[str, Any]:
+    """What must hold in every head: rows that see a key sum to 1 (largest error); masked cells are 0 (how many not)."""
+    error, leaks, heads = 0.0, 0, 0
+    for kind, weights in arrays.items():
+        masked = masks[kind] != 0
+        seeing = ~masked.all(axis=-1)
+        off = np.abs(weights.sum(axis=-1, dtype=np.float64) - 1)[..., seeing]
+        error = max(error, float(off.max(initial=0.0)))
+        leaks += int(np.count_nonzero(weights[..., masked]))
+        heads += weights.shape[0] * weights.shape[1]
+    return {"error": float(f"{error:.1e}"), "leaks": leaks, "heads": heads}
+
+
+def _numbers(values: Any) -> list[float]:
+    """float32 values as the shortest JSON numbers that give the same float32 back."""
+    return [float(str(value)) for value in np.asarray(values, dtype=np.float32)]
+
+
+def _clamp(value: int, low: int, high: int) -> int:
+    return max(low, min(high, value))

@@ -1,0 +1,203 @@
+// The stepper itself: what is being looked at, the keys, the play button, and the two messages to the server.
+
+const PAUSE = 250, TEMPO = 700;
+// Widgets that need the arrow keys or the space bar for themselves.
+const KEYED = "input,textarea,select,canvas,[contenteditable],[role=slider],[role=tab],[role=radio],[role=grid],[role=listbox],[role=menu],[role=dialog]";
+const PRESSED = "button,a,summary,[role=button]";
+
+// Streamlit calls this again whenever the data or the theme changes, and the returned function once, at the end.
+export default function ({ data, parentElement: root, setStateValue, setTriggerValue }) {
+  const S = (root.__stepper ??= create(root));
+  Object.assign(S, { setStateValue, setTriggerValue, theme: readTheme(S.box), bitmaps: new Map() });
+  load(S, readPayload(data));
+  layOut(S);
+  draw(S);
+  return () => {
+    S.observer.disconnect();
+    document.removeEventListener("keydown", S.onKey);
+    for (const timer of [S.report, S.play]) clearTimeout(timer);
+    cancelAnimationFrame(S.frame);
+  };
+}
+
+function create(root) {
+  const $ = (selector) => root.querySelector(selector);
+  const S = { $, box: $(".stepper"), step: 0, kind: "cross", pick: {}, cell: null, play: 0, frame: 0, figures: {}, sort: { by: "key", sign: 1 } };
+  for (const kind of KINDS) {
+    const box = $(`figure.${kind}`);
+    const part = (name) => box.querySelector(name);
+    S.figures[kind] = { box, canvas: part("canvas"), title: part("b"), about: part("small"), caption: part("p"), readout: part("[role=status]") };
+    listenToMap(S, kind);
+  }
+  for (const button of $(".buttons").children) button.onclick = () => command(S, button.value);
+  for (const tab of $(".kinds").children) tab.onclick = () => pick(S, tab.value, {});
+  for (const button of root.querySelectorAll("th button")) {
+    button.onclick = () => {
+      S.sort = { by: button.value, sign: S.sort.by === button.value ? -S.sort.sign : button.value === "weight" ? -1 : 1 };
+      drawTable(S);
+    };
+  }
+  $("input").oninput = (event) => go(S, event.target.value - 1);
+  $("details").ontoggle = () => drawTable(S);
+  S.onKey = (event) => onKey(S, event);
+  document.addEventListener("keydown", S.onKey);
+  S.observer = new ResizeObserver(() => {
+    if (S.width === S.box.clientWidth) return;
+    S.width = S.box.clientWidth;
+    layOut(S);
+    draw(S);
+  });
+  S.observer.observe(S.box);
+  return S;
+}
+
+// New data. The person keeps the place, except where the server sends a new `seq`: then the header says where to be.
+function load(S, data) {
+  S.data = data;
+  S.width = S.box.clientWidth;
+  S.cell = null;
+  S.last = data.target.tokens.length - 1;
+  S.optionRows = Math.max(...data.alternatives.ids.map((ids, row) => ids.length + !ids.includes(data.target.predicted_ids[row])));
+  const { seq, step, kind, layer, head } = data;
+  if (seq !== S.seq) {
+    stop(S);
+    clearTimeout(S.report);
+    Object.assign(S, { seq, step: step - 1, kind });
+    S.pick[kind] = { layer, head };
+  }
+  S.step = clamp(S.step, 0, S.last);
+  for (const kind of KINDS) {
+    const { layers, heads } = data.maps[kind], had = S.pick[kind];
+    S.pick[kind] = { layer: clamp(had?.layer ?? layers, 1, layers), head: clamp(had?.head ?? 0, 0, heads) };
+  }
+  S.$(".chips").scrollTop = 0;
+  drawChecks(S);
+}
+
+function draw(S) {
+  S.frame = 0;
+  drawTokens(S);
+  drawControls(S);
+  drawNext(S);
+  drawPick(S);
+  for (const kind of KINDS) {
+    drawMap(S, kind);
+    drawCaption(S, kind);
+  }
+  drawReadout(S);
+  drawTable(S);
+}
+
+const redraw = (S) => (S.frame ||= requestAnimationFrame(() => draw(S)));
+
+function drawControls(S) {
+  const slider = S.$("input");
+  slider.max = S.last + 1;
+  slider.value = S.step + 1;
+  slider.disabled = !S.last;
+  slider.setAttribute("aria-valuetext", `${S.step + 1}: reads ${S.data.target.tokens[S.step]}, predicts ${S.data.target.predicted[S.step]}`);
+  say(S.$("output"), `step ${S.step + 1} of ${S.last + 1}`);
+  for (const button of S.$(".buttons").children) {
+    const end = { start: 0, back: 0, forward: S.last, end: S.last }[button.value];
+    // Not `disabled`, which would throw the keyboard focus away at either end.
+    button.setAttribute("aria-disabled", S.step === end || !S.last);
+  }
+  const play = S.$("button.play");
+  play.classList.toggle("playing", !!S.play);
+  play.setAttribute("aria-label", S.play ? "Pause" : "Play");
+}
+
+const where = (S) => ({ seq: S.seq, step: S.step + 1, kind: S.kind, ...S.pick[S.kind] });
+
+// One message when the person pauses, none while it plays.
+function tell(S) {
+  clearTimeout(S.report);
+  if (!S.play) S.report = setTimeout(() => S.setStateValue("at", where(S)), PAUSE);
+}
+
+function go(S, step) {
+  step = clamp(step, 0, S.last);
+  if (step === S.step) return;
+  S.step = step;
+  if (S.cell?.kind !== "encoder") S.cell = null;
+  redraw(S);
+  tell(S);
+}
+
+function pick(S, kind, choice) {
+  S.kind = kind;
+  Object.assign(S.pick[kind], choice);
+  redraw(S);
+  tell(S);
+}
+
+function fork(S, id, button) {
+  stop(S);
+  clearTimeout(S.report);
+  button.classList.add("waiting");
+  S.setTriggerValue("fork", { ...where(S), token_id: id });
+}
+
+function stop(S) {
+  clearTimeout(S.play);
+  S.play = 0;
+}
+
+function command(S, name) {
+  const playing = S.play;
+  stop(S);
+  if (name === "play" && !playing) {
+    const tick = () => {
+      S.play = setTimeout(tick, TEMPO);
+      if (S.step + 1 >= S.last) stop(S);
+      go(S, S.step + 1);
+    };
+    S.play = setTimeout(tick, TEMPO);
+    if (S.step === S.last) go(S, 0);
+  } else if (name === "play") tell(S);
+  else go(S, { start: 0, back: S.step - 1, forward: S.step + 1, end: S.last }[name]);
+  redraw(S);
+}
+
+function onKey(S, event) {
+  const name = { ArrowLeft: "back", ArrowRight: "forward", Home: "start", End: "end", " ": "play" }[event.key];
+  if (!name || event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey || event.shiftKey) return;
+  const path = event.composedPath().filter((node) => node.matches);
+  if (path.some((node) => node.matches(KEYED) || (name === "play" && node.matches(PRESSED)))) return;
+  event.preventDefault();
+  command(S, name);
+}
+
+function listenToMap(S, kind) {
+  const { canvas } = S.figures[kind];
+  const choose = (cell) => {
+    S.cell = cell;
+    redraw(S);
+  };
+  canvas.onpointermove = (event) => {
+    if (event.pointerType === "touch" || S.cell?.locked) return;
+    const cell = cellAt(S, kind, event), old = S.cell;
+    if (cell?.key !== old?.key || cell?.query !== old?.query || cell?.kind !== old?.kind) choose(cell);
+  };
+  canvas.onpointerleave = canvas.onblur = () => S.cell?.locked || choose(null);
+  canvas.onclick = (event) => {
+    const cell = cellAt(S, kind, event), old = S.cell;
+    const again = old?.locked && cell && old.kind === kind && old.query === cell.query && old.key === cell.key;
+    choose(cell && { ...cell, locked: !again });
+    if (cell && S.kind !== kind) pick(S, kind, {});
+  };
+  canvas.onkeydown = (event) => {
+    const m = S.data.maps[kind], rows = kind === "encoder" ? m.queries : S.step + 1;
+    const { layer, head } = S.pick[kind], old = S.cell?.kind === kind ? S.cell : null, row = currentRow(S, kind);
+    const { query, key } = old ?? { query: row, key: rowOf(m, layer, head, row).seen[0]?.key ?? 0 };
+    const [down, right] = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], Home: [0, -m.keys], End: [0, m.keys] }[event.key] ?? [];
+    if (event.key === "Escape") {
+      choose(null);
+      canvas.blur();
+    } else if (event.key === "Enter" || event.key === " ") choose({ kind, query, key, locked: !old?.locked });
+    else if (right === undefined) return;
+    else choose({ kind, query: clamp(query + down * !!old, 0, rows - 1), key: clamp(key + right * !!old, 0, m.keys - 1), locked: old?.locked });
+    if (S.kind !== kind) pick(S, kind, {});
+    event.preventDefault();
+  };
+}

@@ -1,0 +1,117 @@
+"""The stepper: a whole decoding in the browser, stepped, played and explored without asking the server.
+
+The page mounts it once with a :class:`StepperView` and reads back a :class:`StepperResult`. The browser speaks up in
+two cases only: 250 ms after the person's last move it reports the position (one message, however many moves), and when
+the person picks another next token it asks for a fork.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from explorer.components.palette import palettes
+from explorer.components.payload import Position, StepperView, encode
+
+_HERE = Path(__file__).parent
+_SCRIPTS = ("trace.js", "colours.js", "heatmap.js", "tokens.js", "panels.js", "stepper.js")
+# Spaces around these marks mean nothing in JavaScript, outside of a string (the files keep to these two kinds).
+_STRING_OR_PUNCTUATION = re.compile(
+    r"""(?P<string>"(?:\\.|[^"\\])*"|`(?:\\.|[^`\\])*`)|[ ]*(?P<mark>[{}()\[\];,:<>=?&|*!]+)[ ]*"""
+)
+
+
+@dataclass(frozen=True)
+class Fork:
+    """A wish to decode on from another token: row `step` (from 1) is to predict `token_id`."""
+
+    step: int
+    token_id: int
+
+
+@dataclass(frozen=True)
+class StepperResult:
+    """Where the person is looking now, and the fork that they asked for in this very run, if any."""
+
+    position: Position
+    fork: Fork | None
+
+
+def script() -> str:
+    """The component's JavaScript module: the palettes and the files in one text, without comments and spare spaces.
+
+    Streamlit sends the text again whenever the data changes, so it is kept small.
+    """
+    source = "\n".join((_HERE / name).read_text(encoding="utf-8") for name in _SCRIPTS)
+    lines = (line.strip() for line in source.splitlines())
+    code = "\n".join(line for line in lines if line and not line.startswith("//"))
+    slim = _STRING_OR_PUNCTUATION.sub(lambda match: match["string"] or match["mark"], code)
+    return f"const PALETTES={json.dumps(palettes(), separators=(',', ':'))};\n{slim}\n"
+
+
+def markup() -> str:
+    """The component's static HTML."""
+    return (_HERE / "stepper.html").read_text(encoding="utf-8")
+
+
+def style() -> str:
+    """The component's style sheet."""
+    return re.sub(r"\n\s+", "\n", (_HERE / "stepper.css").read_text(encoding="utf-8"))
+
+
+_component = st.components.v2.component("headlight_stepper", html=markup(), css=style(), js=script())
+
+
+def stepper(view: StepperView, *, key: str) -> StepperResult:
+    """Draw the view and return where the person is.
+
+    While `view.seq` stays the same, the position inside `view` is not pushed onto the person: callers may pass the
+    position that they got back last time without disturbing anything. A new `view.seq` moves the browser there.
+
+    Raises:
+        ValueError: the trace does not fit together (see :func:`explorer.components.payload.encode`).
+    """
+    memory = st.session_state.setdefault(f"_{key}_start", {})
+    reported = _reported(st.session_state.get(key), view)
+    if reported is not None and memory.get("seq") == view.seq:
+        # The person has moved since the start: send the same start again, so that the bytes do not change.
+        start: Position = memory["position"]
+    else:
+        start = view.position()
+        memory.update(seq=view.seq, position=start)
+    started = dataclasses.replace(view, **dataclasses.asdict(start))
+    result = _component(
+        key=key, data=encode(started), on_at_change=_nothing, on_fork_change=_nothing, width="stretch", height="content"
+    )
+    asked: Any = result.get("fork")
+    if not _is_of(asked, view):
+        return StepperResult(_reported(result, view) or start, None)
+    position = _position(asked, view)
+    known = asked.get("token_id") in [int(i) for i in view.trace.top_ids[position.step - 1]]
+    return StepperResult(position, Fork(position.step, asked["token_id"]) if known else None)
+
+
+def _nothing() -> None:
+    """Registers a value with Streamlit, which then always exists in the result."""
+
+
+def _is_of(message: Any, view: StepperView) -> bool:
+    return bool(message) and message.get("seq") == view.seq
+
+
+def _reported(state: Any, view: StepperView) -> Position | None:
+    """The position that the browser last reported for this very decoding."""
+    at = state.get("at") if state else None
+    return _position(at, view) if _is_of(at, view) else None
+
+
+def _position(message: Any, view: StepperView) -> Position:
+    """A browser's message as a position that exists: what a browser says may be anything."""
+    whole = {name: message.get(name) for name in ("step", "layer", "head") if type(message.get(name)) is int}
+    return dataclasses.replace(view, kind=str(message.get("kind")), **whole).position()

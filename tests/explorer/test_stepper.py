@@ -1,0 +1,102 @@
+"""The Python side of the stepper: what the browser says becomes a position that exists; the bytes stay put."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from streamlit.testing.v1 import AppTest
+
+from explorer.components import stepper
+from explorer.components.payload import decode
+
+
+def _page() -> None:
+    import streamlit as st
+
+    from explorer.components.stepper import stepper
+    from tests.explorer.planted import planted_view
+
+    view = planted_view(seq=st.session_state.get("seq", "first"), step=st.session_state.get("step", 2))
+    st.session_state["result"] = stepper(view, key="here")
+
+
+def _run(app: AppTest) -> tuple[Any, bytes]:
+    app.run()
+    assert not app.exception
+    return app.session_state["result"], app.get("bidi_component")[0].proto.bytes
+
+
+def _message(**changes: Any) -> dict[str, Any]:
+    return {"seq": "first", "step": 4, "kind": "decoder", "layer": 1, "head": 2} | changes
+
+
+def test_before_the_person_moves_the_start_counts() -> None:
+    result, payload = _run(AppTest.from_function(_page))
+    assert (result.position.step, result.position.kind, result.position.layer, result.fork) == (2, "cross", 2, None)
+    assert decode(payload)[0]["step"] == 2
+
+
+def test_a_report_is_the_position_and_leaves_the_bytes_alone() -> None:
+    app = AppTest.from_function(_page)
+    _, before = _run(app)
+    app.session_state["here"] = {"at": _message()}
+    app.session_state["step"] = 4  # the page hands the reported step back in
+    result, after = _run(app)
+    assert (result.position.step, result.position.kind, result.position.layer, result.position.head) == (
+        4,
+        "decoder",
+        1,
+        2,
+    )
+    assert before == after
+
+
+def test_a_new_sentence_forgets_the_report_of_the_old_one() -> None:
+    app = AppTest.from_function(_page)
+    _run(app)
+    app.session_state["here"] = {"at": _message()}
+    _run(app)
+    app.session_state["seq"] = "second"
+    app.session_state["step"] = 1
+    result, payload = _run(app)
+    assert result.position.step == 1
+    assert (decode(payload)[0]["seq"], decode(payload)[0]["step"]) == ("second", 1)
+
+
+def test_coming_back_to_the_page_starts_where_the_person_was() -> None:
+    app = AppTest.from_function(_page)
+    _run(app)  # nothing reported: as after a switch of pages, which drops the component's state
+    app.session_state["step"] = 5
+    result, payload = _run(app)
+    assert result.position.step == decode(payload)[0]["step"] == 5
+
+
+def test_a_fork_names_the_step_and_the_token() -> None:
+    app = AppTest.from_function(_page)
+    app.session_state["here"] = {"fork": _message(token_id=201)}
+    result, _ = _run(app)
+    assert (result.fork.step, result.fork.token_id) == (4, 201)
+    assert result.position.layer == 1
+
+
+def test_nonsense_from_a_browser_is_no_position_and_no_fork() -> None:
+    app = AppTest.from_function(_page)
+    app.session_state["here"] = {"at": _message(step="x", layer=1e9, head=True, kind=None)}
+    result, _ = _run(app)
+    assert (result.position.step, result.position.kind, result.position.layer) == (2, "cross", 2)
+    for fork in (_message(token_id=-7), _message(token_id=None), _message(seq="old", token_id=201)):
+        app.session_state["here"] = {"fork": fork}
+        assert _run(app)[0].fork is None
+
+
+def test_the_script_stays_small_and_never_writes_markup() -> None:
+    script = stepper.script()
+    assert len(script.encode()) < 26_000
+    for door in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
+        assert door not in script
+    assert script.count("export default function") == 1
+
+
+def test_slimming_leaves_strings_alone() -> None:
+    assert '"< 0.1 %"' in stepper.script()
+    assert "  " not in stepper.script()
