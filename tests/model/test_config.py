@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from typing import Any, get_args, get_type_hints
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.config import (
+    EOS,
+    PAD,
+    SOS,
+    SPECIALS,
+    UNK,
+    ConfigError,
+    DataConfig,
+    DecodeConfig,
+    ModelConfig,
+    TrainConfig,
+    from_dict,
+    nearest,
+    parse_value,
+    to_dict,
+)
+
+CLASSES = (ModelConfig, DataConfig, TrainConfig, DecodeConfig)
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+@given(data=st.data())
+def test_a_configuration_comes_back_from_json(cls: type, data: st.DataObject) -> None:
+    values = {name: data.draw(a_value_like(cls, name), label=name) for name in get_type_hints(cls)}
+    if cls is ModelConfig:
+        values |= {"d_model": 24, "n_encoder_heads": data.draw(st.sampled_from([1, 2, 3, 8])), "n_decoder_heads": 4}
+        values["tgt_vocab_size"] = values["src_vocab_size"]
+    if cls is TrainConfig:
+        values["optimizer"] = "adamw"  # the one that knows weight decay
+    config = cls(**values)
+    text = json.dumps(to_dict(config))
+    assert from_dict(cls, json.loads(text)) == config
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        config.seed = 3
+
+
+def a_value_like(cls: type, name: str) -> st.SearchStrategy[Any]:
+    """Values that the field may take, near its default."""
+    kind, default = get_type_hints(cls)[name], getattr(cls(), name)
+    if get_args(kind):
+        return st.sampled_from(get_args(kind))
+    if kind is bool:
+        return st.booleans()
+    if kind is int:
+        return st.integers(max(default, 1), max(default, 1) + 100)
+    if kind is float:
+        return st.floats(0.01, 0.99)
+    return st.text(max_size=5)
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_an_empty_dictionary_is_the_defaults(cls: type) -> None:
+    assert from_dict(cls, {}) == cls()
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_every_setting_explains_itself(cls: type) -> None:
+    for field in dataclasses.fields(cls):
+        assert field.metadata.get("help"), f"{cls.__name__}.{field.name} has no help text"
+
+
+@pytest.mark.parametrize(
+    ("cls", "values", "says"),
+    [
+        (ModelConfig, {"d_modle": 64}, "did you mean 'd_model'"),
+        (TrainConfig, {"learning_rat": 1e-3}, "did you mean 'learning_rate'"),
+        (TrainConfig, {"xyzzy": 1}, "known:"),
+        (ModelConfig, {"d_model": "64"}, "d_model must be of type int"),
+        (ModelConfig, {"d_model": 64.0}, "d_model must be of type int"),
+        (ModelConfig, {"d_model": True}, "d_model must be of type int"),
+        (ModelConfig, {"d_model": None}, "d_model must be of type int"),
+        (ModelConfig, {"norm_first": 1}, "norm_first must be of type bool"),
+        (ModelConfig, {"positions": "rotary"}, "sinusoidal, learned, none"),
+        (ModelConfig, {"positions": ["none"]}, "positions is one of"),
+        (ModelConfig, {"dropout": "0.1"}, "dropout must be of type float"),
+        (DataConfig, {"task": 3}, "task must be of type str"),
+        (ModelConfig, {"d_model": 0}, "at least 1"),
+        (ModelConfig, {"n_decoder_layers": -1}, "at least 1"),
+        (ModelConfig, {"dropout": 1.0}, "below 1"),
+        (ModelConfig, {"dropout": -0.1}, "at least 0"),
+        (ModelConfig, {"dropout": math.nan}, "dropout"),
+        (ModelConfig, {"d_model": 30, "n_encoder_heads": 4}, "divides d_model"),
+        (ModelConfig, {"d_model": 30, "n_encoder_heads": 3, "n_decoder_heads": 4}, "n_decoder_heads=4"),
+        (ModelConfig, {"d_model": 9, "n_encoder_heads": 3, "n_decoder_heads": 3}, "odd"),
+        (ModelConfig, {"share_embeddings": "all", "src_vocab_size": 5, "tgt_vocab_size": 6}, "one vocabulary"),
+        (TrainConfig, {"learning_rate": 0.0}, "above 0"),
+        (TrainConfig, {"learning_rate": math.nan}, "learning_rate"),
+        (TrainConfig, {"learning_rate": math.inf}, "learning_rate"),
+        (TrainConfig, {"warmup_steps": -1}, "warmup_steps"),
+        (TrainConfig, {"clip_norm": math.nan}, "clip_norm"),
+        (TrainConfig, {"batch_tokens": 0}, "batch_tokens"),
+        (TrainConfig, {"label_smoothing": 1.0}, "below 1"),
+        (DecodeConfig, {"temperature": 0.0}, "method=greedy"),
+        (DecodeConfig, {"temperature": math.nan}, "temperature"),
+        (DecodeConfig, {"top_p": 0.0}, "top_p"),
+        (DecodeConfig, {"top_p": 1.5}, "top_p"),
+        (DecodeConfig, {"top_k": -1}, "top_k"),
+        (DecodeConfig, {"beam_size": 0}, "beam_size"),
+        (DecodeConfig, {"max_length": -4}, "max_length"),
+        (DecodeConfig, {"alpha": math.nan}, "alpha"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_with_a_sentence(cls: type, values: dict[str, Any], says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        from_dict(cls, values)
+
+
+def test_whole_numbers_serve_where_a_fraction_is_asked() -> None:
+    assert from_dict(ModelConfig, {"dropout": 0}).dropout == 0
+    assert from_dict(TrainConfig, {"clip_norm": 5}).clip_norm == 5
+
+
+@pytest.mark.parametrize(
+    ("cls", "key", "text", "value"),
+    [
+        (ModelConfig, "d_model", "64", 64),
+        (ModelConfig, "dropout", "0.25", 0.25),
+        (ModelConfig, "dropout", "0", 0.0),
+        (ModelConfig, "norm_first", "true", True),
+        (ModelConfig, "norm_first", "FALSE", False),
+        (ModelConfig, "norm_first", "no", False),
+        (ModelConfig, "positions", "learned", "learned"),
+        (TrainConfig, "learning_rate", "3e-4", 3e-4),
+        (DataConfig, "task", "reverse", "reverse"),
+    ],
+)
+def test_values_typed_on_a_command_line(cls: type, key: str, text: str, value: Any) -> None:
+    parsed = parse_value(cls, key, text)
+    assert parsed == value
+    assert type(parsed) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "says"),
+    [
+        ("d_model", "wide", "whole number"),
+        ("d_model", "64.5", "whole number"),
+        ("dropout", "half", "number"),
+        ("norm_first", "maybe", "true or false"),
+        ("positions", "rotary", "sinusoidal, learned, none"),
+    ],
+)
+def test_typing_errors_are_named(key: str, text: str, says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        parse_value(ModelConfig, key, text)
+
+
+def test_depth_and_heads_by_kind() -> None:
+    config = ModelConfig(n_encoder_layers=1, n_decoder_layers=3, n_encoder_heads=2, n_decoder_heads=8)
+    assert [config.n_layers(kind) for kind in ("encoder", "decoder", "cross")] == [1, 3, 3]
+    assert [config.n_heads(kind) for kind in ("encoder", "decoder", "cross")] == [2, 8, 8]
+
+
+def test_the_length_limit_follows_the_source_and_the_model() -> None:
+    assert DecodeConfig().length_limit(6, 256) == 22
+    assert DecodeConfig().length_limit(200, 256) == 256
+    assert DecodeConfig(max_length=5).length_limit(6, 256) == 5
+    assert DecodeConfig(max_length=500).length_limit(6, 256) == 256
+
+
+def test_specials_stand_at_their_ids() -> None:
+    assert [SPECIALS[i] for i in (PAD, SOS, EOS, UNK)] == ["<pad>", "<sos>", "<eos>", "<unk>"]
+
+
+def test_nearest_names_one_or_all() -> None:
+    assert nearest("revrse", ["reverse", "copy"]) == "; did you mean 'reverse'?"
+    assert "copy, reverse" in nearest("xyzzy", ["reverse", "copy"])
