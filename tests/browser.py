@@ -1,0 +1,163 @@
+"""A real server and a real browser, for the tests in tests/e2e and for the `page` benchmark."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright
+
+ROOT = Path(__file__).resolve().parents[1]
+LOCAL = {"localhost", "127.0.0.1", "::1"}
+IDLE = '[data-testid="stApp"][data-test-script-state="notRunning"]'
+TIMEOUT_MS = 20_000
+
+# A browser that talks to nobody but us; the sandbox needs rights that containers do not give.
+FLAGS = (
+    "--no-sandbox",
+    "--disable-background-networking",
+    "--disable-client-side-phishing-detection",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-domain-reliability",
+    "--disable-features=OptimizationHints,MediaRouter,Translate,AutofillServerCommunication",
+    "--disable-sync",
+    "--metrics-recording-only",
+    "--no-default-browser-check",
+    "--no-first-run",
+    "--no-pings",
+)
+
+
+def find_chromium() -> str | None:
+    """The installed Chromium or Chrome; HEADLIGHT_BROWSER names another one."""
+    names = (os.environ.get("HEADLIGHT_BROWSER", ""), "chromium", "chromium-browser", "google-chrome", "chrome")
+    return next((path for name in names if name and (path := shutil.which(name))), None)
+
+
+def launch(playwright: Playwright) -> Browser:
+    """Headless Chromium.
+
+    Raises:
+        RuntimeError: none is installed.
+    """
+    path = find_chromium()
+    if path is None:
+        raise RuntimeError("no Chromium found; install it, or name it in HEADLIGHT_BROWSER")
+    return playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@dataclass
+class Server:
+    """One `streamlit run app.py`, as a person starts it, on a port of its own."""
+
+    port: int
+    process: subprocess.Popen[bytes]
+    log: IO[bytes]
+
+    @property
+    def url(self) -> str:
+        return f"http://localhost:{self.port}"
+
+    def output(self) -> str:
+        """What the server printed so far."""
+        self.log.flush()
+        return Path(self.log.name).read_text(encoding="utf-8", errors="replace")
+
+    def wait_until_healthy(self, seconds: float = 60.0) -> None:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if self.process.poll() is not None:
+                raise RuntimeError(f"the server ended with code {self.process.returncode}:\n{self.output()}")
+            try:
+                with urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=2) as answer:
+                    if answer.status == 200:
+                        return
+            except (urllib.error.URLError, OSError):
+                time.sleep(0.05)
+        raise RuntimeError(f"the server was not up after {seconds:.0f} s:\n{self.output()}")
+
+    def stop(self) -> None:
+        self.process.terminate()
+        try:
+            self.process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait(timeout=10)
+
+
+@contextmanager
+def serve(environment: Mapping[str, str] | None = None) -> Iterator[Server]:
+    """Start a fresh server process and stop it at the end; `environment` is added to this process's."""
+    port = free_port()
+    command = [sys.executable, "-m", "streamlit", "run", "app.py"]
+    options = ["--server.port", str(port), "--server.headless", "true"]
+    with tempfile.TemporaryDirectory(prefix="headlight-") as folder, (Path(folder) / "server.log").open("wb") as log:
+        process = subprocess.Popen(
+            [*command, *options],
+            cwd=ROOT,
+            env={**os.environ, **(environment or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+        server = Server(port, process, log)
+        try:
+            server.wait_until_healthy()
+            yield server
+        finally:
+            server.stop()
+
+
+@dataclass
+class Watch:
+    """What the pages of a browser context did behind the scenes."""
+
+    foreign: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    dialogs: list[str] = field(default_factory=list)
+
+    def follow(self, context: BrowserContext) -> None:
+        context.on("request", lambda request: self._note(request.url))
+        context.on("page", self._follow_page)
+
+    def _follow_page(self, page: Page) -> None:
+        page.on("websocket", lambda socket: self._note(socket.url))
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("dialog", self._dismiss)
+
+    def _dismiss(self, dialog: Any) -> None:
+        self.dialogs.append(dialog.message)
+        dialog.dismiss()
+
+    def _note(self, url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme in ("http", "https", "ws", "wss") and parts.hostname not in LOCAL:
+            self.foreign.append(url)
+
+
+def settle(page: Page, timeout_ms: float = TIMEOUT_MS) -> None:
+    """Wait until Streamlit has run the script and the page has drawn its last frame."""
+    page.wait_for_selector(IDLE, timeout=timeout_ms)
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
