@@ -128,14 +128,25 @@ class TrainConfig:
     eval_every: int = _help("updates between evaluations", default=200)
     log_every: int = _help("updates between log lines", default=20)
     save_every: int = _help("updates between saves of the resumable state", default=200)
-    snapshots: int = _help("how many sets of weights to keep along the way", default=0)
+    select_by: Literal["loss", "exact_match", "bleu"] = _help(
+        "what makes one evaluation's weights better than another's; equal scores go to the lower loss", default="loss"
+    )
+    snapshots: int = _help("how many sets of weights to keep along the way; 0 = none", default=16)
+    snapshot_megabytes: float = _help("most space for them; fewer are kept of a large model", default=64.0)
     patience: int = _help("evaluations without improvement before stopping; 0 = never stop early", default=0)
     average: int = _help("average the last k evaluated weights; 0 = keep the best", default=0)
     eval_sentences: int = _help("most validation sentences decoded at an evaluation", default=500)
 
     def __post_init__(self) -> None:
         _check(self, positive=("max_steps", "batch_tokens", "accumulate", "eval_every", "log_every", "save_every"))
+        _check(self, positive=("eval_sentences",))
         _check(self, fractions=("label_smoothing", "beta1", "beta2"))
+        _check(
+            self, non_negative=("snapshots", "snapshot_megabytes", "warmup_steps", "patience", "average", "clip_norm")
+        )
+        _check(self, non_negative=("weight_decay", "epsilon", "seed"))
+        if self.weight_decay and self.optimizer != "adamw":
+            raise ConfigError("weight_decay needs optimizer=adamw; Adam has none.")
         if self.learning_rate <= 0:
             raise ConfigError(f"learning_rate={self.learning_rate} must be above 0.")
 
@@ -233,7 +244,15 @@ def _check_type(key: str, value: Any, kind: Any) -> None:
         raise ConfigError(f"{key} must be of type {getattr(kind, '__name__', kind)}, not {value!r}.")
 
 
-def _check(config: Any, positive: tuple[str, ...] = (), fractions: tuple[str, ...] = ()) -> None:
+def _check(
+    config: Any,
+    positive: tuple[str, ...] = (),
+    fractions: tuple[str, ...] = (),
+    non_negative: tuple[str, ...] = (),
+) -> None:
+    for name in non_negative:
+        if not getattr(config, name) >= 0:
+            raise ConfigError(f"{name}={getattr(config, name)} must be 0 or more.")
     for name in positive:
         if getattr(config, name) < 1:
             raise ConfigError(f"{name}={getattr(config, name)} must be at least 1.")

@@ -1,0 +1,298 @@
+"""A model folder and the model in it: save, load, average.
+
+Weights are safetensors, each tied matrix stored once under its canonical name; nothing is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import safetensors.torch
+import torch
+from safetensors import SafetensorError
+from torch import Tensor
+
+from model.config import FORMAT_VERSION, ConfigError, DataConfig, ModelConfig, TrainConfig, from_dict, to_dict
+from model.folder import (
+    CARD,
+    CONFIG,
+    SNAPSHOTS,
+    TOKENIZER,
+    WEIGHTS,
+    CheckpointError,
+    check_name,
+    find_model,
+    label,
+    list_models,
+    read_config,
+    read_json,
+    refuse_pickles,
+    replace_file,
+    summarize,
+    tensor_shapes,
+    write_bytes,
+    write_json,
+)
+from model.pieces import TokenizerError
+from model.tokenizer import Tokenizer, tokenizers_from_dict, tokenizers_to_dict
+from model.transformer import Transformer
+
+__all__ = [
+    "CheckpointError",
+    "LoadedModel",
+    "average_weights",
+    "check_name",
+    "find_model",
+    "list_models",
+    "load_model",
+    "read_weights",
+    "save_model",
+    "snapshot_steps",
+    "stored_weights",
+    "write_weights",
+]
+
+
+MAX_POSITIONS = 1_000_000  # a table of more would fill the memory before anything could be said
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A model ready for use (evaluation mode, no gradients) with all that its folder says about it."""
+
+    name: str
+    folder: Path
+    model: Transformer
+    source: Tokenizer
+    target: Tokenizer
+    model_config: ModelConfig
+    data_config: DataConfig
+    train_config: TrainConfig
+    card: str
+    summary: dict[str, Any]
+
+
+def stored_weights(model: Transformer) -> dict[str, Tensor]:
+    """The model's parameters as they are stored: on the CPU, tied matrices once under their canonical name."""
+    aliases = model.tied_names()
+    return {
+        name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items() if name not in aliases
+    }
+
+
+def write_weights(path: Path, weights: Mapping[str, Tensor], *, half: bool = False) -> None:
+    """Write tensors as safetensors in one step, in half precision if asked (for snapshots)."""
+    tensors = {name: tensor.half() if half else tensor for name, tensor in weights.items()}
+    write_bytes(path, safetensors.torch.save(tensors))
+
+
+def read_weights(path: Path, expected: Mapping[str, tuple[int, ...]]) -> dict[str, Tensor]:
+    """Read tensors of exactly these names and shapes.
+
+    Raises:
+        CheckpointError: missing, torn, a pickle, other names or shapes than expected, or numbers that are not finite.
+    """
+    shapes = tensor_shapes(path)
+    for name in expected.keys() - shapes.keys():
+        raise CheckpointError(f"{label(path)} has no weights '{name}', which its configuration asks for.")
+    for name, shape in shapes.items():
+        if name not in expected:
+            raise CheckpointError(f"{label(path)} has weights '{name}', which its configuration does not know.")
+        if shape != expected[name]:
+            raise CheckpointError(
+                f"{label(path)}: '{name}' has shape {list(shape)}, but its configuration asks for "
+                f"{list(expected[name])}."
+            )
+    try:
+        tensors = safetensors.torch.load(path.read_bytes())
+    except (SafetensorError, OSError) as error:
+        raise CheckpointError(f"{label(path)} cannot be read: {error}.") from None
+    for name, tensor in tensors.items():
+        if not tensor.isfinite().all():
+            raise CheckpointError(f"{label(path)}: '{name}' holds numbers that are not finite; training went wrong.")
+    return tensors
+
+
+def average_weights(sets: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    """The mean of several sets of weights of one shape, summed in float64."""
+    return {
+        name: (sum(weights[name].double() for weights in sets) / len(sets)).to(tensor.dtype)  # type: ignore[union-attr]
+        for name, tensor in sets[0].items()
+    }
+
+
+def save_model(
+    folder: Path,
+    model: Transformer,
+    source: Tokenizer,
+    target: Tokenizer,
+    *,
+    data: DataConfig,
+    training: TrainConfig,
+    card: str,
+    extra: Mapping[str, Any] | None = None,
+    overwrite: bool = False,
+) -> None:
+    """Write a whole model folder under a temporary name, then rename it.
+
+    `extra` is merged into config.json (title, preset, results, runtime).
+
+    Raises:
+        CheckpointError: the name is impossible, or the folder exists and `overwrite` is False.
+    """
+    check_name(folder.name)
+    if folder.exists() and not overwrite:
+        raise CheckpointError(f"there is a model '{folder.name}' already; choose another name or pass --overwrite.")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    building = folder.with_name(f".{folder.name}.building")
+    shutil.rmtree(building, ignore_errors=True)
+    building.mkdir()
+    try:
+        write_json(building / CONFIG, config_sections(model.config, data, training, extra))
+        write_json(building / TOKENIZER, tokenizers_to_dict(source, target))
+        write_bytes(building / CARD, card.encode())
+        write_weights(building / WEIGHTS, stored_weights(model))
+        if folder.exists():
+            doomed = folder.with_name(f".{folder.name}.replaced")
+            shutil.rmtree(doomed, ignore_errors=True)
+            replace_file(folder, doomed)
+            replace_file(building, folder)
+            shutil.rmtree(doomed, ignore_errors=True)
+        else:
+            replace_file(building, folder)
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+
+
+def config_sections(
+    model: ModelConfig, data: DataConfig, training: TrainConfig, extra: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The content of config.json."""
+    return {
+        "format_version": FORMAT_VERSION,
+        "model": to_dict(model),
+        "data": to_dict(data),
+        "training": to_dict(training),
+        **(extra or {}),
+    }
+
+
+def load_model(folder: str | Path, *, snapshot: int | None = None) -> LoadedModel:
+    """Load a model for use: evaluation mode, float32, on the CPU, no gradients.
+
+    `snapshot` picks the weights kept at that training step (see :func:`snapshot_steps`) in place of the final ones.
+
+    Raises:
+        CheckpointError: the folder is missing, torn, of another shape, of a newer format, or holds a pickle.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise CheckpointError(f"there is no model folder '{folder.name}'.")
+    described = read_run(folder)
+    path = folder / WEIGHTS if snapshot is None else snapshot_path(folder, snapshot)
+    card = folder / CARD
+    return LoadedModel(
+        name=folder.name,
+        folder=folder,
+        model=build_model(described.model, path),
+        source=described.source,
+        target=described.target,
+        model_config=described.model,
+        data_config=described.data,
+        train_config=described.training,
+        card=card.read_text(encoding="utf-8", errors="replace") if card.is_file() else "",
+        summary=summarize(folder),
+    )
+
+
+@dataclass(frozen=True)
+class Description:
+    """All that a folder says about its model but the weights; `extra` is the rest of config.json."""
+
+    model: ModelConfig
+    data: DataConfig
+    training: TrainConfig
+    source: Tokenizer
+    target: Tokenizer
+    extra: dict[str, Any]
+
+
+def read_run(folder: Path) -> Description:
+    """Read and check a folder's configuration and tokenizers.
+
+    Raises:
+        CheckpointError: as :func:`load_model`.
+    """
+    refuse_pickles(folder)
+    sections = read_config(folder)
+    try:
+        model = from_dict(ModelConfig, sections["model"])
+        data = from_dict(DataConfig, sections["data"])
+        training = from_dict(TrainConfig, sections["training"])
+    except (ConfigError, TypeError) as error:
+        raise CheckpointError(f"{label(folder / CONFIG)}: {error}") from None
+    source, target = read_tokenizers(folder)
+    sizes = (("source", source, model.src_vocab_size), ("target", target, model.tgt_vocab_size))
+    for side, tokenizer, size in sizes:
+        if len(tokenizer) != size:
+            raise CheckpointError(
+                f"{label(folder / TOKENIZER)}: the {side} tokenizer knows {len(tokenizer)} tokens, "
+                f"but the model was built for {size}."
+            )
+    known = ("format_version", "model", "data", "training")
+    extra = {key: value for key, value in sections.items() if key not in known}
+    return Description(model, data, training, source, target, extra)
+
+
+def read_tokenizers(folder: Path) -> tuple[Tokenizer, Tokenizer]:
+    """Source and target tokenizer of a folder; one object where both are the same.
+
+    Raises:
+        CheckpointError: tokenizer.json is missing or makes no sense.
+    """
+    path = folder / TOKENIZER
+    values = read_json(path)
+    try:
+        return tokenizers_from_dict(values)
+    except TokenizerError as error:
+        raise CheckpointError(f"{label(path)}: {error}") from None
+
+
+def build_model(config: ModelConfig, path: Path) -> Transformer:
+    """A model with the weights of one safetensors file.
+
+    Raises:
+        CheckpointError: see :func:`read_weights`.
+    """
+    # Sizes come from a file that anybody may have written: compare them with the weights before allocating anything.
+    stored = tensor_shapes(path)
+    n_layers = config.n_encoder_layers + config.n_decoder_layers
+    biggest = max(config.src_vocab_size, config.tgt_vocab_size, config.d_ff, config.d_model) * config.d_model
+    if n_layers > len(stored) or biggest > sum(math.prod(shape) for shape in stored.values()):
+        raise CheckpointError(f"{label(path)} holds too few weights for the sizes in its configuration.")
+    if config.max_positions > MAX_POSITIONS:
+        raise CheckpointError(f"{label(path)}: max_positions={config.max_positions} is more than {MAX_POSITIONS}.")
+    with torch.device("meta"):
+        sketch = Transformer(config)
+    aliases = sketch.tied_names()
+    expected = {name: tuple(tensor.shape) for name, tensor in sketch.state_dict().items() if name not in aliases}
+    weights = read_weights(path, expected)
+    model = Transformer(config)
+    model.load_state_dict({name: weights[aliases.get(name, name)].float() for name in model.state_dict()}, strict=True)
+    return model.eval().requires_grad_(False)
+
+
+def snapshot_path(folder: Path, step: int) -> Path:
+    """Where the weights kept at a training step stand."""
+    return folder / SNAPSHOTS / f"step-{step:08d}.safetensors"
+
+
+def snapshot_steps(folder: str | Path) -> list[int]:
+    """Training steps of which the folder keeps weights, ascending."""
+    names = (path.stem.removeprefix("step-") for path in (Path(folder) / SNAPSHOTS).glob("step-*.safetensors"))
+    return sorted(int(name) for name in names if name.isdecimal())

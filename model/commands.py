@@ -1,0 +1,61 @@
+"""What the command lines share: how they fail, and the options that all of them take."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NoReturn
+
+EXIT_WRONG_USE = 2
+
+
+class OneSentenceParser(argparse.ArgumentParser):
+    """An argument parser whose errors are one sentence on the last line of standard error."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong and where help is, and exit with code 2."""
+        sentence = message if message.endswith((".", "?")) else f"{message}."
+        self.exit(EXIT_WRONG_USE, f"{self.format_usage()}{self.prog}: {sentence} See --help.\n")
+
+
+def add_checkpoints(parser: argparse.ArgumentParser) -> None:
+    """The option that says where models are."""
+    parser.add_argument(
+        "--checkpoints", type=Path, default=Path("checkpoints"), metavar="DIR", help="folder of models (%(default)s)"
+    )
+
+
+class CommandError(ValueError):
+    """Something wrong with what was typed; the message says what to type instead."""
+
+
+def run_command(main: Callable[[Sequence[str]], int], arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run a command and exit with its code; an error meant for people becomes one sentence and code 2."""
+    given = sys.argv[1:] if arguments is None else arguments
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # every language, whatever the system's own encoding
+            stream.reconfigure(encoding="utf-8", errors="replace")
+    try:
+        code = main(given)
+        sys.stdout.flush()
+    except (ValueError, RuntimeError) as error:
+        # The errors that this project defines say what to do; any other is a fault of the program and keeps its trace.
+        if not type(error).__module__.startswith(("model.", "__main__")):
+            raise
+        fail(str(error))
+    except BrokenPipeError:  # the reader (head, less) has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except KeyboardInterrupt:
+        fail("interrupted.", code=130)
+    sys.exit(code)
+
+
+def fail(sentence: str, *, code: int = EXIT_WRONG_USE) -> NoReturn:
+    """One sentence on standard error, and out."""
+    print(" ".join(sentence.split()), file=sys.stderr)
+    sys.exit(code)

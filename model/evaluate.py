@@ -1,0 +1,196 @@
+"""Score a model: `python -m model.evaluate --model NAME --task reverse --split test`, or on a pair of text files."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+from model.commands import CommandError, OneSentenceParser, add_checkpoints, run_command
+from model.config import DecodeConfig, LengthPenalty, nearest
+
+if TYPE_CHECKING:
+    from model.checkpoint import LoadedModel
+    from model.data import Example, Task
+
+ALIGNED_SENTENCES = 200
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line's options."""
+    made = OneSentenceParser(
+        prog="python -m model.evaluate",
+        description="Score a model on a split of a task or on two text files: exact match, token accuracy, loss, BLEU.",
+    )
+    made.add_argument("--model", required=True, metavar="NAME", help="name of a model in the checkpoints folder")
+    made.add_argument("--task", metavar="TASK", help="task to score on (default: the one it was trained on)")
+    made.add_argument("--split", default="test", help="train, valid, test, or another split of the task (%(default)s)")
+    made.add_argument("--source", type=Path, metavar="FILE", help="sentences to translate, one a line, UTF-8")
+    made.add_argument("--target", type=Path, metavar="FILE", help="their translations, line by line")
+    made.add_argument("--beam", type=int, metavar="N", help="beam search with N hypotheses (default: greedy)")
+    made.add_argument(
+        "--length-penalty", choices=get_args(LengthPenalty), default="mean", help="how beam search weighs length"
+    )
+    made.add_argument("--alpha", type=float, default=1.0, help="exponent of the length penalty (default: %(default)s)")
+    made.add_argument("--device", default="cpu", help="auto, cpu, cuda, cuda:N or mps (default: %(default)s)")
+    made.add_argument("--data-dir", type=Path, metavar="DIR", help="folder of corpora that a task reads")
+    made.add_argument("--json", action="store_true", help="print one JSON object")
+    add_checkpoints(made)
+    return made
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command; returns its exit code.
+
+    Raises:
+        CommandError and this project's other errors: one sentence each.
+    """
+    options = parser().parse_args(arguments)
+    if (options.source is None) != (options.target is None):
+        raise CommandError("--source and --target go together: give both files.")
+    if options.source and options.task:
+        raise CommandError("score on a task or on files, not both: leave out --task, or --source and --target.")
+    config = DecodeConfig(
+        method="beam" if options.beam is not None else "greedy",
+        beam_size=1 if options.beam is None else options.beam,
+        length_penalty=options.length_penalty,
+        alpha=options.alpha,
+    )
+    from model.checkpoint import find_model, load_model
+    from model.data.task import one_group, same_text
+    from model.metrics import flat
+    from model.scoring import score_examples
+    from model.training.device import resolve_device
+
+    device = resolve_device(options.device)
+    loaded = load_model(find_model(options.checkpoints, options.model))
+    if options.source:
+        task, examples = None, _read_files(options.source, options.target)
+        where = f"{options.source.name} and {options.target.name}"
+    else:
+        task = _task(loaded, options.task, options.data_dir)
+        examples = _split(task, options.split)
+        where = f"split '{options.split}' of {task.name}"
+    _refuse_too_long(loaded, examples)
+    loaded.model.to(device)
+    scores = score_examples(
+        loaded.model,
+        loaded.source,
+        loaded.target,
+        examples,
+        config,
+        equivalent=task.equivalent if task else same_text,
+        group=task.group if task else one_group,
+    )
+    values = {"model": loaded.name, "on": where, **scores.flat()}
+    if len(scores.groups) > 1:
+        values["groups"] = scores.groups
+    heads = _best_aligned_head(loaded, examples)
+    if heads is not None:
+        values["aligned_head"] = heads
+    print(json.dumps(flat(values), ensure_ascii=False) if options.json else _for_people(values))
+    return 0
+
+
+def _task(loaded: LoadedModel, name: str | None, data_dir: Path | None) -> Task:
+    """The task to score on, split as it was when the model was trained."""
+    from model.data import get_task
+
+    return get_task(name or loaded.data_config.task, split_seed=loaded.data_config.split_seed, data_dir=data_dir)
+
+
+def _split(task: Task, name: str) -> tuple[Example, ...]:
+    if name not in task.splits:
+        raise CommandError(f"task {task.name} has no split '{name}'{nearest(name, task.splits)}")
+    return task.splits[name]
+
+
+def _read_files(source: Path, target: Path) -> tuple[Example, ...]:
+    """Pairs from two text files, line by line."""
+    from model.data import Example
+
+    sides = []
+    for path in (source, target):
+        try:
+            sides.append(path.read_text(encoding="utf-8-sig").splitlines())
+        except OSError as error:
+            raise CommandError(f"{path} cannot be read: {error.strerror or error}.") from None
+        except UnicodeDecodeError as error:
+            line = path.read_bytes()[: error.start].count(b"\n") + 1
+            raise CommandError(f"{path} is not UTF-8 text (line {line}); save it as UTF-8.") from None
+    if len(sides[0]) != len(sides[1]):
+        raise CommandError(
+            f"{source} has {len(sides[0])} lines and {target} has {len(sides[1])}; they must go together line by line."
+        )
+    if not sides[0]:
+        raise CommandError(f"{source} is empty; there is nothing to score.")
+    return tuple(Example(left, right) for left, right in zip(*sides, strict=True))
+
+
+def _refuse_too_long(loaded: LoadedModel, examples: Sequence[Example]) -> None:
+    """Learned positions end somewhere; a sinusoidal table goes on."""
+    limit = loaded.model_config.max_positions
+    if loaded.model_config.positions != "learned":
+        return
+    for number, example in enumerate(examples, start=1):
+        longest = max(len(loaded.source.encode(example.source)), len(loaded.target.encode(example.target)))
+        if longest + 1 > limit:
+            raise CommandError(f"sentence {number} has {longest} tokens, but this model places at most {limit - 1}.")
+
+
+def _best_aligned_head(loaded: LoadedModel, examples: Sequence[Example]) -> dict[str, Any] | None:
+    """The cross-attention head that most often looks at the right source token, where those are known.
+
+    The first ALIGNED_SENTENCES sentences (spread over all) are read with the right target given. Layer and head count
+    from 1; share is of the rows that predict a token with a known source.
+    """
+    import numpy as np
+
+    from model.config import EOS, DecodeConfig
+    from model.decoding import decode_recorded
+    from model.metrics import alignment_hits, alignment_rows
+    from model.training.evaluation import spread
+
+    aligned = [example for example in examples if example.alignment is not None]
+    if not aligned:
+        return None
+    model = loaded.model.cpu()
+    shape = (loaded.model_config.n_decoder_layers, loaded.model_config.n_decoder_heads)
+    hits, rows = np.zeros(shape, dtype=np.int64), 0
+    for i in spread(len(aligned), ALIGNED_SENTENCES):
+        encoding = loaded.source.encode(aligned[i].source)
+        path = (*loaded.target.encode(aligned[i].target).ids, EOS)
+        trace = decode_recorded(model, encoding, loaded.target, DecodeConfig(), prefix=path).trace
+        alignment = aligned[i].alignment or ()
+        hits += alignment_hits(trace.cross, alignment)
+        rows += alignment_rows(alignment)
+    layer, head = np.unravel_index(hits.argmax(), hits.shape)
+    return {"layer": int(layer) + 1, "head": int(head) + 1, "share": float(hits.max() / max(rows, 1))}
+
+
+def _for_people(values: dict[str, Any]) -> str:
+    sentences = values["sentences"]
+    right = round(values["exact_match"] * sentences)
+    lines = [
+        f"{values['model']} on {values['on']}: {sentences:,} sentences",
+        f"exact match     {values['exact_match']:.4f}  ({right:,} of {sentences:,})",
+        f"token accuracy  {values['token_accuracy']:.4f}",
+        f"loss            {values['loss']:.4f}  nats per target token",
+        f"BLEU            {values['bleu']:.1f}  ({values['bleu_signature']})",
+        f"BLEU, any case  {values['bleu_lc_tok']:.1f}",
+    ]
+    if "aligned_head" in values:
+        head = values["aligned_head"]
+        lines.append(
+            f"aligned head    {head['share']:.4f}  (cross-attention, layer {head['layer']} head {head['head']}: "
+            f"rows that look most at the right source token)"
+        )
+    for name, share in values.get("groups", {}).items():
+        lines.append(f"  {name:<14}{share:.4f}")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    run_command(main)

@@ -1,0 +1,251 @@
+"""A model folder seen from outside: names, JSON, headers and summaries, without loading torch.
+
+One folder = one model = one run: config.json, tokenizer.json, model.safetensors, README.md, metrics.jsonl, and for a
+run also status.json, state/, snapshots/ and stop. Anything that does not hold together is refused with a
+:class:`CheckpointError`, a sentence that names the file.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+from model.config import FORMAT_VERSION, nearest
+
+CONFIG, TOKENIZER, WEIGHTS, CARD = "config.json", "tokenizer.json", "model.safetensors", "README.md"
+METRICS, STATUS, STOP, STATE, SNAPSHOTS = "metrics.jsonl", "status.json", "stop", "state", "snapshots"
+PROBE, PROBE_ANSWER = "probe.json", "probe.npz"
+
+SHIPPED = ("adjective-swap", "dates", "phrases-en-de", "reverse")
+"""Models that come with the repository; a person's own runs never take their place unasked."""
+
+MAX_JSON_BYTES = 64 * 1024**2
+MAX_HEADER_BYTES = 16 * 1024**2
+BYTES_PER_NUMBER = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2}
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_WINDOWS_DEVICES = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
+_PICKLE_SUFFIXES = frozenset({".pt", ".pth", ".bin", ".pkl", ".pickle", ".ckpt"})
+
+
+class CheckpointError(ValueError):
+    """A model folder that cannot be used; the message names the file and what is wrong with it."""
+
+
+def check_name(name: str) -> str:
+    """The name itself, if a model folder may be called that.
+
+    Raises:
+        CheckpointError: it could leave the checkpoints folder, or some system could not store it.
+    """
+    if not _NAME.fullmatch(name) or name.endswith(".") or _WINDOWS_DEVICES.fullmatch(name):
+        raise CheckpointError(
+            f"{name!r} cannot name a model: use 1 to 64 letters, digits, '-', '_' or '.', beginning with a letter "
+            f"or digit and not ending with a dot."
+        )
+    return name
+
+
+def find_model(checkpoints: str | Path, name: str) -> Path:
+    """The folder of the model called `name`.
+
+    Raises:
+        CheckpointError: the name is impossible, or there is no such model (the nearest one is named).
+    """
+    root = Path(checkpoints)
+    folder = root / check_name(name)
+    if not folder.is_dir():
+        known = [path.name for path in model_folders(root)]
+        hint = nearest(name, known) if known else f"; there is no model in {root} yet."
+        raise CheckpointError(f"there is no model '{name}'{hint}")
+    return folder
+
+
+def model_folders(checkpoints: str | Path) -> list[Path]:
+    """Folders that claim to be models (they hold a config.json), by name; unfinished and hidden ones are left out."""
+    root = Path(checkpoints)
+    if not root.is_dir():
+        return []
+    return sorted(path for path in root.iterdir() if _NAME.fullmatch(path.name) and (path / CONFIG).is_file())
+
+
+def replace_file(temporary: Path, target: Path) -> None:
+    """Rename `temporary` to `target` in one step; on Windows, wait a moment for a reader that has it open."""
+    for attempt in range(20):
+        try:
+            os.replace(temporary, target)
+            return
+        except PermissionError:
+            if os.name != "nt" or attempt == 19:
+                raise
+            time.sleep(0.05)
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file so that a reader sees the old or the new content, never half of one; on disk when this returns."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with open(temporary, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        replace_file(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a JSON file in one step, for people to read too."""
+    write_bytes(path, (json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode())
+
+
+def label(path: Path) -> str:
+    """How messages name a file: the last two parts of its path."""
+    return "/".join(path.parts[-2:])
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a JSON object.
+
+    Raises:
+        CheckpointError: missing, too large, not UTF-8, not JSON, or not an object.
+    """
+    try:
+        if path.stat().st_size > MAX_JSON_BYTES:
+            raise CheckpointError(f"{label(path)} is larger than {MAX_JSON_BYTES >> 20} MB, which is no configuration.")
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise CheckpointError(f"{label(path)} is missing; the model folder is not complete.") from None
+    except OSError as error:
+        raise CheckpointError(f"{label(path)} cannot be read: {error.strerror or error}.") from None
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+        raise CheckpointError(f"{label(path)} is not valid JSON; it is damaged or was cut off.") from None
+    if not isinstance(value, dict):
+        raise CheckpointError(f"{label(path)} must hold a JSON object, not {type(value).__name__}.")
+    return value
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """config.json with its format checked; the sections stay plain dictionaries.
+
+    Raises:
+        CheckpointError: as :func:`read_json`; a format version this program does not know; a section missing.
+    """
+    path = folder / CONFIG
+    config = read_json(path)
+    version = config.get("format_version")
+    if version != FORMAT_VERSION:
+        raise CheckpointError(
+            f"{label(path)} has format_version {version!r}, but this program reads {FORMAT_VERSION}; "
+            f"a newer Headlight may have written it."
+        )
+    for section in ("model", "data", "training"):
+        if not isinstance(config.get(section), dict):
+            raise CheckpointError(f"{label(path)} has no section '{section}'.")
+    return config
+
+
+def refuse_pickles(folder: Path) -> None:
+    """Refuse a folder that holds a pickle, which could run code, or a file that leads out of the folder.
+
+    Raises:
+        CheckpointError: such a file is there; it is named.
+    """
+    inside = folder.resolve()
+    for path in (*folder.iterdir(), *(folder / STATE).glob("*"), *(folder / SNAPSHOTS).glob("*")):
+        if path.suffix.lower() in _PICKLE_SUFFIXES:
+            raise CheckpointError(
+                f"{label(path)} is a pickle, which could run code when opened; only .safetensors weights are read, "
+                f"so delete it or convert it."
+            )
+        if path.is_symlink() and not path.resolve().is_relative_to(inside):
+            raise CheckpointError(f"{label(path)} is a link that leads out of the model folder; copy the file instead.")
+
+
+def tensor_shapes(path: Path) -> dict[str, tuple[int, ...]]:
+    """Names and shapes in a safetensors file, from its header alone; sizes must add up to the file's own.
+
+    Raises:
+        CheckpointError: missing, truncated, a pickle, or not safetensors.
+    """
+    broken = CheckpointError(f"{label(path)} is damaged or cut off: it is not a whole safetensors file.")
+    try:
+        size = path.stat().st_size
+        with open(path, "rb") as file:
+            start = file.read(8)
+            if start[:2] in (b"PK", b"\x80\x02", b"\x80\x04", b"\x80\x05"):
+                raise CheckpointError(f"{label(path)} is a pickle, not safetensors; pickled weights are never opened.")
+            length = int.from_bytes(start, "little")
+            if len(start) < 8 or not 2 <= length <= min(size - 8, MAX_HEADER_BYTES):
+                raise broken
+            header = json.loads(file.read(length))
+    except FileNotFoundError:
+        raise CheckpointError(f"{label(path)} is missing; the model folder is not complete.") from None
+    except OSError as error:
+        raise CheckpointError(f"{label(path)} cannot be read: {error.strerror or error}.") from None
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+        raise broken from None
+    try:
+        header.pop("__metadata__", None)
+        spans = sorted((entry["data_offsets"], entry["dtype"], name) for name, entry in header.items())
+        shapes = {name: tuple(int(n) for n in entry["shape"]) for name, entry in header.items()}
+        at = 0
+        for (begin, end), dtype, name in spans:
+            if (
+                begin != at
+                or end - begin != math.prod(shapes[name]) * BYTES_PER_NUMBER[dtype]
+                or min(shapes[name], default=1) < 0
+            ):
+                raise broken
+            at = end
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise broken from None
+    if 8 + length + at != size:
+        raise broken
+    return shapes
+
+
+def summarize(folder: Path) -> dict[str, Any]:
+    """What a list of models shows about one folder, from its small files and the weights' header.
+
+    Keys: name, folder, bundled, error (None, or why the folder cannot be used) and, where readable: task, parameters
+    (tied matrices once), bytes, trained, state (of its run), results (as config.json holds them), modified (seconds
+    since 1970), model, data, training (the configuration as dictionaries), title.
+    """
+    summary: dict[str, Any] = {
+        "name": folder.name,
+        "folder": str(folder),
+        "bundled": folder.name in SHIPPED,
+        "error": None,
+    }
+    try:
+        refuse_pickles(folder)
+        config = read_config(folder)
+        weights = folder / WEIGHTS
+        results = config.get("results") or {}
+        summary |= {
+            "task": config["data"].get("task"),
+            "title": config.get("title") or folder.name,
+            "parameters": sum(math.prod(shape) for shape in tensor_shapes(weights).values()),
+            "bytes": weights.stat().st_size,
+            "modified": weights.stat().st_mtime,
+            "trained": bool(results.get("step")),
+            "results": results,
+            "state": read_json(folder / STATUS).get("state") if (folder / STATUS).is_file() else "finished",
+            "model": config["model"],
+            "data": config["data"],
+            "training": config["training"],
+        }
+    except CheckpointError as error:
+        summary["error"] = str(error)
+    return summary
+
+
+def list_models(checkpoints: str | Path) -> list[dict[str, Any]]:
+    """A summary of every model folder, by name, broken ones included (their `error` says why); no weights are read."""
+    return [summarize(folder) for folder in model_folders(checkpoints)]

@@ -1,0 +1,98 @@
+"""Named sizes and settings to start from; `--set` and the page change single fields of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from model.config import ConfigError, nearest
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A starting point: what differs from the defaults of ModelConfig and TrainConfig."""
+
+    name: str
+    title: str
+    model: Mapping[str, Any] = field(default_factory=dict)
+    training: Mapping[str, Any] = field(default_factory=dict)
+
+
+PRESETS: dict[str, Preset] = {
+    preset.name: preset
+    for preset in (
+        Preset(
+            "tiny",
+            "Tiny: learns a letter task in about a minute on two cores",
+            model={"d_model": 64, "d_ff": 128, "dropout": 0.0, "max_positions": 128},
+            training={
+                "max_steps": 1500,
+                "batch_tokens": 2048,
+                "learning_rate": 2e-3,
+                "warmup_steps": 150,
+                "label_smoothing": 0.0,
+                "eval_every": 150,
+                "save_every": 150,
+                "select_by": "exact_match",
+                "eval_sentences": 320,
+            },
+        ),
+        Preset(
+            "small",
+            "Small: for a few thousand to some ten thousand sentence pairs",
+            model={"d_model": 128, "d_ff": 256, "n_encoder_layers": 4, "n_decoder_layers": 4, "dropout": 0.3},
+            training={
+                "max_steps": 8000,
+                "batch_tokens": 4096,
+                "learning_rate": 5e-3,
+                "warmup_steps": 2000,
+                "average": 10,
+                "patience": 10,
+                "eval_every": 250,
+                "save_every": 250,
+                "select_by": "bleu",
+            },
+        ),
+        Preset(
+            "paper-base",
+            'Base model of "Attention Is All You Need": 65 million numbers, for a GPU',
+            model={
+                "d_model": 512,
+                "d_ff": 2048,
+                "n_encoder_layers": 6,
+                "n_decoder_layers": 6,
+                "n_encoder_heads": 8,
+                "n_decoder_heads": 8,
+                "dropout": 0.1,
+                "share_embeddings": "target",
+            },
+            training={
+                "max_steps": 100_000,
+                "batch_tokens": 25_000,
+                "learning_rate": 7e-4,
+                "warmup_steps": 4000,
+                "average": 5,
+                "eval_every": 1000,
+                "save_every": 1000,
+                "select_by": "bleu",
+            },
+        ),
+    )
+}
+
+
+def get_preset(name: str) -> Preset:
+    """The preset of this name.
+
+    Raises:
+        ConfigError: there is none; the nearest is named.
+    """
+    if name not in PRESETS:
+        raise ConfigError(f"there is no preset '{name}'{nearest(name, PRESETS)}")
+    return PRESETS[name]
+
+
+def default_preset(task: str, otherwise: str) -> str:
+    """What a task starts from when nothing is said: the preset that bears its name, or the one that the task names."""
+    return task if task in PRESETS else otherwise

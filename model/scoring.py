@@ -1,0 +1,120 @@
+"""Decode a set of examples and score them: what `model.evaluate` prints and what training reports as it goes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from model.config import DecodeConfig
+from model.data.batching import EncodedPairs, batches, collate, encode_pairs
+from model.data.task import Example, one_group, same_text
+from model.decoding import decode_batch
+from model.metrics import Bleu, TokenScores, bleu, exact_match, token_scores
+from model.tokenizer import Tokenizer
+from model.transformer import Transformer
+
+SCORING_TOKENS = 4096
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What a set of examples came to; `predictions` in the order of the examples."""
+
+    tokens: TokenScores
+    exact_match: float
+    predictions: tuple[str, ...] = ()
+    references: tuple[str, ...] = field(default=(), repr=False)
+    groups: dict[str, float] = field(default_factory=dict)
+
+    def flat(self, *, with_bleu: bool = True) -> dict[str, Any]:
+        """The keys of `model.evaluate --json`; loss in nats per target token with <eos>, BLEU from 0 to 100."""
+        values: dict[str, Any] = {
+            "exact_match": self.exact_match,
+            "token_accuracy": self.tokens.accuracy,
+            "loss": self.tokens.loss,
+            "sentences": len(self.predictions),
+        }
+        if with_bleu and self.predictions:
+            cased: Bleu = bleu(self.predictions, self.references)
+            plain: Bleu = bleu(self.predictions, self.references, lowercase=True)
+            values |= {"bleu": cased.score, "bleu_signature": cased.signature, "bleu_lc_tok": plain.score}
+        return values
+
+
+@torch.inference_mode()
+def teacher_forced(model: Transformer, pairs: EncodedPairs, *, check: Callable[[], None] = lambda: None) -> TokenScores:
+    """Loss and token accuracy with the right prefix given; `check` is called before each batch and may raise."""
+    device = model.src_embedding.weight.device
+    total = TokenScores()
+    for indices in scoring_batches(pairs):
+        check()
+        batch = collate(pairs, indices)
+        logits = model(batch.src.to(device), batch.tgt_in.to(device))
+        total += token_scores(logits, batch.labels.to(device))
+    return total
+
+
+def scoring_batches(pairs: EncodedPairs) -> list[tuple[int, ...]]:
+    """Indices of all pairs in batches of like length, always the same."""
+    return batches(pairs.lengths, batch_tokens=SCORING_TOKENS, seed=0, epoch=0, shuffle=False)
+
+
+def translate_pairs(
+    model: Transformer,
+    pairs: EncodedPairs,
+    target: Tokenizer,
+    config: DecodeConfig,
+    *,
+    check: Callable[[], None] = lambda: None,
+) -> list[str]:
+    """The text that the model makes of each source, in the order of the pairs."""
+    device = model.src_embedding.weight.device
+    texts = [""] * len(pairs)
+    for indices in scoring_batches(pairs):
+        check()
+        found = decode_batch(model, collate(pairs, indices).src.to(device), config)
+        for i, hypotheses in zip(indices, found, strict=True):
+            texts[i] = target.decode(hypotheses[0].tokens)
+    return texts
+
+
+def score_predictions(
+    examples: Sequence[Example],
+    predictions: Sequence[str],
+    tokens: TokenScores,
+    *,
+    equivalent: Callable[[str, Example], bool] = same_text,
+    group: Callable[[Example], str] = one_group,
+) -> Scores:
+    """Put predictions and token sums together; `groups` holds the exact match of each group of examples."""
+    right = [equivalent(text, example) for text, example in zip(predictions, examples, strict=True)]
+    marks: dict[str, list[bool]] = defaultdict(list)
+    for example, mark in zip(examples, right, strict=True):
+        marks[group(example)].append(mark)
+    return Scores(
+        tokens=tokens,
+        exact_match=exact_match(right),
+        predictions=tuple(predictions),
+        references=tuple(example.target for example in examples),
+        groups={name: exact_match(marks[name]) for name in sorted(marks)},
+    )
+
+
+def score_examples(
+    model: Transformer,
+    source: Tokenizer,
+    target: Tokenizer,
+    examples: Sequence[Example],
+    config: DecodeConfig,
+    *,
+    equivalent: Callable[[str, Example], bool] = same_text,
+    group: Callable[[Example], str] = one_group,
+) -> Scores:
+    """Decode and score a set of examples in this process."""
+    pairs = encode_pairs(examples, source, target)
+    predictions = translate_pairs(model, pairs, target, config)
+    return score_predictions(examples, predictions, teacher_forced(model, pairs), equivalent=equivalent, group=group)

@@ -1,0 +1,232 @@
+"""Train a model: `python -m model.train --task reverse --name my-model`, also under torchrun."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from model.commands import CommandError, OneSentenceParser, add_checkpoints, run_command
+from model.config import DataConfig, ModelConfig, TrainConfig
+from model.data import TASKS
+from model.folder import CONFIG, CheckpointError, check_name
+from model.presets import PRESETS
+
+if TYPE_CHECKING:
+    from model.training.distributed import World
+    from model.training.launch import Launch, Signals
+    from model.training.setup import Setup
+
+_NOT_WITH_RESUME = ("task", "name", "preset", "init", "overwrite", "dry_run")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line's options."""
+    made = OneSentenceParser(
+        prog="python -m model.train",
+        description="Train a model on a task and store it as a folder that the app and the other commands can open.",
+        epilog=_epilog(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument("--task", metavar="TASK", help="what to learn; the tasks are listed below")
+    made.add_argument("--name", help="name of the new model, which is also the name of its folder")
+    made.add_argument("--preset", metavar="PRESET", help="settings to start from (default: the task's own)")
+    made.add_argument(
+        "--set", nargs="+", action="extend", default=[], metavar="KEY=VALUE", help="change settings, listed below"
+    )
+    made.add_argument("--init", metavar="NAME", help="start from the weights and tokenizers of this model")
+    made.add_argument("--overwrite", action="store_true", help="replace a model that has this name already")
+    made.add_argument("--resume", metavar="NAME", help="go on with a run that was stopped or killed")
+    made.add_argument("--device", default=None, help="auto, cpu, cuda, cuda:N or mps (default: auto)")
+    made.add_argument("--precision", default=None, help="auto, fp32 or bf16 (default: auto)")
+    made.add_argument("--compile", action="store_true", help="let torch.compile speed up a long run")
+    made.add_argument("--threads", type=int, default=None, metavar="N", help="CPU threads (default: all cores)")
+    made.add_argument(
+        "--data-dir", type=Path, metavar="DIR", help="folder of corpora that tasks read, such as Multi30k"
+    )
+    made.add_argument("--now", action="store_true", help="do not wait until another run here has ended")
+    made.add_argument("--dry-run", action="store_true", help="say what the run would take, and write nothing")
+    made.add_argument("--json", action="store_true", help="print the dry run as JSON")
+    add_checkpoints(made)
+    return made
+
+
+def _epilog() -> str:
+    lines = ["examples:"]
+    lines += ["  python -m model.train --task reverse --name my-reverse"]
+    lines += ["  python -m model.train --task reverse --name wide --set d_model=128 max_steps=500 seed=7"]
+    lines += ["  torchrun --nproc-per-node=2 -m model.train --task dates --name my-dates"]
+    lines += ["", "tasks:", *(f"  {name}" for name in TASKS)]
+    lines += ["", "presets:", *(f"  {preset.name:<18} {preset.title}" for preset in PRESETS.values())]
+    lines += ["", "settings for --set, with their defaults:"]
+    for cls in (ModelConfig, DataConfig, TrainConfig):
+        for field in dataclasses.fields(cls):
+            if field.name not in ("src_vocab_size", "tgt_vocab_size", "architecture", "task"):
+                lines.append(f"  {field.name}={field.default}".ljust(30) + f"  {field.metadata['help']}")
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command; returns its exit code.
+
+    Raises:
+        CommandError and this project's other errors: one sentence each.
+    """
+    options = parser().parse_args(arguments)
+    if options.resume:
+        for name in _NOT_WITH_RESUME:
+            if getattr(options, name):
+                raise CommandError(f"--resume goes on with a run as it was; leave out --{name.replace('_', '-')}.")
+        if options.set:
+            raise CommandError("--resume goes on with a run as it was; --init NAME starts a new one from it.")
+    elif not options.task or not options.name:
+        raise CommandError("say what to learn and what to call it: --task TASK --name NAME.")
+    if options.json and not options.dry_run:
+        raise CommandError("--json goes with --dry-run.")
+    if options.threads is not None and options.threads < 1:
+        raise CommandError("--threads must be at least 1.")
+
+    from model.training.device import resolve_device
+    from model.training.distributed import joined_world
+    from model.training.launch import Signals
+
+    signals = Signals()
+    device = "cpu" if options.resume and not options.device else resolve_device(options.device or "auto")
+    with joined_world(device.partition(":")[0]) as world:
+        if options.resume:
+            return _resume(options, world, signals)
+        return _train(options, world, signals)
+
+
+def _train(options: argparse.Namespace, world: World, signals: Signals) -> int:
+    import torch
+
+    from model.checkpoint import find_model, load_model
+    from model.data import get_task
+    from model.presets import default_preset, get_preset
+    from model.training.device import Runtime, default_threads, resolve_device
+    from model.training.launch import Launch, create_folder
+    from model.training.settings import make_settings, parse_assignments
+    from model.training.setup import prepare
+    from model.training.trial import check_precision
+
+    taken = world.share((options.checkpoints / check_name(options.name)).exists())
+    if taken and not (options.overwrite or options.dry_run):
+        raise CheckpointError(f"there is a model '{options.name}' already; choose another name or pass --overwrite.")
+    assignments = parse_assignments(options.set)
+    task = get_task(options.task, data_dir=options.data_dir)
+    preset = get_preset(options.preset or default_preset(task.name, task.default_preset))
+    settings = make_settings(task.data, preset, assignments)
+    start_from = load_model(find_model(options.checkpoints, options.init)) if options.init else None
+    if start_from is not None:
+        settings = dataclasses.replace(settings, model=start_from.model_config)
+    runtime = Runtime(
+        device=resolve_device(options.device or "auto", local_rank=world.local_rank),
+        precision=check_precision(options.precision or "auto"),
+        compile=options.compile,
+        threads=options.threads or default_threads(world.local_size),
+        processes=world.size,
+    )
+    torch.set_num_threads(runtime.threads)
+    origin = {"title": options.name, "preset": preset.name, "set": assignments, "init": options.init}
+    setup = prepare(options.name, settings, runtime, start_from=start_from, data_dir=options.data_dir, origin=origin)
+    if options.dry_run:
+        if world.is_main:
+            _print_estimate(setup, as_json=options.json)
+        return 0
+    if world.is_main:
+        create_folder(setup, options.checkpoints, overwrite=options.overwrite)
+    launch = Launch(options.checkpoints, world, signals, wait=not options.now, data_dir=options.data_dir)
+    return _run(launch, setup)
+
+
+def _resume(options: argparse.Namespace, world: World, signals: Signals) -> int:
+    import torch
+
+    from model.checkpoint import find_model, load_model, read_run
+    from model.training.device import Runtime, resolve_device
+    from model.training.launch import Launch
+    from model.training.runfolder import read_status, refuse_running
+    from model.training.settings import Settings
+    from model.training.setup import prepare
+    from model.training.trial import check_precision
+
+    folder = find_model(options.checkpoints, options.resume)
+    status = read_status(folder)
+    if status.get("state") == "finished" or not status:
+        if world.is_main:
+            print(f"{folder.name} has finished training; there is nothing to resume.")
+        return 0
+    refuse_running(folder)
+    saved = read_run(folder)
+    settings = Settings(saved.model, saved.data, saved.training)
+    stored = saved.extra.get("runtime") or {}
+    runtime = Runtime(**{name: stored[name] for name in stored if name in Runtime.__dataclass_fields__})
+    device = resolve_device(options.device or runtime.device.partition(":")[0], local_rank=world.local_rank)
+    runtime = dataclasses.replace(runtime, device=device, processes=world.size)
+    if options.precision:
+        runtime = dataclasses.replace(runtime, precision=check_precision(options.precision), settled=False)
+    runtime = dataclasses.replace(runtime, threads=options.threads or runtime.threads)
+    torch.set_num_threads(runtime.threads)
+    init = saved.extra.get("init")
+    data_dir = options.data_dir or (Path(status["data_dir"]) if status.get("data_dir") else None)
+    setup = prepare(
+        folder.name,
+        settings,
+        runtime,
+        tokenizers=(saved.source, saved.target),
+        start_from=load_model(find_model(options.checkpoints, init)) if init else None,
+        data_dir=data_dir,
+        origin={key: saved.extra.get(key) for key in ("title", "preset", "set", "init")},
+    )
+    launch = Launch(options.checkpoints, world, signals, wait=not options.now, resume=True, data_dir=data_dir)
+    return _run(launch, setup)
+
+
+def _run(launch: Launch, setup: Setup) -> int:
+    """Train, with a word before and after."""
+    from model.training.card import score_lines
+    from model.training.device import describe_device
+    from model.transformer import count_parameters
+
+    training, runtime = setup.settings.training, setup.runtime
+    if launch.world.is_main:
+        skipped = f", {setup.n_skipped:,} left out as empty or too long" if setup.n_skipped else ""
+        others = f" × {launch.world.size} processes" if launch.world.size > 1 else ""
+        print(
+            f"{setup.name}: {setup.task.title}; {len(setup.corpus.pairs):,} training pairs{skipped}; "
+            f"{count_parameters(setup.model):,} parameters; {training.max_steps:,} updates on "
+            f"{describe_device(runtime.device)}{others}",
+            file=sys.stderr,
+        )
+    finished = launch.run(setup)
+    if launch.world.is_main:
+        folder = launch.checkpoints / setup.name
+        if finished:
+            results = json.loads((folder / CONFIG).read_text(encoding="utf-8"))["results"]
+            print(f"{setup.name} finished: {', '.join(score_lines(results['test']))} on {results['split']}.")
+        else:
+            print(f"{setup.name} stopped; go on with --resume {setup.name}.")
+    return 0
+
+
+def _print_estimate(setup: Setup, *, as_json: bool) -> None:
+    from model.training.estimate import estimate
+    from model.training.listeners import clock
+
+    found = estimate(setup)
+    if as_json:
+        print(json.dumps(found, ensure_ascii=False))
+        return
+    print(f"{found['parameters']:,} parameters ({found['weight_bytes'] / 1e6:.1f} MB), {found['precision']}")
+    print(f"about {found['memory_bytes'] / 2**30:.1f} GB of memory on {found['device_name']}")
+    print(f"{found['steps']:,} updates ({found['epochs']:g} epochs) at {found['tokens_per_s']:,} tokens/s")
+    print(f"about {clock(found['seconds'])}")
+
+
+if __name__ == "__main__":
+    run_command(main)

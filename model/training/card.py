@@ -1,0 +1,117 @@
+"""The card of a model (its README.md): what it learned, from what, how well, and the command that makes it again."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from model.config import ModelConfig
+from model.data import TASKS, Task
+from model.training.settings import Settings
+
+
+def reproduce_command(name: str, task: str, origin: Mapping[str, Any]) -> str:
+    """The command line that trains this model again."""
+    words = ["python", "-m", "model.train", "--task", task, "--name", name]
+    if origin.get("preset"):
+        words += ["--preset", origin["preset"]]
+    if origin.get("init"):
+        words += ["--init", origin["init"]]
+    if origin.get("set"):
+        words += ["--set", *(f"{key}={value}" for key, value in origin["set"].items())]
+    return shlex.join(words)
+
+
+def write_card(
+    name: str,
+    task: Task,
+    settings: Settings,
+    n_parameters: int,
+    origin: Mapping[str, Any],
+    results: Mapping[str, Any],
+    note: str = "",
+) -> str:
+    """The card as Markdown; without results it says that the model is untrained.
+
+    `note` is an honest word about this model that the task's description does not say.
+    """
+    lines = [f"# {name}", "", f"{task.title}.", "", task.description, ""]
+    if note:
+        lines += [note, ""]
+    lines += ["## Model", "", *_bullets(model_facts(settings.model, n_parameters)), ""]
+    lines += ["## Training", "", *_bullets(_training_facts(task, settings, results)), ""]
+    lines += ["## Scores", "", *_scores(name, task, results), ""]
+    lines += ["## Train it again", "", f"    {reproduce_command(name, task.name, origin)}", ""]
+    lines += ["## Licence", "", _licence(task), ""]
+    return "\n".join(lines)
+
+
+def _bullets(lines: Sequence[str]) -> list[str]:
+    return [f"- {line}" for line in lines]
+
+
+def model_facts(model: ModelConfig, n_parameters: int) -> list[str]:
+    """The sizes and choices of a model, a line each."""
+    ties = {
+        "none": "no embeddings shared",
+        "target": "target embedding and output share one matrix",
+        "all": "source embedding, target embedding and output share one matrix",
+    }
+    return [
+        f"{n_parameters:,} parameters; d_model {model.d_model}, d_ff {model.d_ff}, {model.activation}",
+        f"encoder: {model.n_encoder_layers} layers of {model.n_encoder_heads} heads; "
+        f"decoder: {model.n_decoder_layers} layers of {model.n_decoder_heads} heads",
+        f"{'pre-norm' if model.norm_first else 'post-norm'}, {model.positions} positions",
+        ties[model.share_embeddings],
+        f"vocabulary: {model.src_vocab_size:,} source and {model.tgt_vocab_size:,} target tokens, specials included",
+    ]
+
+
+def _training_facts(task: Task, settings: Settings, results: Mapping[str, Any]) -> list[str]:
+    training = settings.training
+    facts = [
+        f"data: task `{task.name}`, {len(task.splits['train']):,} training pairs, "
+        f"split seed {settings.data.split_seed}",
+        f"{training.optimizer}, learning rate {training.learning_rate:g} ({training.schedule}, "
+        f"{training.warmup_steps} warm-up updates), label smoothing {training.label_smoothing:g}, "
+        f"dropout {settings.model.dropout:g}, seed {training.seed}",
+    ]
+    if results.get("trained_steps"):
+        facts.append(f"{results['trained_steps']:,} updates of at most {training.batch_tokens:,} tokens a side")
+    return facts
+
+
+def _scores(name: str, task: Task, results: Mapping[str, Any]) -> list[str]:
+    test = results.get("test")
+    if not test:
+        if results.get("step"):
+            return ["Not scored on the test split yet: training was stopped."]
+        return ["None: this model is untrained."]
+    lines = [
+        f"On the split `{results['split']}` ({test['sentences']:,} sentences), greedy search, as printed by",
+        f"`python -m model.evaluate --model {name} --task {task.name} --split {results['split']}`:",
+        "",
+        *_bullets(score_lines(test)),
+    ]
+    return lines
+
+
+def score_lines(scores: Mapping[str, Any]) -> list[str]:
+    """Scores for people, a line each."""
+    lines = [
+        f"exact match {scores['exact_match']:.4f}",
+        f"token accuracy {scores['token_accuracy']:.4f}",
+        f"loss {scores['loss']:.4f} nats per target token",
+    ]
+    if scores.get("bleu") is not None:
+        lines.append(
+            f"BLEU {scores['bleu']:.1f} ({scores['bleu_signature']}), ignoring case {scores['bleu_lc_tok']:.1f}"
+        )
+    return lines
+
+
+def _licence(task: Task) -> str:
+    if task.name in TASKS:
+        return "MIT, like the program that made it and its data."
+    return "None stated: it depends on the data that the model was trained on."

@@ -1,0 +1,92 @@
+"""The training examples as ids, cut into batches that depend on the seed and the epoch alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import torch
+from torch import Tensor
+
+from model.data.batching import EncodedPairs, batches, collate, encode_pairs
+from model.data.task import Example
+from model.tokenizer import Tokenizer
+from model.training.failure import TrainingError
+from model.training.randomness import stream_seed
+
+
+@dataclass(frozen=True)
+class MicroBatch:
+    """What one process works on between two looks at the stop file; an empty share of an update has weight 0."""
+
+    indices: tuple[int, ...]
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Update:
+    """The batches of one weight update: `shares[rank]` are those of one process.
+
+    `target_tokens` (what the loss is divided by) and `tokens` (source and target) count real tokens over all processes.
+    """
+
+    shares: tuple[tuple[MicroBatch, ...], ...]
+    target_tokens: int
+    tokens: int
+
+
+class Corpus:
+    """Training pairs as ids; which of them make update `i` of epoch `e` is a pure function of seed, e and i."""
+
+    def __init__(self, pairs: EncodedPairs, *, seed: int, batch_tokens: int, accumulate: int, processes: int) -> None:
+        self.pairs = pairs
+        self.seed = seed
+        self.batch_tokens = batch_tokens
+        self.accumulate = accumulate
+        self.processes = processes
+        self.lengths = pairs.lengths
+        self.updates = lru_cache(maxsize=2)(self._updates)
+
+    def _updates(self, epoch: int) -> tuple[Update, ...]:
+        """All updates of an epoch: every example exactly once, over all processes together."""
+        order = batches(self.lengths, batch_tokens=self.batch_tokens, seed=stream_seed(self.seed, "order"), epoch=epoch)
+        size = self.accumulate * self.processes
+        return tuple(self._update(order[at : at + size]) for at in range(0, len(order), size))
+
+    def _update(self, order: Sequence[Sequence[int]]) -> Update:
+        shares = []
+        for rank in range(self.processes):
+            own = [MicroBatch(tuple(order[i])) for i in range(rank, len(order), self.processes)]
+            # Every process must join the exchange of gradients; one that has run out joins with weight 0.
+            shares.append(tuple(own) or (MicroBatch(tuple(order[0][:1]), weight=0.0),))
+        used = [self.lengths[i] for batch in order for i in batch]
+        target_tokens = sum(tgt for _, tgt in used)
+        return Update(tuple(shares), target_tokens, target_tokens + sum(src for src, _ in used))
+
+    def tensors(self, batch: MicroBatch, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
+        """Src [batch, src], decoder input and labels [batch, tgt] of a micro-batch, on the device."""
+        found = collate(self.pairs, batch.indices)
+        tensors = (found.src, found.tgt_in, found.labels)
+        if device.type == "cuda":  # from pinned memory the copy runs while the GPU still works on the last batch
+            tensors = (found.src.pin_memory(), found.tgt_in.pin_memory(), found.labels.pin_memory())
+        src, tgt_in, labels = (tensor.to(device, non_blocking=True) for tensor in tensors)
+        return src, tgt_in, labels
+
+
+def fitting_pairs(
+    examples: Sequence[Example], source: Tokenizer, target: Tokenizer, *, max_positions: int, what: str
+) -> tuple[tuple[Example, ...], EncodedPairs]:
+    """The examples that have a source and are short enough for the model to place, and their ids.
+
+    Raises:
+        TrainingError: none is left.
+    """
+    pairs = encode_pairs(examples, source, target)
+    fitting = [i for i, (src, tgt) in enumerate(pairs.lengths) if src > 1 and max(src, tgt) <= max_positions]
+    if not fitting:
+        raise TrainingError(
+            f"no {what} example has between 1 and {max_positions} tokens; raise max_positions or look at the data."
+        )
+    kept = EncodedPairs(tuple(pairs.sources[i] for i in fitting), tuple(pairs.targets[i] for i in fitting))
+    return tuple(examples[i] for i in fitting), kept

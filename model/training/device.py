@@ -1,0 +1,124 @@
+"""Where and how to compute: device, precision, attention kernel and threads, chosen once per run and stored in it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+
+from model.config import ConfigError
+
+BF16_GAIN = 1.15  # bf16 must be this much faster on a CPU to be worth its rounding
+TIMED_REPEATS = 3
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """What `auto` came to. A resumed run reuses it, for another choice would round differently.
+
+    `precision` is fp32 or bf16 (autocast), or auto until `settled`; `fused` whether training uses PyTorch's fused
+    attention kernel.
+    """
+
+    device: str = "cpu"
+    precision: str = "auto"
+    fused: bool = True
+    settled: bool = False
+    compile: bool = False
+    threads: int = 1
+    processes: int = 1
+    torch_version: str = torch.__version__
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON values for config.json."""
+        return asdict(self)
+
+    @property
+    def torch_device(self) -> torch.device:
+        """The device as torch names it."""
+        return torch.device(self.device)
+
+    def autocast(self) -> contextlib.AbstractContextManager[Any]:
+        """The context of a training forward pass."""
+        if self.precision != "bf16":
+            return contextlib.nullcontext()
+        return torch.autocast(self.torch_device.type, dtype=torch.bfloat16)
+
+
+def resolve_device(wanted: str, *, local_rank: int = 0) -> str:
+    """The device to use: `auto` takes CUDA, then Apple's GPU, then the CPU.
+
+    Raises:
+        ConfigError: no such device, or it is not here.
+    """
+    n_cuda = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    has_mps = torch.backends.mps.is_available()
+    if wanted == "auto":
+        wanted = "cuda" if n_cuda else "mps" if has_mps else "cpu"
+    kind, _, index = wanted.partition(":")
+    if kind not in ("cpu", "cuda", "mps") or (index and (kind != "cuda" or not index.isdecimal())):
+        raise ConfigError(f"--device is auto, cpu, cuda, cuda:N or mps, not '{wanted}'.")
+    if kind == "cuda":
+        number = int(index) if index else local_rank
+        if not n_cuda:
+            raise ConfigError("there is no CUDA device here (or this PyTorch was built without it); use --device cpu.")
+        if number >= n_cuda:
+            raise ConfigError(f"there is no device cuda:{number}; this machine has {n_cuda}, counted from cuda:0.")
+        return f"cuda:{number}"
+    if kind == "mps" and not has_mps:
+        raise ConfigError("there is no Apple GPU (mps) here; use --device cpu.")
+    return kind
+
+
+def describe_device(device: str) -> str:
+    """A device in words: "NVIDIA H200, 139 GB", "CPU, 2 cores"."""
+    if device.startswith("cuda"):
+        properties = torch.cuda.get_device_properties(torch.device(device))
+        return f"{properties.name}, {properties.total_memory / 2**30:.0f} GB"
+    return "Apple GPU" if device == "mps" else f"CPU, {usable_cores()} cores"
+
+
+def usable_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def default_threads(local_size: int) -> int:
+    """CPU threads per process: what the user or torchrun set, or an equal share of the cores."""
+    if "OMP_NUM_THREADS" in os.environ:
+        return torch.get_num_threads()
+    return max(1, min(torch.get_num_threads(), usable_cores() // local_size))
+
+
+def seconds_of(work: Callable[[], object], device: torch.device, repeats: int = TIMED_REPEATS) -> float:
+    """The shortest of a few runs in seconds, after one that does not count."""
+    work()
+    times = []
+    for _ in range(repeats):
+        synchronize(device)
+        start = time.perf_counter()
+        work()
+        synchronize(device)
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def synchronize(device: torch.device) -> None:
+    """Wait until the device has done what it was given, so that a clock means something."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    elif device.type == "mps":
+        torch.mps.synchronize()
+
+
+def cpu_gains_from_bf16(rows: int, d_model: int, vocab: int) -> bool:
+    """Whether this CPU multiplies the largest matrices of a step faster in bf16: a quick look before a full trial."""
+    a, b = torch.randn(rows, d_model), torch.randn(d_model, max(vocab, d_model))
+    exact = seconds_of(lambda: a @ b, torch.device("cpu"))
+    a16, b16 = a.bfloat16(), b.bfloat16()
+    return seconds_of(lambda: a16 @ b16, torch.device("cpu")) * BF16_GAIN < exact

@@ -1,0 +1,112 @@
+"""What a run would take, before it starts: numbers of parameters, memory, and time, measured on a few real updates."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from model.config import DecodeConfig
+from model.data.batching import EncodedPairs
+from model.scoring import teacher_forced, translate_pairs
+from model.training.device import describe_device, synchronize
+from model.training.distributed import World
+from model.training.schedule import curve
+from model.training.setup import Setup, test_examples
+from model.training.trainer import Trainer
+from model.training.trial import choose_runtime
+from model.transformer import count_parameters
+
+MEASURE_SECONDS = 1.5
+WARM_UPDATES = 2
+MEASURED_SENTENCES = 64
+STARTUP_SECONDS = 3.0
+
+
+def estimate(setup: Setup) -> dict[str, Any]:
+    """The plan of a run as JSON values; nothing is written.
+
+    Keys: name task preset parameters weight_bytes memory_bytes device device_name precision threads, examples (of each
+    split), skipped (examples too long or empty), src_vocab_size tgt_vocab_size, steps updates_per_epoch epochs,
+    tokens_per_s (source and target, padding left out), seconds (the whole run), schedule (pairs of step and rate),
+    model data training (the complete configuration).
+    """
+    device = setup.runtime.torch_device
+    runtime = choose_runtime(
+        setup.model.to(device), setup.corpus, setup.runtime, setup.settings.training.label_smoothing
+    )
+    setup = replace(setup, runtime=runtime)
+    training = setup.settings.training
+    per_update, tokens_per_s = _time_updates(setup)
+    per_evaluation = _time_evaluation(setup)
+    n_test = len(test_examples(setup)) / max(len(setup.valid.decoded), 1)
+    evaluations = -(-training.max_steps // training.eval_every) + n_test
+    updates = len(setup.corpus.updates(0))
+    parameters = count_parameters(setup.model)
+    return {
+        "name": setup.name,
+        "task": setup.task.name,
+        "parameters": parameters,
+        "weight_bytes": 4 * parameters,
+        "memory_bytes": _memory(setup, parameters),
+        "device": setup.runtime.device,
+        "device_name": describe_device(setup.runtime.device),
+        "precision": setup.runtime.precision,
+        "threads": setup.runtime.threads,
+        "examples": {split: len(examples) for split, examples in setup.task.splits.items()},
+        "skipped": setup.n_skipped,
+        "src_vocab_size": len(setup.source),
+        "tgt_vocab_size": len(setup.target),
+        "steps": training.max_steps,
+        "updates_per_epoch": updates,
+        "epochs": round(training.max_steps / updates, 2),
+        "tokens_per_s": round(tokens_per_s),
+        "seconds": round(STARTUP_SECONDS + training.max_steps * per_update + evaluations * per_evaluation, 1),
+        "schedule": curve(training),
+        **dict(setup.origin),
+    }
+
+
+def _time_updates(setup: Setup) -> tuple[float, float]:
+    """Seconds per update and tokens per second, over at least a few updates and about MEASURE_SECONDS."""
+    quiet = replace(setup.settings.training, max_steps=10**9, log_every=10**9)
+    trainer = Trainer(replace(setup, settings=replace(setup.settings, training=quiet)), World(), None)
+    for _ in range(WARM_UPDATES):
+        trainer.update()
+    synchronize(trainer.device)
+    began, step, tokens = time.monotonic(), trainer.progress.step, trainer.progress.tokens
+    while time.monotonic() - began < MEASURE_SECONDS:
+        trainer.update()
+    synchronize(trainer.device)
+    seconds = time.monotonic() - began
+    return seconds / (trainer.progress.step - step), (trainer.progress.tokens - tokens) / seconds
+
+
+def _time_evaluation(setup: Setup) -> float:
+    """Seconds of one evaluation, from a few sentences; decoding is cut at the right length, as a trained model's is."""
+    device = setup.runtime.torch_device
+    model = setup.model.to(device).eval()
+    pairs = setup.valid.pairs
+    indices = setup.valid.decoded[:: max(1, len(setup.valid.decoded) // MEASURED_SENTENCES)]
+    few = EncodedPairs(tuple(pairs.sources[i] for i in indices), tuple(pairs.targets[i] for i in indices))
+    longest = max(tgt for _, tgt in few.lengths)
+    began = time.monotonic()
+    teacher_forced(model, few)
+    forced = time.monotonic() - began
+    translate_pairs(model, few, setup.target, DecodeConfig(max_length=longest))
+    decoded = time.monotonic() - began - forced
+    model.train()
+    return forced * len(pairs) / len(few) + decoded * len(setup.valid.decoded) / len(few)
+
+
+def _memory(setup: Setup, parameters: int) -> int:
+    """Bytes that training holds at its fullest: weights, gradients, two moments, and what backward needs of a batch."""
+    model, batch = setup.settings.model, setup.settings.training.batch_tokens
+    number = 2 if setup.runtime.precision == "bf16" else 4
+    per_token = 16 * model.d_model + 2 * model.d_ff  # projections, norms, sums and the feed-forward's two widths
+    layers = model.n_encoder_layers + 1.5 * model.n_decoder_layers  # a decoder layer has one more sublayer
+    logits = 3 * 4 * batch * model.tgt_vocab_size  # logits, their log-softmax and its gradient, in float32
+    library = 300 * 2**20 if torch.device(setup.runtime.device).type == "cpu" else 0
+    return int(16 * parameters + number * batch * per_token * layers + logits + library)

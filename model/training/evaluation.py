@@ -1,0 +1,99 @@
+"""Validation along the way: every process scores its share, rank 0 puts the shares together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from model.config import DecodeConfig, TrainConfig
+from model.data.batching import EncodedPairs
+from model.data.task import Example, Task
+from model.metrics import TokenScores
+from model.scoring import Scores, score_predictions, teacher_forced, translate_pairs
+from model.tokenizer import Tokenizer
+from model.training.distributed import World
+from model.transformer import Transformer
+
+SAMPLES = 5
+
+
+@dataclass(frozen=True)
+class ValidationSet:
+    """Examples to score and their ids; those at the indices `decoded` are translated as well."""
+
+    examples: tuple[Example, ...]
+    pairs: EncodedPairs
+    decoded: tuple[int, ...]
+
+    @property
+    def decoded_examples(self) -> tuple[Example, ...]:
+        """The examples that are translated."""
+        return tuple(self.examples[i] for i in self.decoded)
+
+
+def spread(n: int, most: int) -> tuple[int, ...]:
+    """At most `most` of the indices 0 … n-1, evenly spread: data is often sorted by length."""
+    count = min(n, most)
+    return tuple(i * n // count for i in range(count))
+
+
+def evaluate(
+    model: Transformer,
+    target: Tokenizer,
+    task: Task,
+    data: ValidationSet,
+    world: World,
+    *,
+    check: Callable[[], None],
+) -> Scores:
+    """Loss and token accuracy over all examples, exact match over the decoded ones; the same on every process.
+
+    No example counts twice and none is left out: rank r takes every `world.size`-th. The model is put into evaluation
+    mode and back.
+    """
+    was_training = model.training
+    model.eval()
+    try:
+        own = _share(data.pairs, range(world.rank, len(data.pairs), world.size))
+        tokens = teacher_forced(model, own, check=check)
+        chosen = data.decoded[world.rank :: world.size]
+        texts = translate_pairs(model, _share(data.pairs, chosen), target, DecodeConfig(), check=check)
+    finally:
+        model.train(was_training)
+    nll, correct, count = world.sum(tokens.nll, tokens.correct, tokens.tokens)
+    found: dict[int, str] = {}
+    for part in world.gather(dict(zip(chosen, texts, strict=True))):
+        found |= part
+    return score_predictions(
+        data.decoded_examples,
+        [found[i] for i in data.decoded],
+        TokenScores(nll, int(correct), int(count)),
+        equivalent=task.equivalent,
+        group=task.group,
+    )
+
+
+def _share(pairs: EncodedPairs, indices: Sequence[int]) -> EncodedPairs:
+    return EncodedPairs(tuple(pairs.sources[i] for i in indices), tuple(pairs.targets[i] for i in indices))
+
+
+def eval_line(scores: Scores, examples: Sequence[Example], *, with_bleu: bool) -> dict[str, Any]:
+    """What an evaluation writes into metrics.jsonl: flat scores and a few sample translations."""
+    flat = scores.flat(with_bleu=with_bleu)
+    kept = ("loss", "exact_match", "token_accuracy", "bleu", "sentences")
+    samples = [
+        {"source": examples[i].source, "target": examples[i].target, "prediction": scores.predictions[i]}
+        for i in spread(len(examples), SAMPLES)
+    ]
+    return {key: flat[key] for key in kept if key in flat} | {"samples": samples}
+
+
+def is_better(new: dict[str, Any], best: dict[str, Any], config: TrainConfig) -> bool:
+    """Whether an evaluation beats the best so far by the configured score; equal ones go to the lower loss."""
+    return not best or _rank(new, config) > _rank(best, config)
+
+
+def _rank(scores: dict[str, Any], config: TrainConfig) -> tuple[float, float]:
+    loss = -float(scores["loss"])
+    return (loss if config.select_by == "loss" else float(scores[config.select_by]), loss)

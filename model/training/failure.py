@@ -1,0 +1,56 @@
+"""What went wrong, as one sentence that says what to change."""
+
+from __future__ import annotations
+
+import errno
+
+import torch
+
+from model.config import TrainConfig
+
+
+class TrainingError(RuntimeError):
+    """Training cannot go on; the message says why and what to change."""
+
+
+class NotFinite(TrainingError):
+    """The loss or the gradient is no longer a number."""
+
+    def __init__(self, step: int, config: TrainConfig) -> None:
+        clip = "" if config.clip_norm else ", switch gradient clipping on (clip_norm=1)"
+        super().__init__(
+            f"the loss is not a number any more at step {step}: lower learning_rate (now {config.learning_rate:g}) "
+            f"or raise warmup_steps (now {config.warmup_steps}){clip}."
+        )
+
+
+_FULL = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EFBIG: "a file may not grow any further",
+}
+_OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "bad_alloc", "not enough memory", "cannot allocate memory")
+
+
+def sentence(error: BaseException, config: TrainConfig) -> str | None:
+    """The sentence for an error that a person can do something about; None for one that is a fault of the program."""
+    if isinstance(error, TrainingError):
+        return str(error)
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted twice, so ended at once; the last good save is intact and can be resumed."
+    memory = isinstance(error, (MemoryError, torch.OutOfMemoryError)) or (
+        isinstance(error, (RuntimeError, OSError)) and any(sign in str(error).lower() for sign in _OUT_OF_MEMORY)
+    )
+    if memory:
+        return (
+            f"out of memory: lower batch_tokens (now {config.batch_tokens}; raise accumulate to keep the update's "
+            f"size) or choose a smaller model, then resume."
+        )
+    if isinstance(error, RuntimeError) and "Connection closed by peer" in str(error):
+        return "another process of this run ended; its own message says why."
+    if isinstance(error, OSError):
+        reason = _FULL.get(error.errno or 0)
+        if reason:
+            return f"{reason}: free some space (or keep fewer snapshots), then resume; the last good save is intact."
+        return f"a file of the run could not be read or written ({error}); put that right, then resume."
+    return None

@@ -1,0 +1,203 @@
+"""One run from start to end: make or find its folder, wait for its turn, train, score, and say how it ended."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import torch
+
+from model.checkpoint import config_sections, load_model, save_model
+from model.config import DecodeConfig
+from model.folder import CARD, CONFIG, read_config, write_bytes, write_json
+from model.metrics import flat
+from model.scoring import score_examples
+from model.training.card import write_card
+from model.training.distributed import World
+from model.training.failure import TrainingError, sentence
+from model.training.listeners import Listener, Terminal, tensorboard_if_installed
+from model.training.runfolder import RunFolder, refuse_running, turn
+from model.training.setup import Setup, test_examples
+from model.training.snapshots import forget_snapshots_after
+from model.training.state import Progress, load_state
+from model.training.trainer import StopRequested, Trainer
+from model.training.trial import choose_runtime
+from model.transformer import count_parameters
+
+
+class Signals:
+    """Whether the system or Ctrl-C asked this process to stop; a second Ctrl-C ends it at once."""
+
+    def __init__(self) -> None:
+        self.stop = False
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._heard)
+
+    def _heard(self, number: int, frame: FrameType | None) -> None:
+        self.stop = True
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def create_folder(setup: Setup, checkpoints: Path, *, overwrite: bool) -> Path:
+    """A new run's folder: a whole model from the first moment, though an untrained one.
+
+    Raises:
+        CheckpointError: the name is taken and `overwrite` is False, or the run of that name is alive.
+    """
+    folder = checkpoints / setup.name
+    if folder.exists():
+        refuse_running(folder)
+    save_model(
+        folder,
+        setup.model,
+        setup.source,
+        setup.target,
+        data=setup.settings.data,
+        training=setup.settings.training,
+        card=_card(setup, {}),
+        extra={**setup.origin, "runtime": setup.runtime.to_dict(), "results": {}},
+        overwrite=overwrite,
+    )
+    return folder
+
+
+def _card(setup: Setup, results: Mapping[str, Any]) -> str:
+    n = count_parameters(setup.model)
+    return write_card(setup.name, setup.task, setup.settings, n, setup.origin, results)
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How to run a setup: where, on how many processes, waiting for others or not."""
+
+    checkpoints: Path
+    world: World
+    signals: Signals
+    wait: bool = True
+    resume: bool = False
+    data_dir: Path | None = None
+
+    def run(self, setup: Setup) -> bool:
+        """Train `setup`, whose folder exists. True = to the end, False = stopped on request.
+
+        Raises:
+            TrainingError: training cannot go on; status.json says the same.
+        """
+        folder = self.checkpoints / setup.name
+        if not self.world.is_main:
+            self.world.share(None)  # rank 0 has its turn
+            return self._train(setup, None, [])
+        run = RunFolder(folder, data_dir=str(self.data_dir.resolve()) if self.data_dir else None)
+        run.clear_stop()
+        terminal = Terminal(setup.settings.training.max_steps)
+        listeners: list[Listener] = [terminal, *tensorboard_if_installed(folder)]
+        try:
+            run.status("queued", max_steps=setup.settings.training.max_steps)
+            with turn(
+                self.checkpoints,
+                lambda: terminal.say("another run is training here; this one is queued (--now starts it at once)."),
+                lambda: not (self.signals.stop or run.stop_requested()),
+                wait=self.wait,
+            ) as mine:
+                self.world.share(None)
+                run.status("running")
+                finished = mine and self._train(setup, run, listeners)
+                run.status("finished" if finished else "stopped", eta_s=0.0 if finished else None)
+                run.clear_stop()
+                return finished
+        except BaseException as error:
+            said = sentence(error, setup.settings.training)
+            _fail(run, said or f"the program failed ({type(error).__name__}: {error}); please report this.")
+            if said is None:
+                raise
+            raise TrainingError(said) from error
+        finally:
+            for listener in listeners:
+                listener.close()
+
+    def _train(self, setup: Setup, run: RunFolder | None, listeners: Sequence[Listener]) -> bool:
+        torch.set_num_threads(setup.runtime.threads)
+        if not setup.runtime.settled:
+            setup = self._settle_runtime(setup, run)
+        saved = load_state(run.folder) if run is not None and self.resume else None
+        saved = self.world.share(saved)
+        trainer = Trainer(setup, self.world, run, listeners, lambda: self.signals.stop)
+        if saved is not None:
+            trainer.restore(*saved)
+        if run is not None and self.resume:
+            step = trainer.progress.step
+            run.forget_after(step)
+            forget_snapshots_after(run.folder, step)
+            if step:
+                _say(listeners, f"going on from step {step:,}.")
+        try:
+            trainer.fit()
+            if run is not None:
+                self._finish(setup, run, trainer.progress)
+        except StopRequested:
+            if run is not None:
+                _say(listeners, f"stopped at step {trainer.progress.step:,}; --resume {setup.name} goes on.")
+            return False
+        return True
+
+    def _settle_runtime(self, setup: Setup, run: RunFolder | None) -> Setup:
+        """Settle what `auto` means, once for all processes, and store it in the run."""
+        chosen = setup.runtime
+        if self.world.is_main:
+            smoothing = setup.settings.training.label_smoothing
+            setup.model.to(chosen.torch_device)
+            chosen = choose_runtime(setup.model, setup.corpus, chosen, smoothing)
+        chosen = replace(self.world.share(chosen), device=setup.runtime.device)
+        if run is not None:
+            config = read_config(run.folder)
+            write_json(run.folder / CONFIG, config | {"runtime": chosen.to_dict()})
+        return replace(setup, runtime=chosen)
+
+    def _finish(self, setup: Setup, run: RunFolder, progress: Progress) -> None:
+        """Score the weights that the run came to on the test split, and write that into configuration and card."""
+        best = load_model(run.folder)
+        examples = test_examples(setup)
+        scores = score_examples(
+            best.model.to(setup.runtime.torch_device),
+            best.source,
+            best.target,
+            examples,
+            DecodeConfig(),
+            equivalent=setup.task.equivalent,
+            group=setup.task.group,
+        )
+        results = {
+            "step": progress.step if setup.settings.training.average else progress.best.get("step", progress.step),
+            "trained_steps": progress.step,
+            "seconds": round(progress.seconds, 1),
+            "valid": flat(progress.best),
+            "split": "test" if setup.task.splits.get("test") else "valid",
+            "test": flat(scores.flat(with_bleu=setup.with_bleu)),
+        }
+        sections = config_sections(
+            setup.settings.model,
+            setup.settings.data,
+            setup.settings.training,
+            {**setup.origin, "runtime": setup.runtime.to_dict(), "results": results},
+        )
+        write_json(run.folder / CONFIG, sections)
+        write_bytes(run.folder / CARD, _card(setup, results).encode())
+
+
+def _say(listeners: Sequence[Listener], text: str) -> None:
+    for listener in listeners:
+        if isinstance(listener, Terminal):
+            listener.say(text)
+
+
+def _fail(run: RunFolder, why: str) -> None:
+    """Write state `failed`; on a full disk even that may not fit, so standard error hears it in any case."""
+    try:
+        run.status("failed", error=why)
+    except OSError as error:
+        print(f"status.json could not be written: {error}", file=sys.stderr)

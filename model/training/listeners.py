@@ -1,0 +1,106 @@
+"""Who hears of a run's progress besides its folder: a progress bar on the terminal, and TensorBoard where installed."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import time
+from pathlib import Path
+from typing import Any, Protocol, TextIO
+
+_SHOWN = ("loss", "exact_match", "token_accuracy", "bleu", "lr", "tokens_per_s")
+
+
+class Listener(Protocol):
+    """Somebody who hears of a run."""
+
+    def log(self, kind: str, step: int, **values: Any) -> None:
+        """A line of metrics.jsonl was written."""
+
+    def tick(self, step: int, eta: float, tokens_per_s: float) -> None:
+        """An update was made; `eta` seconds are left."""
+
+    def close(self) -> None:
+        """The run has ended."""
+
+
+def clock(seconds: float) -> str:
+    """A duration for people: "41 s", "3 min 20 s", "2 h 05 min"."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+class Terminal:
+    """One line that fills up, with time left and tokens/s; plain lines where standard error is not a terminal."""
+
+    def __init__(self, max_steps: int, stream: TextIO | None = None) -> None:
+        self.max_steps = max_steps
+        self.stream = sys.stderr if stream is None else stream
+        self.live = self.stream.isatty()
+        self._drawn_at = 0.0
+
+    def tick(self, step: int, eta: float, tokens_per_s: float) -> None:
+        """Draw the bar anew, at most ten times a second."""
+        if not self.live or (time.monotonic() - self._drawn_at < 0.1 and step < self.max_steps):
+            return
+        self._drawn_at = time.monotonic()
+        filled = round(24 * step / self.max_steps)
+        bar = "█" * filled + "░" * (24 - filled)
+        self._line(f"{bar} {step}/{self.max_steps}  {clock(eta)} left  {tokens_per_s:,.0f} tokens/s", end="")
+
+    def log(self, kind: str, step: int, **values: Any) -> None:
+        """Print an evaluation; training lines only where there is no bar."""
+        if kind == "train" and self.live:
+            return
+        shown = "  ".join(f"{key} {_number(key, values[key])}" for key in _SHOWN if values.get(key) is not None)
+        self._line(f"step {step:>6}  {'evaluation  ' if kind == 'eval' else ''}{shown}")
+
+    def say(self, text: str) -> None:
+        """Print a sentence."""
+        self._line(text)
+
+    def close(self) -> None:
+        """Leave the cursor on a line of its own."""
+        if self.live:
+            self._line("", end="")
+
+    def _line(self, text: str, end: str = "\n") -> None:
+        self.stream.write(("\r\x1b[2K" if self.live else "") + text + end)
+        self.stream.flush()
+
+
+def _number(key: str, value: float) -> str:
+    if key == "lr":
+        return f"{value:.2e}"
+    return f"{value:,.0f}" if key == "tokens_per_s" else f"{value:.1f}" if key == "bleu" else f"{value:.4f}"
+
+
+class TensorBoard:
+    """Event files in the run folder for TensorBoard."""
+
+    def __init__(self, folder: Path) -> None:
+        from torch.utils.tensorboard import SummaryWriter
+
+        self._writer = SummaryWriter(str(folder / "tensorboard"))
+
+    def tick(self, step: int, eta: float, tokens_per_s: float) -> None:
+        """Nothing: curves are made of log lines."""
+
+    def log(self, kind: str, step: int, **values: Any) -> None:
+        """Add a point to each curve."""
+        for key, value in values.items():
+            if isinstance(value, (int, float)) and key != "epoch":
+                self._writer.add_scalar(f"{kind}/{key}", value, step)
+
+    def close(self) -> None:
+        """Write what is still waiting."""
+        self._writer.close()
+
+
+def tensorboard_if_installed(folder: Path) -> list[Listener]:
+    """A TensorBoard listener where its library is there, otherwise nothing."""
+    return [TensorBoard(folder)] if importlib.util.find_spec("tensorboard") is not None else []

@@ -1,0 +1,52 @@
+"""Adam and AdamW, and their state as plain named tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor, nn
+
+from model.config import TrainConfig
+
+
+def make_optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.Optimizer:
+    """The optimiser that the configuration names; its learning rate is set before each update.
+
+    Weight decay, if any, spares biases and norms, which have no scale of their own to keep small.
+    """
+    matrices = [p for p in model.parameters() if p.requires_grad and p.dim() > 1]
+    others = [p for p in model.parameters() if p.requires_grad and p.dim() <= 1]
+    decay = config.weight_decay if config.optimizer == "adamw" else 0.0
+    groups = [{"params": matrices, "weight_decay": decay}, {"params": others, "weight_decay": 0.0}]
+    return torch.optim.AdamW(
+        groups,
+        lr=config.learning_rate,
+        betas=(config.beta1, config.beta2),
+        eps=config.epsilon,
+        fused=next(model.parameters()).device.type in ("cpu", "cuda", "mps"),
+    )
+
+
+def optimizer_tensors(optimizer: torch.optim.Optimizer, model: nn.Module) -> dict[str, Tensor]:
+    """First and second moments and step counts, named "optimizer.<parameter>.<what>", on the CPU."""
+    return {
+        f"optimizer.{name}.{what}": tensor.detach().cpu().contiguous()
+        for name, parameter in model.named_parameters()
+        for what, tensor in optimizer.state.get(parameter, {}).items()
+    }
+
+
+def restore_optimizer(optimizer: torch.optim.Optimizer, model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
+    """Give the optimiser back what :func:`optimizer_tensors` took.
+
+    Raises:
+        KeyError: the tensors belong to another model.
+    """
+    for name, parameter in model.named_parameters():
+        prefix = f"optimizer.{name}."
+        state = {key.removeprefix(prefix): tensor for key, tensor in tensors.items() if key.startswith(prefix)}
+        if tensors and not state:
+            raise KeyError(name)
+        # A fused optimiser keeps its step count beside the parameter.
+        optimizer.state[parameter] = {what: tensor.clone().to(parameter.device) for what, tensor in state.items()}

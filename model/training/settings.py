@@ -1,0 +1,64 @@
+"""From names and `key=value` words to complete configurations."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from model.config import ConfigError, DataConfig, ModelConfig, TrainConfig, from_dict, nearest, parse_value, to_dict
+from model.presets import Preset
+
+_GIVEN_ELSEWHERE = {
+    "src_vocab_size": "it is counted from the data",
+    "tgt_vocab_size": "it is counted from the data",
+    "task": "use --task",
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The three configurations of a run; vocabulary sizes are 0 until the tokenizers are built."""
+
+    model: ModelConfig
+    data: DataConfig
+    training: TrainConfig
+
+
+def parse_assignments(words: Iterable[str]) -> dict[str, str]:
+    """`key=value` words as a dictionary; a later word wins.
+
+    Raises:
+        ConfigError: a word without '=', or a key that no configuration has (the nearest is named).
+    """
+    known = {field.name for cls in (ModelConfig, DataConfig, TrainConfig) for field in dataclasses.fields(cls)}
+    pairs: dict[str, str] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals or not key:
+            raise ConfigError(f"--set takes key=value, such as d_model=64, not '{word}'.")
+        if key not in known:
+            raise ConfigError(f"unknown setting '{key}'{nearest(key, known)}")
+        if key in _GIVEN_ELSEWHERE:
+            raise ConfigError(f"{key} cannot be set: {_GIVEN_ELSEWHERE[key]}.")
+        pairs[key] = value
+    return pairs
+
+
+def make_settings(data: DataConfig, preset: Preset, assignments: Mapping[str, str]) -> Settings:
+    """Defaults, then the task's data settings, then the preset, then the assignments.
+
+    Raises:
+        ConfigError: a value of the wrong kind or out of range.
+    """
+    return Settings(
+        model=from_dict(ModelConfig, {**preset.model, **_parsed(ModelConfig, assignments)}),
+        data=from_dict(DataConfig, {**to_dict(data), **_parsed(DataConfig, assignments)}),
+        training=from_dict(TrainConfig, {**preset.training, **_parsed(TrainConfig, assignments)}),
+    )
+
+
+def _parsed(cls: Any, assignments: Mapping[str, str]) -> dict[str, Any]:
+    names = {field.name for field in dataclasses.fields(cls)}
+    return {key: parse_value(cls, key, text) for key, text in assignments.items() if key in names}

@@ -1,0 +1,120 @@
+"""Everything that a run needs before its first update: task, tokenizers, ids, a fresh model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from model.checkpoint import LoadedModel
+from model.config import ConfigError, ModelConfig, from_dict, to_dict
+from model.data import Task, get_task
+from model.data.task import Example
+from model.tokenizer import Tokenizer, build_tokenizers
+from model.training.corpus import Corpus, fitting_pairs
+from model.training.device import Runtime
+from model.training.evaluation import ValidationSet, spread
+from model.training.randomness import generator
+from model.training.settings import Settings
+from model.transformer import Transformer
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """One run, ready to train. `origin` goes into config.json: preset, settings given, and the model it starts from."""
+
+    name: str
+    task: Task
+    settings: Settings
+    source: Tokenizer
+    target: Tokenizer
+    model: Transformer
+    corpus: Corpus
+    valid: ValidationSet
+    runtime: Runtime
+    n_skipped: int = 0
+    origin: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def with_bleu(self) -> bool:
+        """Whether BLEU means something here: strings of letters have no words to match."""
+        return self.settings.data.tokenizer != "characters" or self.settings.training.select_by == "bleu"
+
+
+def prepare(
+    name: str,
+    settings: Settings,
+    runtime: Runtime,
+    *,
+    tokenizers: tuple[Tokenizer, Tokenizer] | None = None,
+    start_from: LoadedModel | None = None,
+    data_dir: Path | None = None,
+    origin: Mapping[str, Any] | None = None,
+) -> Setup:
+    """Read the data, build (or take) the tokenizers, draw the weights from the seed (or take those of a model).
+
+    Raises:
+        DataError: the data cannot be had.
+        TrainingError: no example fits the model.
+        ConfigError: settings that do not go together.
+    """
+    training = settings.training
+    task = get_task(settings.data.task, split_seed=settings.data.split_seed, data_dir=data_dir)
+    examples = task.splits["train"]
+    if start_from is not None:
+        tokenizers = (start_from.source, start_from.target)
+    source, target = tokenizers or build_tokenizers(
+        settings.data, (example.source for example in examples), (example.target for example in examples)
+    )
+    model_config = from_dict(
+        ModelConfig, {**to_dict(settings.model), "src_vocab_size": len(source), "tgt_vocab_size": len(target)}
+    )
+    limit = model_config.max_positions
+    fitting, pairs = fitting_pairs(examples, source, target, max_positions=limit, what="training")
+    valid, valid_pairs = fitting_pairs(task.splits["valid"], source, target, max_positions=limit, what="validation")
+    return Setup(
+        name=name,
+        task=task,
+        settings=replace(settings, model=model_config),
+        source=source,
+        target=target,
+        model=fresh_model(model_config, training.seed, start_from),
+        corpus=Corpus(
+            pairs,
+            seed=training.seed,
+            batch_tokens=training.batch_tokens,
+            accumulate=training.accumulate,
+            processes=runtime.processes,
+        ),
+        valid=ValidationSet(valid, valid_pairs, spread(len(valid), training.eval_sentences)),
+        runtime=runtime,
+        n_skipped=len(examples) - len(fitting),
+        origin=origin or {},
+    )
+
+
+def fresh_model(config: ModelConfig, seed: int, start_from: LoadedModel | None) -> Transformer:
+    """A model whose weights are drawn from the seed, or copied from another model of the same sizes.
+
+    Raises:
+        ConfigError: the other model has other sizes.
+    """
+    model = Transformer(config)
+    if start_from is None:
+        model.reset_parameters(generator(seed, "weights"))
+        return model
+    weights = start_from.model.state_dict()
+    for name, parameter in model.state_dict().items():
+        if name not in weights or weights[name].shape != parameter.shape:
+            raise ConfigError(
+                f"'{start_from.name}' cannot be the start: its '{name}' has another shape than the settings ask for; "
+                f"leave the model's sizes as they are there."
+            )
+    model.load_state_dict(weights)
+    return model
+
+
+def test_examples(setup: Setup) -> tuple[Example, ...]:
+    """What the finished model is scored on: the task's test split, or validation where it has none."""
+    return setup.task.splits.get("test") or setup.task.splits["valid"]

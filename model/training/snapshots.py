@@ -1,0 +1,58 @@
+"""Which weights are kept along the way: pure functions of the step, so that a resumed run keeps the same ones."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from torch import Tensor
+
+from model.checkpoint import snapshot_path, snapshot_steps, write_weights
+from model.config import TrainConfig
+from model.folder import SNAPSHOTS
+
+
+def how_many(config: TrainConfig, n_parameters: int) -> int:
+    """How many half-precision snapshots fit into the configured number and space."""
+    fitting = int(config.snapshot_megabytes * 1e6 // (2 * max(n_parameters, 1)))
+    return min(config.snapshots, fitting)
+
+
+def planned_steps(max_steps: int, count: int) -> list[int]:
+    """At most `count` steps from 0 to `max_steps`, closer together at the start, where heads change fastest.
+
+    Step i of n is max_steps · (i / (n-1))²; equal ones fall together.
+    """
+    if count <= 0:
+        return []
+    if count == 1:
+        return [max_steps]
+    return sorted({round(max_steps * (i / (count - 1)) ** 2) for i in range(count)})
+
+
+def thinned(steps: list[int], count: int) -> list[int]:
+    """At most `count` of the steps: one after another goes that leaves the smallest gap (in √step); the ends stay."""
+    kept = sorted(set(steps))
+    while len(kept) > max(count, 0):
+        if len(kept) <= 2:
+            kept.pop(0)
+            continue
+        roots = [math.sqrt(step) for step in kept]
+        kept.pop(min(range(1, len(kept) - 1), key=lambda i: roots[i + 1] - roots[i - 1]))
+    return kept
+
+
+def keep_snapshot(folder: Path, step: int, weights: dict[str, Tensor], count: int) -> None:
+    """Write the weights of this step in half precision and delete what is one too many."""
+    (folder / SNAPSHOTS).mkdir(exist_ok=True)
+    write_weights(snapshot_path(folder, step), weights, half=True)
+    steps = snapshot_steps(folder)
+    for extra in set(steps) - set(thinned(steps, count)):
+        snapshot_path(folder, extra).unlink()
+
+
+def forget_snapshots_after(folder: Path, step: int) -> None:
+    """Delete snapshots of steps after `step`: a resumed run makes them again."""
+    for later in snapshot_steps(folder):
+        if later > step:
+            snapshot_path(folder, later).unlink()

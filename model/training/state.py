@@ -1,0 +1,89 @@
+"""The resumable state of a run, saved so that a kill cannot tear it: weights, optimiser moments, where training stands.
+
+state/step-00000200.safetensors holds the tensors; state/state.json names that file and is replaced last, in one step.
+Whatever happens in between, state.json names a whole file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import safetensors.torch
+from safetensors import SafetensorError
+from torch import Tensor
+
+from model.checkpoint import write_weights
+from model.config import FORMAT_VERSION
+from model.folder import STATE, CheckpointError, label, read_json, tensor_shapes, write_json
+
+STATE_JSON = "state.json"
+
+
+@dataclass
+class Progress:
+    """Where a run stands after `step` updates.
+
+    `epoch` and `update` say which batches come next; `evaluated` is the last step that was evaluated; `best` its best
+    scores so far; `waited` how many evaluations have passed since; `recent` the steps whose weights are averaged.
+    """
+
+    step: int = 0
+    epoch: int = 0
+    update: int = 0
+    evaluated: int = 0
+    best: dict[str, Any] = field(default_factory=dict)
+    waited: int = 0
+    recent: list[int] = field(default_factory=list)
+    seconds: float = 0.0
+    tokens: int = 0
+
+
+def save_state(folder: Path, progress: Progress, tensors: Mapping[str, Tensor]) -> None:
+    """Save everything that a resumed run needs, then delete what it replaces."""
+    directory = folder / STATE
+    directory.mkdir(exist_ok=True)
+    path = directory / f"step-{progress.step:08d}.safetensors"
+    write_weights(path, tensors)
+    write_json(
+        directory / STATE_JSON,
+        {"format_version": FORMAT_VERSION, "tensors": path.name, "progress": dataclasses.asdict(progress)},
+    )
+    for old in directory.glob("step-*.safetensors"):
+        if old != path:
+            old.unlink()
+    for step_file in directory.glob("recent-*.safetensors"):
+        if int(step_file.stem.removeprefix("recent-")) not in progress.recent:
+            step_file.unlink()
+
+
+def load_state(folder: Path) -> tuple[Progress, dict[str, Tensor]] | None:
+    """The saved state, or None if the run was ended before its first save.
+
+    Raises:
+        CheckpointError: there is a state, but it is damaged or from a newer program.
+    """
+    path = folder / STATE / STATE_JSON
+    if not path.is_file():
+        return None
+    saved = read_json(path)
+    if saved.get("format_version") != FORMAT_VERSION:
+        raise CheckpointError(f"{label(path)} was written by another version of this program; train again.")
+    try:
+        progress = Progress(**saved["progress"])
+        tensors_path = folder / STATE / Path(saved["tensors"]).name
+    except (KeyError, TypeError):
+        raise CheckpointError(f"{label(path)} is damaged; train again with --overwrite.") from None
+    tensor_shapes(tensors_path)  # refuses a torn file with a sentence
+    try:
+        return progress, safetensors.torch.load_file(tensors_path)
+    except (SafetensorError, OSError) as error:
+        raise CheckpointError(f"{label(tensors_path)} cannot be read: {error}.") from None
+
+
+def recent_path(folder: Path, step: int) -> Path:
+    """Where the weights of an evaluated step wait to be averaged."""
+    return folder / STATE / f"recent-{step:08d}.safetensors"

@@ -1,0 +1,309 @@
+"""The training loop: updates, evaluations and saves in an order that depends on the step alone.
+
+What follows an update happens in one fixed order (snapshot, evaluate, save), and the saved progress says what was done,
+so a run may be cut anywhere and goes on as if it had not been.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import safetensors.torch
+import torch
+from torch import Tensor
+from torch.nn.parallel import DistributedDataParallel
+
+from model.checkpoint import average_weights, stored_weights, write_weights
+from model.config import TrainConfig
+from model.folder import STATE, WEIGHTS
+from model.training.corpus import MicroBatch, Update
+from model.training.distributed import World
+from model.training.evaluation import eval_line, evaluate, is_better
+from model.training.failure import NotFinite
+from model.training.listeners import Listener
+from model.training.loss import TrainingLoss
+from model.training.optimizer import make_optimizer, optimizer_tensors, restore_optimizer
+from model.training.probe import answer_probe
+from model.training.randomness import start_stream
+from model.training.runfolder import RunFolder
+from model.training.schedule import learning_rate
+from model.training.setup import Setup
+from model.training.snapshots import how_many, keep_snapshot, planned_steps
+from model.training.state import Progress, recent_path, save_state
+
+
+class StopRequested(Exception):
+    """Somebody asked the run to stop; it ends with everything saved."""
+
+
+class Trainer:
+    """One process's part in one run. Rank 0 writes the run folder and reports; the others only compute."""
+
+    def __init__(
+        self,
+        setup: Setup,
+        world: World,
+        run: RunFolder | None,
+        listeners: Sequence[Listener] = (),
+        asked_to_stop: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.setup = setup
+        self.config: TrainConfig = setup.settings.training
+        self.world = world
+        self.run = run
+        self.listeners = listeners
+        self.asked_to_stop = asked_to_stop
+        self.device = setup.runtime.torch_device
+        self.model = setup.model.to(self.device).train()
+        loss = TrainingLoss(self.model, smoothing=self.config.label_smoothing, fused=setup.runtime.fused)
+        if setup.runtime.compile:
+            loss.compile(dynamic=True)
+        self.loss: torch.nn.Module = loss
+        if world.size > 1:
+            ids = [self.device.index] if self.device.type == "cuda" else None
+            self.loss = DistributedDataParallel(loss, device_ids=ids, broadcast_buffers=False)
+        self.optimizer = make_optimizer(self.model, self.config)
+        self.progress = Progress()
+        self.n_snapshots = how_many(self.config, sum(p.numel() for p in self.model.parameters()))
+        self.snapshot_steps = set(planned_steps(self.config.max_steps, self.n_snapshots))
+        self._window = _Window(self.device)
+        self._began = time.monotonic()
+        self._began_at_step = 0
+
+    def restore(self, progress: Progress, tensors: dict[str, Tensor]) -> None:
+        """Go on from a saved state.
+
+        Raises:
+            KeyError: the state belongs to another model.
+        """
+        weights = {name.removeprefix("model."): t for name, t in tensors.items() if name.startswith("model.")}
+        aliases = self.model.tied_names()
+        self.model.load_state_dict({name: weights[aliases.get(name, name)] for name in self.model.state_dict()})
+        restore_optimizer(self.optimizer, self.model, tensors)
+        self.progress = progress
+
+    def fit(self) -> None:
+        """Train to the end: `max_steps`, or earlier when patience runs out.
+
+        Raises:
+            StopRequested: asked to stop; the state is saved.
+            TrainingError: training cannot go on.
+        """
+        self._began_at_step = self.progress.step
+        try:
+            while True:
+                self._after_update()
+                if self.done:
+                    break
+                self._check_stop(together=True)
+                self.update()
+        except StopRequested:
+            self.save()
+            raise
+        self.save()
+
+    @property
+    def done(self) -> bool:
+        """Whether there is nothing left to train."""
+        patience = self.config.patience
+        return self.progress.step >= self.config.max_steps or bool(patience and self.progress.waited >= patience)
+
+    def _check_stop(self, *, together: bool) -> None:
+        """Raise if asked to stop; `together` asks all processes, which all must come here then."""
+        if self.world.size > 1 and not together:
+            return
+        wanted = self.asked_to_stop() or (self.run is not None and self.run.stop_requested())
+        if self.world.any(wanted):
+            if self.run is not None:
+                self.run.status("stopping")
+            raise StopRequested
+
+    # One update
+
+    def update(self) -> None:
+        """Make one weight update."""
+        began = time.monotonic()
+        progress = self.progress
+        updates = self.setup.corpus.updates(progress.epoch)
+        update = updates[progress.update]
+        step = progress.step + 1
+        rate = learning_rate(self.config, step)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        loss = self._gradients(update, step)
+        norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip_norm or math.inf)
+        self._window.add(loss, norm, update)
+        if self.device.type == "cpu":
+            self._window.check(step, self.config)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        progress.step = step
+        progress.tokens += update.tokens
+        progress.epoch, progress.update = (
+            (progress.epoch, progress.update + 1) if progress.update + 1 < len(updates) else (progress.epoch + 1, 0)
+        )
+        due = step % self.config.log_every == 0 or step == self.config.max_steps
+        if due:
+            self._window.check(step, self.config)  # waits for the device, so that its time counts
+        self._window.seconds += time.monotonic() - began
+        progress.seconds += time.monotonic() - began
+        if due:
+            self._log_training(rate)
+        self._tick()
+
+    def _gradients(self, update: Update, step: int) -> Tensor:
+        """Gradients of the mean loss per target token of the whole update; returns this process's summed loss."""
+        share = update.shares[self.world.rank]
+        rounds = max(map(len, update.shares))
+        total = torch.zeros((), device=self.device)
+        try:
+            for i in range(rounds):
+                if i:
+                    self._check_stop(together=True)
+                number = i - (rounds - len(share))  # all processes must be at work in the last round, where they sync
+                if number >= 0:
+                    start_stream(self.config.seed, "update", step, number, self.world.rank)
+                    total += self._backward(share[number], update.target_tokens, last=i == rounds - 1)
+        except StopRequested:
+            self.optimizer.zero_grad(set_to_none=True)  # half an update is no update: it is done again
+            raise
+        return total
+
+    def _backward(self, batch: MicroBatch, target_tokens: int, *, last: bool) -> Tensor:
+        tensors = self.setup.corpus.tensors(batch, self.device)
+        wait = isinstance(self.loss, DistributedDataParallel) and not last
+        with self.loss.no_sync() if wait else contextlib.nullcontext():  # type: ignore[operator]
+            with self.setup.runtime.autocast():
+                loss = self.loss(*tensors) * batch.weight
+            # DDP takes the mean over processes; we want the sum.
+            (loss * (self.world.size / target_tokens)).backward()
+        return loss.detach()
+
+    # What follows an update
+
+    def _after_update(self) -> None:
+        """Evaluate, keep a snapshot, save: what is due at this step and was not done yet."""
+        progress, config = self.progress, self.config
+        step = progress.step
+        if step in self.snapshot_steps and self.run is not None:
+            self._window.check(step, config)
+            keep_snapshot(self.run.folder, step, stored_weights(self.model), self.n_snapshots)
+        due = step % config.eval_every == 0 or step >= config.max_steps
+        if due and step > progress.evaluated:
+            self._window.check(step, config)
+            self._evaluate()
+        if step % config.save_every == 0 and step < config.max_steps:
+            self._window.check(step, config)
+            self.save()
+
+    def _evaluate(self) -> None:
+        setup, progress = self.setup, self.progress
+        scores = evaluate(
+            self.model,
+            setup.target,
+            setup.task,
+            setup.valid,
+            self.world,
+            check=lambda: self._check_stop(together=False),
+        )
+        line = eval_line(scores, setup.valid.decoded_examples, with_bleu=setup.with_bleu)
+        progress.evaluated = progress.step
+        better = is_better(line, progress.best, self.config)
+        progress.waited = 0 if better else progress.waited + 1
+        if better:
+            progress.best = {key: value for key, value in line.items() if key != "samples"} | {"step": progress.step}
+        if self.config.average:
+            progress.recent = [*progress.recent, progress.step][-self.config.average :]
+        if self.run is None:
+            return
+        self._keep_weights(better)
+        if answer_probe(self.run.folder, self.model, setup.source, setup.target):
+            self.run.status(probe_step=progress.step)
+        values: dict[str, Any] = {"epoch": progress.epoch, **line}
+        self.run.log("eval", progress.step, **values)
+        self.run.status(best=progress.best)
+        for listener in self.listeners:
+            listener.log("eval", progress.step, **values)
+
+    def _keep_weights(self, better: bool) -> None:
+        """Write the weights to use: the best ones, or the mean of the last few evaluated ones."""
+        assert self.run is not None
+        folder = self.run.folder
+        weights = stored_weights(self.model)
+        if not self.config.average:
+            if better:
+                write_weights(folder / WEIGHTS, weights)
+            return
+        (folder / STATE).mkdir(exist_ok=True)
+        write_weights(recent_path(folder, self.progress.step), weights)
+        recent = [safetensors.torch.load_file(recent_path(folder, step)) for step in self.progress.recent]
+        write_weights(folder / WEIGHTS, average_weights(recent))
+
+    def save(self) -> None:
+        """Save the state to resume from."""
+        if self.run is None:
+            return
+        tensors = {f"model.{name}": tensor for name, tensor in stored_weights(self.model).items()}
+        save_state(self.run.folder, self.progress, tensors | optimizer_tensors(self.optimizer, self.model))
+
+    # Reports
+
+    def _log_training(self, rate: float) -> None:
+        (loss,) = self.world.sum(self._window.loss.item())
+        values = {
+            "epoch": self.progress.epoch,
+            "loss": loss / self._window.target_tokens,
+            "lr": rate,
+            "grad_norm": float(self._window.norm),
+            "tokens_per_s": self._window.tokens / max(self._window.seconds, 1e-9),
+        }
+        self._window = _Window(self.device)
+        if self.run is None:
+            return
+        self.run.log("train", self.progress.step, **values)
+        for listener in self.listeners:
+            listener.log("train", self.progress.step, **values)
+
+    def _tick(self) -> None:
+        if self.run is None:
+            return
+        progress = self.progress
+        done = progress.step - self._began_at_step
+        eta = (time.monotonic() - self._began) / done * (self.config.max_steps - progress.step)
+        speed = progress.tokens / max(progress.seconds, 1e-9)
+        self.run.status(
+            step=progress.step,
+            max_steps=self.config.max_steps,
+            epoch=progress.epoch,
+            eta_s=round(eta, 1),
+            tokens_per_s=round(speed),
+        )
+        for listener in self.listeners:
+            listener.tick(progress.step, eta, speed)
+
+
+class _Window:
+    """Sums between two log lines; losses stay on the device until somebody looks."""
+
+    def __init__(self, device: torch.device) -> None:
+        self.loss = torch.zeros((), device=device, dtype=torch.float64 if device.type == "cpu" else torch.float32)
+        self.norm = torch.zeros((), device=device)
+        self.target_tokens = 0
+        self.tokens = 0
+        self.seconds = 0.0
+
+    def add(self, loss: Tensor, norm: Tensor, update: Update) -> None:
+        """Count one update."""
+        self.loss += loss
+        self.norm = norm
+        self.target_tokens += update.target_tokens
+        self.tokens += update.tokens
+
+    def check(self, step: int, config: TrainConfig) -> None:
+        """Refuse to go on once the gradient is not a number; all processes see the same one, so all end together."""
+        if not math.isfinite(float(self.norm)):
+            raise NotFinite(step, config)

@@ -1,0 +1,191 @@
+"""Translate sentences: `python -m model.translate --model NAME "text" …`, or one sentence a line on standard input."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+from model.commands import CommandError, OneSentenceParser, add_checkpoints, run_command
+from model.config import DecodeConfig, LengthPenalty
+
+if TYPE_CHECKING:
+    from model.checkpoint import LoadedModel
+    from model.decoding import Decoding
+    from model.tokenizer import Encoding
+
+BATCH = 32
+ALTERNATIVES = 10
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line's options."""
+    made = OneSentenceParser(
+        prog="python -m model.translate",
+        description="Translate sentences with a trained model, one line of text per sentence on standard output.",
+        epilog="Without a sentence, standard input is read, one sentence a line; an empty line gives an empty one.",
+    )
+    made.add_argument("sentences", nargs="*", metavar="SENTENCE", help="what to translate")
+    made.add_argument("--model", required=True, metavar="NAME", help="name of a model in the checkpoints folder")
+    made.add_argument("--beam", type=int, metavar="N", help="beam search with N hypotheses (default: greedy)")
+    made.add_argument(
+        "--length-penalty", choices=get_args(LengthPenalty), default="mean", help="how beam search weighs length"
+    )
+    made.add_argument("--alpha", type=float, default=1.0, help="exponent of the length penalty (default: %(default)s)")
+    made.add_argument("--max-length", type=int, default=0, metavar="N", help="most target tokens (default: by source)")
+    made.add_argument(
+        "--json", action="store_true", help="print one JSON object a line: tokens, and each step's alternatives"
+    )
+    made.add_argument("--trace", type=Path, metavar="FILE.npz", help="write the attention of one sentence to a file")
+    add_checkpoints(made)
+    return made
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command; returns its exit code.
+
+    Raises:
+        CommandError and this project's other errors: one sentence each.
+    """
+    options = parser().parse_args(arguments)
+    if options.trace and len(options.sentences) != 1:
+        raise CommandError(f"--trace takes one sentence, not {len(options.sentences)}; give it in quotes.")
+    if options.max_length < 0:
+        raise CommandError("--max-length must be 0 (by source) or more.")
+    config = DecodeConfig(
+        method="beam" if options.beam is not None else "greedy",
+        beam_size=1 if options.beam is None else options.beam,
+        length_penalty=options.length_penalty,
+        alpha=options.alpha,
+        max_length=options.max_length,
+    )
+    import torch
+
+    from model.checkpoint import find_model, load_model
+
+    torch.set_num_threads(1)  # one sentence at a time is too little work to share
+    loaded = load_model(find_model(options.checkpoints, options.model))
+    lines = (" ".join(line.splitlines()) for line in options.sentences) if options.sentences else _stdin_lines()
+    if options.json or options.trace:
+        for line in lines:
+            recorded = _record(loaded, line, config)
+            if options.trace:
+                _write_trace(recorded, options.trace)
+            print(
+                json.dumps(_as_json(loaded, line, recorded), ensure_ascii=False)
+                if options.json
+                else _text(loaded, recorded)
+            )
+        return 0
+    for text in _translations(loaded, lines, config):
+        print(text)
+    return 0
+
+
+def _stdin_lines() -> Iterator[str]:
+    """Lines of standard input, read as UTF-8 whatever the system's own encoding is."""
+    for number, line in enumerate(sys.stdin.buffer, start=1):
+        try:
+            yield line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+        except UnicodeDecodeError:
+            raise CommandError(f"line {number} of standard input is not UTF-8 text.") from None
+
+
+def _encode(loaded: LoadedModel, line: str) -> Encoding | None:
+    """The tokens of a sentence; None where there are none.
+
+    Raises:
+        CommandError: more tokens than the model can place.
+    """
+    encoding = loaded.source.encode(line)
+    limit = loaded.model_config.max_positions - 1
+    if len(encoding) > limit:
+        raise CommandError(
+            f"the sentence that begins with {line[:40]!r} has {len(encoding)} tokens, but this model reads at most "
+            f"{limit}; shorten or split it."
+        )
+    return encoding if line.strip() else None
+
+
+def _translations(loaded: LoadedModel, lines: Iterable[str], config: DecodeConfig) -> Iterator[str]:
+    """Translate in small batches, so that a long input starts to come out at once; the order stays."""
+    from model.data.batching import EncodedPairs
+    from model.scoring import translate_pairs
+
+    waiting: list[Encoding | None] = []
+
+    def flush() -> Iterator[str]:
+        full = [encoding for encoding in waiting if encoding is not None]
+        pairs = EncodedPairs(tuple(encoding.ids for encoding in full), ((),) * len(full))
+        texts = iter(translate_pairs(loaded.model, pairs, loaded.target, config))
+        yield from (next(texts) if encoding is not None else "" for encoding in waiting)
+        waiting.clear()
+
+    for line in lines:
+        waiting.append(_encode(loaded, line))
+        if len(waiting) == (1 if sys.stdin.isatty() else BATCH):
+            yield from flush()
+    yield from flush()
+
+
+def _record(loaded: LoadedModel, line: str, config: DecodeConfig) -> Decoding | None:
+    from model.decoding import decode_recorded
+
+    encoding = _encode(loaded, line)
+    if encoding is None:
+        return None
+    return decode_recorded(loaded.model, encoding, loaded.target, config, n_alternatives=ALTERNATIVES)
+
+
+def _text(loaded: LoadedModel, recorded: Decoding | None) -> str:
+    return "" if recorded is None else loaded.target.decode(recorded.path)
+
+
+def _write_trace(recorded: Decoding | None, path: Path) -> None:
+    if recorded is None:
+        raise CommandError("there is nothing to trace in an empty sentence.")
+    try:
+        recorded.trace.save_npz(path)
+    except OSError as error:
+        raise CommandError(f"{path} cannot be written: {error.strerror or error}.") from None
+
+
+def _as_json(loaded: LoadedModel, line: str, recorded: Decoding | None) -> dict[str, Any]:
+    """Source, translation, tokens, and what each step read, chose and might have chosen (probabilities 0 to 1)."""
+    values: dict[str, Any] = {"model": loaded.name, "source": line, "translation": _text(loaded, recorded)}
+    if recorded is None:
+        return values | {"source_tokens": [], "unknown": [], "finished": False, "steps": []}
+    trace = recorded.trace
+    encoding = loaded.source.encode(line)
+    steps = [
+        {
+            "read": trace.read_tokens[t],
+            "token": trace.predicted_tokens[t],
+            "id": recorded.path[t],
+            "probability": float(trace.probabilities[t]),
+            "alternatives": [
+                {"token": token, "id": int(i), "probability": float(p)}
+                for token, i, p in zip(trace.top_tokens[t], trace.top_ids[t], trace.top_probabilities[t], strict=True)
+            ],
+        }
+        for t in range(len(recorded.path))
+    ]
+    values |= {
+        "source_tokens": list(trace.src_tokens),
+        "unknown": [token for token, unknown in zip(encoding.tokens, encoding.unknown, strict=True) if unknown],
+        "finished": recorded.finished,
+        "steps": steps,
+    }
+    if recorded.beam_hypotheses:
+        values["hypotheses"] = [
+            {"text": loaded.target.decode(found.tokens), "score": found.score, "log_prob": found.log_prob}
+            for found in recorded.beam_hypotheses
+        ]
+    return values
+
+
+if __name__ == "__main__":
+    run_command(main)
