@@ -24,7 +24,7 @@ function layOut(S) {
   // As many plots side by side as leave room for the smallest cells.
   const least = Math.max(...sizes.map(({ m, left, over }) => left + m.keys * LOW + over));
   S.$(".maps").style.setProperty("--least", `${Math.ceil(least)}px`);
-  const tall = Math.max(190, innerHeight - 570);
+  const tall = Math.max(186, innerHeight - 586);
   for (const { f, m, wide, left, over } of sizes) {
     const across = (f.box.clientWidth - left - over) / m.keys, fair = Math.min(across, tall / m.queries);
     // Many rows: rather a taller plot than cells too small to see.
@@ -102,12 +102,19 @@ function drawMap(S, kind) {
       ctx.strokeRect(x, y, w, h);
     }
   };
-  if (kind !== "encoder") frame(left, top + S.step * cell, wide, cell, S.theme.target);
+  // A frame around the row; around cells too small for one, a mark at either end instead, which hides nothing.
+  const mark = (row, colour) => {
+    if (cell > 7) return frame(left, top + row * cell, wide, cell, colour);
+    ctx.fillStyle = colour;
+    for (const x of [left - 5, left + wide + 1]) ctx.fillRect(x, top + row * cell, 4, cell);
+  };
+  if (kind !== "encoder") mark(S.step, S.theme.target);
   ctx.setLineDash([4, 3]);
-  if (kind === "encoder" || current !== S.step) frame(left, top + current * cell, wide, cell, S.theme[SIDES[kind][0]]);
+  if (kind === "encoder" || current !== S.step) mark(current, S.theme[SIDES[kind][0]]);
   ctx.setLineDash([]);
   const c = S.cell;
-  if (c && c.kind === kind) frame(left + c.key * cell, top + c.query * cell, cell, cell, ink);
+  const out = cell > 7 ? 0 : 2;
+  if (c?.kind === kind) frame(left + c.key * cell - out, top + c.query * cell - out, cell + 2 * out, cell + 2 * out, ink);
 }
 
 // Long labels lose their end; the whole token is in the readout and in the table.

@@ -95,6 +95,7 @@ function drawControls(S) {
   slider.max = S.last + 1;
   slider.value = S.step + 1;
   slider.disabled = !S.last;
+  slider.style.setProperty("--done", `${S.last ? (100 * S.step) / S.last : 100}%`);
   slider.setAttribute("aria-valuetext", `${S.step + 1}: reads ${S.data.target.tokens[S.step]}, predicts ${S.data.target.predicted[S.step]}`);
   say(S.$("output"), `step ${S.step + 1} of ${S.last + 1}`);
   for (const button of S.$(".buttons").children) {

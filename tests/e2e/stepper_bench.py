@@ -1,0 +1,146 @@
+"""The stepper alone in a page, mounted as Streamlit mounts it, with a fake server that writes down what it is told."""
+
+from __future__ import annotations
+
+import base64
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Locator, Page
+
+from explorer.components import stepper
+from explorer.components.payload import StepperView, encode
+
+ROOT = Path(__file__).parents[2]
+
+MOUNT = """async ({html, css, js, variables, width}) => {
+  document.body.style = `margin: 0; padding: 16px; background: ${variables["--st-background-color"]}`;
+  const host = document.createElement("div");
+  host.id = "host";
+  host.style.width = width;
+  for (const name in variables) host.style.setProperty(name, variables[name]);
+  document.body.append(host);
+  window.root = host.attachShadow({ mode: "open" });
+  const wrap = document.createElement("div");
+  wrap.append(document.createRange().createContextualFragment(html));
+  wrap.append(Object.assign(document.createElement("style"), { textContent: css }));
+  root.append(wrap);
+  const module = await import(URL.createObjectURL(new Blob([js], { type: "text/javascript" })));
+  window.calls = [];
+  window.send = (text) => {
+    window.unmount = module.default({
+      data: Uint8Array.from(atob(text), (c) => c.charCodeAt(0)),
+      parentElement: root,
+      setStateValue: (name, value) => calls.push({ name, value }),
+      setTriggerValue: (name, value) => calls.push({ name, value }),
+    });
+  };
+}"""
+
+
+def theme(name: str) -> dict[str, str]:
+    """The CSS variables that Streamlit sets for this theme of the app."""
+    settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
+    colours = settings[name]
+    return {
+        "--st-background-color": colours["backgroundColor"],
+        "--st-text-color": colours["textColor"],
+        "--st-primary-color": colours["primaryColor"],
+        "--st-font": settings["font"],
+        "--st-chart-sequential-colors": ",".join(colours["chartSequentialColors"]),
+    }
+
+
+class Bench:
+    """A page that holds one stepper."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+
+    def mount(self, view: StepperView, *, dark: bool = False, width: int = 1000) -> None:
+        variables = theme("dark" if dark else "light")
+        self.page.set_content("<!doctype html><html><body><input id=elsewhere></body></html>")
+        parts = {"html": stepper.markup(), "css": stepper.style(), "js": stepper.script()}
+        self.page.evaluate(MOUNT, {**parts, "variables": variables, "width": f"{width}px"})
+        self.send(view)
+
+    def send(self, view: StepperView) -> None:
+        """What Streamlit does when the data changes."""
+        self.page.evaluate("text => send(text)", base64.b64encode(encode(view)).decode())
+
+    def press_and_send(self, key: str, view: StepperView) -> None:
+        """A key, and new data in the same instant, before the key's report can be due."""
+        script = """([key, text]) => {
+          document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, composed: true }));
+          send(text);
+        }"""
+        self.page.evaluate(script, [key, base64.b64encode(encode(view)).decode()])
+
+    def __call__(self, selector: str) -> Locator:
+        return self.page.locator(f"#host {selector}")
+
+    def text(self, selector: str) -> str:
+        """The text on one line, without the marks that only steer its layout."""
+        text = self(selector).inner_text().translate({0x2068: "", 0x2069: ""})
+        return " ".join(text.split())
+
+    def step(self) -> str:
+        return self.text("output")
+
+    def frame(self) -> None:
+        """Wait until what was asked for is painted."""
+        self.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.page.keyboard.press(key)
+        self.frame()
+
+    def calls(self) -> list[dict[str, Any]]:
+        return self.page.evaluate("() => calls")
+
+    def plot(self, kind: str) -> tuple[float, float, float, int, int]:
+        """Where the cells of a heatmap are on its canvas: left, top, size, rows drawn, columns (CSS pixels)."""
+        left, top, cell, rows, columns = self(f"figure.{kind} canvas").get_attribute("data-plot").split(",")
+        return float(left), float(top), float(cell), int(rows), int(columns)
+
+    def point(self, kind: str, query: int, key: int) -> dict[str, float]:
+        """A place inside a cell, off its centre, where no number is written."""
+        left, top, cell, *_ = self.plot(kind)
+        return {"x": left + (key + 0.5) * cell, "y": top + (query + 0.2) * cell + 1}
+
+    def colour(self, kind: str, query: int, key: int) -> tuple[int, int, int, int]:
+        """What is painted at that place: red, green, blue, opacity."""
+        script = """(canvas, { x, y }) => {
+          const ratio = canvas.width / parseFloat(canvas.style.width);
+          return [...canvas.getContext("2d").getImageData(x * ratio, y * ratio, 1, 1).data];
+        }"""
+        return tuple(self(f"figure.{kind} canvas").evaluate(script, self.point(kind, query, key)))
+
+    def painted(self, kind: str) -> list[list[float]]:
+        """Every cell's lightness, 0 to 255, and NaN where nothing is painted [query, key]."""
+        *_, columns = self.plot(kind)
+        rows = round((self(f"figure.{kind} canvas").bounding_box()["height"] - self.plot(kind)[1]) / self.plot(kind)[2])
+        colours = [[self.colour(kind, query, key) for key in range(columns)] for query in range(rows)]
+        return [[sum(c[:3]) / 3 if c[3] else float("nan") for c in row] for row in colours]
+
+    def written(self) -> list[list[Any]]:
+        """Everything written on canvases since :meth:`listen`: [canvas kind, text, x, y]."""
+        return json.loads(self.page.evaluate("() => JSON.stringify(window.written)"))
+
+    def listen(self) -> None:
+        """Keep what the canvases write from now on, with the place on the canvas where it lands."""
+        self.page.evaluate(
+            """() => {
+          window.written = [];
+          const fill = CanvasRenderingContext2D.prototype.fillText;
+          CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+            const place = this.getTransform().transformPoint({ x, y });
+            const figure = this.canvas.closest("figure");
+            window.written.push([figure?.className.split(" ")[0], text, place.x, place.y]);
+            fill.call(this, text, x, y);
+          };
+        }"""
+        )
