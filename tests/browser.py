@@ -108,10 +108,10 @@ class Server:
 
 
 @contextmanager
-def serve(environment: Mapping[str, str] | None = None) -> Iterator[Server]:
+def serve(environment: Mapping[str, str] | None = None, *, app: str = "app.py") -> Iterator[Server]:
     """Start a fresh server process and stop it at the end; `environment` is added to this process's."""
     port = free_port()
-    command = [sys.executable, "-m", "streamlit", "run", "app.py"]
+    command = [sys.executable, "-m", "streamlit", "run", app]
     options = ["--server.port", str(port), "--server.headless", "true"]
     with tempfile.TemporaryDirectory(prefix="headlight-") as folder, (Path(folder) / "server.log").open("wb") as log:
         process = subprocess.Popen(

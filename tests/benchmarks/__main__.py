@@ -1,0 +1,74 @@
+"""Run benchmarks: `python -m tests.benchmarks [NAME …] [--json]`."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import shlex
+import sys
+from pathlib import Path
+
+from tests.benchmarks.registry import BENCHMARKS, Row, machine
+
+NOT_BENCHMARKS = {"__init__", "__main__", "registry"}
+
+
+def load() -> None:
+    """Import every benchmark beside this file; each registers itself."""
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        if path.stem not in NOT_BENCHMARKS:
+            importlib.import_module(f"tests.benchmarks.{path.stem}")
+
+
+def number(value: float | None, unit: str = "") -> str:
+    """Three meaningful digits."""
+    if value is None:
+        return "–"
+    text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return f"{text} {unit}".strip()
+
+
+def show(name: str, row: Row) -> str:
+    """A row for people: one line of figures, one of what they are held against."""
+    lines = [f"{name}: {row.measure}", f"    ours {number(row.ours, row.unit)}"]
+    if row.other is not None:
+        lines[-1] += f" · {row.against} {number(row.other, row.unit)} · ratio {number(row.ratio)}"
+    if row.target:
+        lines.append(f"    {'met' if row.met else 'NOT MET'}: {row.target}")
+    if row.detail:
+        lines.append(f"    {row.detail}")
+    return "\n".join(lines)
+
+
+def main(arguments: list[str]) -> int:
+    """Measure what was asked for, or everything, and print it."""
+    load()
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.benchmarks",
+        description="Measure Headlight against a peer or a baseline, in one run on this machine.",
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which ones: {', '.join(BENCHMARKS)} (default: all)")
+    parser.add_argument("--json", action="store_true", help="one JSON object per row on standard output")
+    asked = parser.parse_args(arguments)
+    unknown = sorted(set(asked.names) - set(BENCHMARKS))
+    if unknown:
+        parser.error(f"unknown benchmark {', '.join(unknown)}; known: {', '.join(BENCHMARKS)}")
+    names = asked.names or list(BENCHMARKS)
+    for name in names:
+        where = machine()
+        command = shlex.join(["python", "-m", "tests.benchmarks", name])
+        for row in BENCHMARKS[name]():
+            if asked.json:
+                line = {"benchmark": name, **row.to_dict(), "machine": where, "command": command}
+                print(json.dumps(line, ensure_ascii=False), flush=True)
+            else:
+                print(show(name, row), flush=True)
+        if not asked.json:
+            facts = " · ".join(f"{key} {value}" for key, value in where.items())
+            print(f"    {facts}\n    {command}\n", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
