@@ -1,0 +1,227 @@
+"""The Translate page in a real browser: what a person does first, and what must never happen."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from tests.browser import Server, Watch, settle
+
+Visit = Callable[[str], Page]
+XSS = "<img src=x onerror=alert(1)>"
+
+
+def counter(page: Page) -> str:
+    return page.locator(".controls output").inner_text()
+
+
+def steps(page: Page) -> tuple[int, int]:
+    """(this step, how many there are)."""
+    found = re.fullmatch(r"step (\d+) of (\d+)", counter(page))
+    assert found, counter(page)
+    return int(found[1]), int(found[2])
+
+
+def query(page: Page) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+
+
+def sentence(page: Page, text: str) -> None:
+    field = page.get_by_role("textbox", name=re.compile("Type a sentence"))
+    field.fill(text)
+    field.press("Enter")
+    shown = text if len(text) <= 4000 else None  # a longer one does not go into the address
+    page.wait_for_function("text => new URLSearchParams(location.search).get('text') === text", arg=shown)
+    settle(page)
+
+
+def translated(page: Page, text: str) -> None:
+    expect(page.get_by_role("heading", name=text, exact=True)).to_be_visible()
+
+
+def test_open_and_see_a_translation(visit: Visit) -> None:
+    page = visit("/")
+    translated(page, "je lis livres rouge")
+    expect(page.locator(".source .chip").first).to_contain_text("i")
+    expect(page.locator("figure")).to_have_count(3)
+    for kind in ("encoder", "decoder", "cross"):
+        expect(page.locator(f"figure.{kind} p")).to_contain_text("looks at")
+    expect(page.locator(".checks")).to_contain_text("rows sum to 1")
+
+
+def test_type_and_translate(visit: Visit) -> None:
+    page = visit("/")
+    sentence(page, "They buy blue cars")
+    translated(page, "ils achetent voitures bleu")
+    assert query(page)["text"] == "They buy blue cars"
+
+
+def test_step_by_click_and_by_key(visit: Visit) -> None:
+    page = visit("/?text=We+eat+green+apples")
+    _, last = steps(page)
+    page.get_by_role("button", name="To the first step").click()
+    assert steps(page) == (1, last)
+    expect(page.locator(".reads")).to_contain_text("predicts nous")
+    page.get_by_role("button", name="One step forward").click()
+    assert steps(page) == (2, last)
+    page.keyboard.press("ArrowRight")
+    assert steps(page) == (3, last)
+    page.keyboard.press("ArrowLeft")
+    assert steps(page) == (2, last)
+    page.keyboard.press("End")
+    assert steps(page) == (last, last)
+    page.keyboard.press("Home")
+    assert steps(page) == (1, last)
+
+
+def test_play_runs_to_the_end(visit: Visit) -> None:
+    page = visit("/?text=We+eat+green+apples&step=4")
+    page.get_by_role("button", name="Play").click()
+    expect(page.locator(".controls output")).to_have_text("step 5 of 5", timeout=5000)
+
+
+def test_a_burst_of_keys_is_that_many_steps_and_one_message(context: BrowserContext, server: Server) -> None:
+    sent: list[int] = []
+    page = context.new_page()
+    page.on("websocket", lambda socket: socket.on("framesent", lambda _: sent.append(1)))
+    page.goto(f"{server.url}/?model=reverse&text=abcdefghijklmnop&step=1")
+    settle(page)
+    assert steps(page) == (1, 17)
+    page.wait_for_timeout(600)
+    before = len(sent)
+    for _ in range(15):
+        page.keyboard.press("ArrowRight")
+        page.wait_for_timeout(30)
+    assert steps(page) == (16, 17)
+    page.wait_for_timeout(1000)
+    settle(page)
+    assert len(sent) - before == 1
+    assert steps(page) == (16, 17)
+    assert query(page)["step"] == "16"
+
+
+def test_typing_a_sentence_does_not_step(visit: Visit) -> None:
+    page = visit("/?text=We+eat+green+apples&step=3")
+    field = page.get_by_role("textbox", name=re.compile("Type a sentence"))
+    field.focus()
+    for key in ("Home", "ArrowRight", "End", "Space"):
+        field.press(key)
+    assert steps(page) == (3, 5)
+
+
+def test_fork_and_go_back(visit: Visit) -> None:
+    page = visit("/?text=I+read+red+books&step=1")
+    translated(page, "je lis livres rouge")
+    other = page.locator(".option:not([aria-current])").filter(has_text="nous").first
+    other.click()
+    expect(page.get_by_role("heading", name=re.compile("^nous"))).to_be_visible()
+    expect(page.get_by_text("Paths you chose")).to_be_visible()
+    settle(page)
+    assert "path" in query(page)
+    page.get_by_role("button", name="Show", exact=True).click()
+    translated(page, "je lis livres rouge")
+    settle(page)
+    assert "path" not in query(page)
+
+
+def test_a_copied_link_opens_the_same_view_elsewhere(visit: Visit, browser: Browser, watch: Watch) -> None:
+    page = visit("/?text=They+buy+blue+cars&step=2")
+    page.get_by_role("button", name="Encoder self").click()
+    page.get_by_role("button", name="Layer 1").first.click()
+    page.get_by_role("button", name="Head 2").first.click()
+    page.locator(".option:not([aria-current])").first.click()
+    expect(page.get_by_text("Paths you chose")).to_be_visible()
+    page.wait_for_timeout(600)
+    settle(page)
+    context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy link").click()
+    link = page.url
+    watch.follow(context)
+    other = context.new_page()
+    other.goto(link)
+    settle(other)
+    try:
+        assert other.locator(".line.target").inner_text() == page.locator(".line.target").inner_text()
+        assert other.locator(".reads").inner_text() == page.locator(".reads").inner_text()
+        assert counter(other) == counter(page)
+        for tab in (page, other):
+            expect(tab.get_by_role("button", name="Encoder self")).to_have_attribute("aria-pressed", "true")
+            expect(tab.get_by_role("button", name="Head 2").first).to_have_attribute("aria-pressed", "true")
+        assert other.locator("figure.encoder small").inner_text() == page.locator("figure.encoder small").inner_text()
+    finally:
+        context.close()
+
+
+def test_the_copy_button_copies_the_address(visit: Visit, context: BrowserContext) -> None:
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page = visit("/?text=They+buy+blue+cars&step=2")
+    page.get_by_role("button", name="Copy link").click()
+    expect(page.get_by_text("Copied")).to_be_visible()
+    assert page.evaluate("() => navigator.clipboard.readText()") == page.url
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/?text=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E",
+        "/?model=reverse&text=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E",
+        "/?model=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E",
+        "/?text=%3C%2Fscript%3E%3Cscript%3Ealert(1)%3C%2Fscript%3E",
+        "/?text=!%5B%5D(http%3A%2F%2Fexample.org%2Fx.png)%20%24x%24%20%3Ared%5By%5D",
+    ],
+)
+def test_markup_in_the_address_stays_text(visit: Visit, address: str) -> None:
+    """Dialogs, script errors and requests to other hosts fail the test when its browser profile closes."""
+    page = visit(address)
+    assert page.locator("img[src='x'], img[src*='example.org']").count() == 0
+    page.wait_for_timeout(300)
+
+
+def test_markup_typed_stays_text_everywhere(visit: Visit) -> None:
+    page = visit("/")
+    sentence(page, f"I read {XSS} books")
+    page.locator(".stepper details summary").click()
+    page.keyboard.press("Home")
+    page.wait_for_timeout(300)
+    assert page.locator("img[src='x']").count() == 0
+    expect(page.locator(".line.source")).to_contain_text("onerror")
+
+
+@pytest.mark.parametrize("text", ["a", "👩‍👩‍👧 🏳️‍🌈", "مرحبا بالعالم", "你好 世界", "word " * 5000])
+def test_odd_sentences_are_drawn(visit: Visit, text: str) -> None:
+    page = visit("/")
+    sentence(page, text)
+    expect(page.locator(".source .chip").last).to_contain_text("<eos>")
+    assert page.locator('[data-testid="stException"]').count() == 0
+    if len(text) > 4000:
+        expect(page.get_by_text(re.compile("reads at most"))).to_be_visible()
+        assert "text" not in query(page)
+
+
+def test_an_empty_sentence_says_what_to_do(visit: Visit) -> None:
+    page = visit("/")
+    sentence(page, "   ")
+    expect(page.get_by_text("There is nothing to translate yet")).to_be_visible()
+    sentence(page, "I read red books")
+    translated(page, "je lis livres rouge")
+
+
+def test_the_sentence_survives_a_reload(visit: Visit) -> None:
+    page = visit("/")
+    sentence(page, "She sees small houses")
+    page.reload()
+    settle(page)
+    expect(page.get_by_role("textbox", name=re.compile("Type a sentence"))).to_have_value("She sees small houses")
+
+
+def test_nothing_moves_while_stepping(visit: Visit) -> None:
+    page = visit("/?text=I+read+red+books&step=1")
+    places = [page.locator(f"figure.{kind}").bounding_box() for kind in ("encoder", "decoder", "cross")]
+    for _ in range(4):
+        page.keyboard.press("ArrowRight")
+        page.wait_for_timeout(50)
+        assert [page.locator(f"figure.{kind}").bounding_box() for kind in ("encoder", "decoder", "cross")] == places
