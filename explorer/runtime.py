@@ -42,12 +42,18 @@ def freeze() -> None:
 
 def models() -> dict[str, dict[str, Any]]:
     """Summaries of the models that can be opened, by name, without reading weights."""
-    return {summary["name"]: summary for summary in list_models(CHECKPOINTS) if summary["error"] is None}
+    return {summary["name"]: summary for summary in _summaries(str(CHECKPOINTS)) if summary["error"] is None}
 
 
 def broken_models() -> dict[str, str]:
     """Model folders that cannot be opened, and why."""
-    return {summary["name"]: summary["error"] for summary in list_models(CHECKPOINTS) if summary["error"] is not None}
+    return {summary["name"]: summary["error"] for summary in _summaries(str(CHECKPOINTS)) if summary["error"]}
+
+
+# A class that steps together asks for the list many times a second; a second is soon enough for a new model.
+@st.cache_resource(ttl=1.0, max_entries=4, show_spinner=False)
+def _summaries(checkpoints: str) -> list[dict[str, Any]]:
+    return list_models(checkpoints)
 
 
 def fingerprint(name: str) -> str:
