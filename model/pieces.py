@@ -121,6 +121,8 @@ def show(piece: str) -> str:
     """A piece as a person can see it: no mark; whitespace, control and lone combining characters made visible."""
     if is_marked(piece):
         piece = piece[1:]
+    if piece.isalnum():
+        return piece
     return "".join(_show_character(c, alone=i == 0) for i, c in enumerate(piece))
 
 
@@ -140,19 +142,27 @@ def check_fields(values: dict[str, Any], allowed: set[str]) -> None:
     for name in sorted(allowed ^ set(values)):
         problem = "lacks the" if name in allowed else "has an unknown"
         raise TokenizerError(f"the tokenizer {problem} field '{name}'; copy the model folder again.")
-    if not isinstance(values["lang"], str) or not _LANGUAGE.fullmatch(values["lang"]):
-        raise TokenizerError("the tokenizer's 'lang' must be a language code such as 'en'.")
+    check_lang(values["lang"])
     if not isinstance(values["lowercase"], bool):
         raise TokenizerError("the tokenizer's 'lowercase' must be true or false.")
-    pieces, counts = values["pieces"], values["counts"]
+    if not isinstance(values["counts"], list) or not all(type(n) is int and n >= 0 for n in values["counts"]):
+        raise TokenizerError("the tokenizer's 'counts' must be a list of whole numbers from 0.")
+
+
+def check_lang(lang: Any) -> None:
+    """Refuse anything but a language code (it becomes part of a module's name in spaCy)."""
+    if not isinstance(lang, str) or not _LANGUAGE.fullmatch(lang):
+        raise TokenizerError(f"the tokenizer's 'lang' is {lang!r}, but must be a language code such as 'en'.")
+
+
+def check_pieces(pieces: Any, name: str = "pieces") -> None:
+    """Refuse a vocabulary that is not a list of distinct, non-empty, well-formed strings."""
     if not isinstance(pieces, list) or not all(isinstance(p, str) and p for p in pieces):
-        raise TokenizerError("the tokenizer's 'pieces' must be a list of non-empty strings.")
+        raise TokenizerError(f"the tokenizer's '{name}' must be a list of non-empty strings.")
     if len(pieces) > MAX_PIECES:
-        raise TokenizerError(f"the tokenizer has {len(pieces)} pieces; at most {MAX_PIECES} are read.")
+        raise TokenizerError(f"the tokenizer has {len(pieces)} {name}; at most {MAX_PIECES} are read.")
     if len(set(pieces)) != len(pieces):
         twice = next(p for p, n in Counter(pieces).items() if n > 1)
-        raise TokenizerError(f"the tokenizer lists the piece {twice!r} twice.")
+        raise TokenizerError(f"the tokenizer lists {twice!r} twice among its {name}.")
     if any(_SURROGATE.search(p) for p in pieces):
-        raise TokenizerError("the tokenizer's 'pieces' hold half a character (a lone surrogate).")
-    if not isinstance(counts, list) or len(counts) != len(pieces) or not all(type(n) is int and n >= 0 for n in counts):
-        raise TokenizerError("the tokenizer's 'counts' must be whole numbers from 0, one per piece.")
+        raise TokenizerError(f"the tokenizer's '{name}' hold half a character (a lone surrogate).")

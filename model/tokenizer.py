@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from model.config import SPECIALS, UNK, DataConfig, nearest
 from model.pieces import (
     Piece,
     TokenizerError,
     check_fields,
+    check_lang,
+    check_pieces,
     chunk_spans,
     clean,
     join,
@@ -57,6 +61,8 @@ class Tokenizer(ABC):
     ) -> None:
         self.pieces = tuple(pieces)
         self.counts = tuple(counts)
+        if len(self.counts) != len(self.pieces):
+            raise TokenizerError(f"the tokenizer has {len(self.counts)} 'counts' for {len(self.pieces)} pieces.")
         self.lang = lang
         self.lowercase = lowercase
         self._ids = {piece: i for i, piece in enumerate(self.pieces, start=len(SPECIALS))}
@@ -83,10 +89,8 @@ class Tokenizer(ABC):
             yield from self._cut(text)
             return
         lowered, origin = lower(text)
-        for piece in self._cut(lowered):
-            if origin is not None:
-                piece = piece._replace(start=origin[piece.start], end=origin[piece.end - 1] + 1)
-            yield piece
+        for p in self._cut(lowered):
+            yield p if origin is None else p._replace(start=origin[p.start], end=origin[p.end - 1] + 1)
 
     @abstractmethod
     def _cut(self, text: str) -> Iterator[Piece]:
@@ -99,7 +103,9 @@ class Tokenizer(ABC):
         ids = tuple(self._ids.get(piece.key, UNK) for piece in pieces)
         return Encoding(
             ids=ids,
-            tokens=tuple(show(p.key if i != UNK else text[p.start : p.end]) for p, i in zip(pieces, ids, strict=True)),
+            tokens=tuple(
+                show(text[p.start : p.end]) if i == UNK else self.label(i) for p, i in zip(pieces, ids, strict=True)
+            ),
             offsets=tuple((p.start, p.end) for p in pieces),
             words=tuple(p.word for p in pieces),
             text=text,
@@ -143,8 +149,14 @@ class Tokenizer(ABC):
         return self._ids.get(piece, self._ids.get(" " + piece, UNK))
 
     def frequency(self, i: int) -> int:
-        """How often the id was seen in the text that the vocabulary was counted on; 0 for specials."""
+        """How often training text had the id; 0 for specials."""
         return 0 if i < len(SPECIALS) else self.counts[i - len(SPECIALS)]
+
+    def with_lang(self, lang: str) -> Self:
+        """The same vocabulary, with words split as another language does."""
+        other = copy.copy(self)
+        other.lang = lang
+        return other
 
     def __len__(self) -> int:
         return len(SPECIALS) + len(self.pieces)
@@ -157,13 +169,8 @@ class Tokenizer(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values from which :func:`tokenizer_from_dict` builds an equal tokenizer."""
-        return {
-            "kind": self.kind,
-            "lang": self.lang,
-            "lowercase": self.lowercase,
-            "pieces": list(self.pieces),
-            "counts": list(self.counts),
-        }
+        settings = {"kind": self.kind, "lang": self.lang, "lowercase": self.lowercase}
+        return {**settings, "pieces": list(self.pieces), "counts": list(self.counts)}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Tokenizer:
@@ -173,6 +180,7 @@ class Tokenizer(ABC):
             TokenizerError: anything else.
         """
         check_fields(values, {"kind", "lang", "lowercase", "pieces", "counts"})
+        check_pieces(values["pieces"])
         return cls(values["pieces"], values["counts"], lang=values["lang"], lowercase=values["lowercase"])
 
 
@@ -222,21 +230,28 @@ class WordTokenizer(Tokenizer):
         return mark_spaces(text, word_spans(text, self.lang))
 
 
-_KINDS: dict[str, type[Tokenizer]] = {cls.kind: cls for cls in (CharacterTokenizer, WhitespaceTokenizer, WordTokenizer)}
+_KINDS = ("words", "characters", "whitespace", "subwords")
 
 
-def build_tokenizer(config: DataConfig, texts: Iterable[str], *, lang: str) -> Tokenizer:
-    """The tokenizer of one side (source or target), its vocabulary counted on `texts`."""
-    cls = _KINDS[config.tokenizer]
-    return cls.train(texts, lang=lang, lowercase=config.lowercase, min_frequency=config.min_frequency)
+def _kind(name: str) -> type[Tokenizer]:
+    """The class of a kind; subwords are imported only where they are used, since they build on this file."""
+    if name == "subwords":
+        from model.subwords import SubwordTokenizer
+
+        return SubwordTokenizer
+    return {cls.kind: cls for cls in (CharacterTokenizer, WhitespaceTokenizer, WordTokenizer)}[name]
 
 
 def build_tokenizers(config: DataConfig, sources: Iterable[str], targets: Iterable[str]) -> tuple[Tokenizer, Tokenizer]:
-    """The source and the target tokenizer of a model, counted on its training pairs."""
-    return (
-        build_tokenizer(config, sources, lang=config.src_lang),
-        build_tokenizer(config, targets, lang=config.tgt_lang),
+    """The source and the target tokenizer of a model, counted on its training pairs; subwords share one vocabulary."""
+    if config.tokenizer == "subwords":
+        from model.subwords import train_joint
+
+        return train_joint(config, sources, targets)
+    train = functools.partial(
+        _kind(config.tokenizer).train, lowercase=config.lowercase, min_frequency=config.min_frequency
     )
+    return train(sources, lang=config.src_lang), train(targets, lang=config.tgt_lang)
 
 
 def tokenizer_from_dict(values: Any) -> Tokenizer:
@@ -248,15 +263,16 @@ def tokenizer_from_dict(values: Any) -> Tokenizer:
     kind = values.get("kind") if isinstance(values, dict) else None
     if not isinstance(kind, str) or kind not in _KINDS:
         raise TokenizerError(f"'{kind}' is no kind of tokenizer{nearest(str(kind), _KINDS)}")
-    return _KINDS[kind].from_dict(values)
+    return _kind(kind).from_dict(values)
 
 
 def tokenizers_to_dict(source: Tokenizer, target: Tokenizer) -> dict[str, Any]:
-    """The content of a model folder's ``tokenizer.json``; one vocabulary for both sides is written once."""
+    """The content of a model folder's ``tokenizer.json``; a vocabulary that both sides share is written once."""
+    same = target.with_lang(source.lang) == source
     return {
         "format_version": TOKENIZER_FORMAT_VERSION,
         "source": source.to_dict(),
-        "target": {"same_as": "source"} if target == source else target.to_dict(),
+        "target": {"same_as": "source", "lang": target.lang} if same else target.to_dict(),
     }
 
 
@@ -273,6 +289,9 @@ def tokenizers_from_dict(values: Any) -> tuple[Tokenizer, Tokenizer]:
             f"tokenizer.json has format version {values['format_version']!r}, "
             f"this program reads {TOKENIZER_FORMAT_VERSION}; update the program or train the model again."
         )
-    source = tokenizer_from_dict(values["source"])
-    same = values["target"] == {"same_as": "source"}
-    return source, source if same else tokenizer_from_dict(values["target"])
+    source, target = tokenizer_from_dict(values["source"]), values["target"]
+    if isinstance(target, dict) and target.get("same_as") == "source":
+        lang = target.get("lang", source.lang)
+        check_lang(lang)
+        return source, source if lang == source.lang else source.with_lang(lang)
+    return source, tokenizer_from_dict(target)

@@ -273,7 +273,8 @@ def test_the_folder_format_writes_one_vocabulary_once() -> None:
     config = DataConfig(tokenizer="characters")
     source, target = build_tokenizers(config, ["ab"], ["ab"])
     values = json.loads(json.dumps(tokenizers_to_dict(source, target)))
-    assert values["target"] == {"same_as": "source"}
+    assert values["target"] == {"same_as": "source", "lang": "en"}
+    assert tokenizers_from_dict({**values, "target": {"same_as": "source"}}) == (source, target)
     again = tokenizers_from_dict(values)
     assert again == (source, target)
     assert again[0] is again[1]
@@ -294,12 +295,12 @@ GOOD = CharacterTokenizer.train(["ab"]).to_dict()
         ({"pieces": "ab"}, "list of non-empty strings"),
         ({"pieces": ["a", ""]}, "list of non-empty strings"),
         ({"pieces": ["a", 1]}, "list of non-empty strings"),
-        ({"pieces": ["a", "a"]}, "'a' twice"),
+        ({"pieces": ["a", "a"]}, "'a' twice among its pieces"),
         ({"pieces": ["a", "\ud800"]}, "half a character"),
-        ({"counts": [1]}, "one per piece"),
-        ({"counts": [1, -1]}, "one per piece"),
-        ({"counts": [1, True]}, "one per piece"),
-        ({"counts": {"a": 1}}, "one per piece"),
+        ({"counts": [1]}, "1 'counts' for 2 pieces"),
+        ({"counts": [1, -1]}, "whole numbers from 0"),
+        ({"counts": [1, True]}, "whole numbers from 0"),
+        ({"counts": {"a": 1}}, "whole numbers from 0"),
         ({"lang": "../../etc"}, "language code"),
         ({"lang": 3}, "language code"),
         ({"lowercase": "yes"}, "true or false"),
@@ -321,6 +322,8 @@ def test_hostile_folder_files_get_a_sentence() -> None:
         tokenizers_from_dict({"format_version": 2, "source": GOOD, "target": GOOD})
     with pytest.raises(TokenizerError, match="no kind of tokenizer"):
         tokenizers_from_dict({"format_version": 1, "source": GOOD, "target": {"same_as": "elsewhere"}})
+    with pytest.raises(TokenizerError, match="language code"):
+        tokenizers_from_dict({"format_version": 1, "source": GOOD, "target": {"same_as": "source", "lang": "../x"}})
 
 
 def test_languages_that_cannot_be_split_get_a_sentence() -> None:
