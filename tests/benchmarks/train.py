@@ -1,0 +1,201 @@
+"""Training speed: our trainer against torch.nn.Transformer in a plain loop, in turns over the same batches."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from model.config import PAD, DataConfig, ModelConfig, TrainConfig
+from model.data.batching import EncodedPairs
+from model.positions import sinusoidal_table
+from model.training.corpus import Corpus
+from model.training.device import Runtime
+from model.training.distributed import World
+from model.training.settings import Settings
+from model.training.setup import Setup
+from model.training.trainer import Trainer
+from model.training.trial import choose_runtime
+from model.transformer import Transformer
+from tests.benchmarks.registry import Row, benchmark, median, torch_threads
+
+THREADS, N_UPDATES, N_WARM_UP = 2, 12, 2
+VOCAB, N_PAIRS, MEAN_LENGTH, LONGEST = 6000, 6000, 13.7, 40  # lengths as in Multi30k's subwords
+
+MODEL = ModelConfig(
+    src_vocab_size=VOCAB,
+    tgt_vocab_size=VOCAB,
+    d_model=128,
+    d_ff=256,
+    n_encoder_layers=4,
+    n_decoder_layers=4,
+    dropout=0.3,
+    share_embeddings="all",
+)
+TRAINING = TrainConfig(batch_tokens=4096, max_steps=10**6, log_every=10**6, eval_every=10**6, save_every=10**6)
+
+
+class Peer(nn.Module):
+    """The same model from PyTorch's own parts, as a tutorial would put it together."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(VOCAB, MODEL.d_model, padding_idx=PAD)
+        nn.init.normal_(self.embedding.weight, std=MODEL.d_model**-0.5)
+        self.register_buffer("positions", sinusoidal_table(LONGEST + 2, MODEL.d_model).float())
+        self.transformer = nn.Transformer(
+            MODEL.d_model,
+            MODEL.n_encoder_heads,
+            MODEL.n_encoder_layers,
+            MODEL.n_decoder_layers,
+            MODEL.d_ff,
+            dropout=MODEL.dropout,
+            batch_first=True,
+        )
+        for module in self.transformer.modules():
+            if isinstance(module, nn.MultiheadAttention):
+                module.dropout = 0.0  # ours drops no attention weights by default; PyTorch has one setting for all
+        self.dropout = nn.Dropout(MODEL.dropout)
+
+    def embed(self, tokens: Tensor) -> Tensor:
+        x = self.embedding(tokens) * math.sqrt(MODEL.d_model) + self.positions[: tokens.size(1)]
+        return self.dropout(x)
+
+    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
+        future = torch.ones(tgt.size(1), tgt.size(1), dtype=torch.bool).triu(1)
+        hidden = self.transformer(
+            self.embed(src),
+            self.embed(tgt),
+            tgt_mask=future,
+            src_key_padding_mask=src == PAD,
+            tgt_key_padding_mask=tgt == PAD,
+            memory_key_padding_mask=src == PAD,
+        )
+        return F.linear(hidden, self.embedding.weight)
+
+
+def peer_update(peer: Peer, optimizer: torch.optim.Optimizer, batch: tuple[Tensor, Tensor, Tensor]) -> None:
+    """One update of the plain loop."""
+    src, tgt, labels = batch
+    loss = F.cross_entropy(
+        peer(src, tgt).flatten(0, 1), labels.flatten(), ignore_index=PAD, label_smoothing=TRAINING.label_smoothing
+    )
+    optimizer.zero_grad()
+    loss.backward()
+    nn.utils.clip_grad_norm_(peer.parameters(), TRAINING.clip_norm)
+    optimizer.step()
+
+
+def random_corpus() -> Corpus:
+    """Random ids in sentences with the lengths of captions."""
+    rng = np.random.default_rng(0)
+
+    def sentence(length: int) -> tuple[int, ...]:
+        return tuple(rng.integers(4, VOCAB, length).tolist())
+
+    lengths = np.clip(rng.normal(MEAN_LENGTH, 4.5, N_PAIRS).round().astype(int), 4, LONGEST)
+    others = np.clip(lengths + rng.integers(-3, 4, N_PAIRS), 3, LONGEST)
+    pairs = EncodedPairs(tuple(map(sentence, lengths)), tuple(map(sentence, others)))
+    return Corpus(pairs, seed=1, batch_tokens=TRAINING.batch_tokens, accumulate=1, processes=1)
+
+
+def our_trainer(corpus: Corpus, runtime: Runtime) -> Trainer:
+    """The trainer of `python -m model.train`, without a run folder to write into."""
+    absent: Any = None  # what only evaluation and saving look at
+    setup = Setup(
+        name="benchmark",
+        task=absent,
+        settings=Settings(MODEL, DataConfig(), TRAINING),
+        source=absent,
+        target=absent,
+        model=Transformer(MODEL),
+        corpus=corpus,
+        valid=absent,
+        runtime=runtime,
+    )
+    return Trainer(setup, World(), None)
+
+
+def flops_of(lengths: list[tuple[int, int]]) -> float:
+    """Multiplications and additions that one update needs for these (source, target) lengths, padding not counted.
+
+    2 per weight and token forward, twice that backward.
+    """
+    d, ff = MODEL.d_model, MODEL.d_ff
+    per_source = MODEL.n_encoder_layers * (4 * d * d + 2 * d * ff) + MODEL.n_decoder_layers * 2 * d * d
+    per_target = MODEL.n_decoder_layers * (6 * d * d + 2 * d * ff) + d * VOCAB
+    total = 0.0
+    for src, tgt in lengths:
+        scores = MODEL.n_encoder_layers * src * src + MODEL.n_decoder_layers * (tgt * tgt + tgt * src)
+        total += src * per_source + tgt * per_target + 2 * d * scores
+    return 6 * total
+
+
+def matmul_peak() -> float:
+    """Floating-point operations a second of a large float32 product: what this machine can do."""
+    n = 1024
+    a, b = torch.randn(n, n), torch.randn(n, n)
+    best = math.inf
+    for _ in range(12):
+        start = perf_counter()
+        torch.mm(a, b)
+        best = min(best, perf_counter() - start)
+    return 2 * n**3 / best
+
+
+def seconds(work: Any) -> float:
+    """How long a call takes."""
+    start = perf_counter()
+    work()
+    return perf_counter() - start
+
+
+@benchmark("train")
+def measure() -> list[Row]:
+    """Updates of the peer and of ours in turns; then a row for each precision that ours may run in."""
+    torch.manual_seed(0)
+    with torch_threads(THREADS):
+        corpus = random_corpus()
+        plain = Runtime(precision="fp32", fused=True, settled=True, threads=THREADS)
+        chosen = choose_runtime(Transformer(MODEL), corpus, replace(plain, precision="auto"), TRAINING.label_smoothing)
+        trainers = {"float32": our_trainer(corpus, plain)}
+        if chosen.precision != "fp32":
+            trainers[f"{chosen.precision}, as --precision auto chose here"] = our_trainer(corpus, chosen)
+        peer = Peer().train()
+        optimizer = torch.optim.Adam(peer.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9)
+        speeds: dict[str, list[float]] = {name: [] for name in (*trainers, "peer")}
+        flops: list[float] = []
+        peaks: list[float] = []
+        for step, update in enumerate(corpus.updates(0)[: N_WARM_UP + N_UPDATES]):
+            [batch] = update.shares[0]
+            tensors = corpus.tensors(batch, torch.device("cpu"))
+            works = {name: trainer.update for name, trainer in trainers.items()}
+            works["peer"] = lambda tensors=tensors: peer_update(peer, optimizer, tensors)
+            order = list(works) if step % 2 else list(reversed(works))
+            times = {name: seconds(works[name]) for name in order}
+            if step >= N_WARM_UP:
+                peaks.append(matmul_peak())
+                flops.append(flops_of([corpus.lengths[i] for i in batch.indices]))
+                for name, time in times.items():
+                    speeds[name].append(update.tokens / time)
+    tokens = median([update.tokens for update in corpus.updates(0)[N_WARM_UP : N_WARM_UP + N_UPDATES]])
+    return [
+        Row(
+            measure=f"training, d_model 128, 4+4 layers, vocabulary {VOCAB}, 4096 tokens a batch, 2 threads, {name}",
+            ours=median(speeds[name]),
+            unit="tokens/s",
+            other=median(speeds["peer"]),
+            against="torch.nn.Transformer in a plain loop, float32",
+            detail=(
+                f"{median(speeds[name]) * median(flops) / tokens / max(peaks):.0%} of the measured float32 matmul peak "
+                f"({max(peaks) / 1e9:.0f} GFLOP/s); median of {N_UPDATES} updates, source and target tokens counted"
+            ),
+        )
+        for name in trainers
+    ]
