@@ -32,6 +32,8 @@ function layOut(S) {
     const flat = cell > wide + 5;
     f.plot = { left, cell, flat, width: left + Math.max(m.keys * cell + over, TITLE), top: AXIS + (flat ? 18 : wide * Math.sin(TILT) + 12) };
   }
+  const line = S.$(".target .chips");
+  S.scrolls = line.scrollHeight > line.clientHeight;
   const top = Math.ceil(Math.max(...sizes.map(({ f }) => f.plot.top)));
   for (const { f } of sizes) f.plot.top = top;
 }
@@ -65,7 +67,7 @@ function drawMap(S, kind) {
   ctx.globalAlpha = 1;
 
   // Labels thin out when there is no room for all; the current row always has its own.
-  const every = Math.ceil(11 / cell), size = clamp(cell + 1, 10, 12);
+  const every = Math.ceil(10 / cell), size = clamp(cell, 10, 12);
   for (let q = 0; q < shown; q++) {
     const near = Math.abs(q - current);
     if (near && (q % every || near < every)) continue;

@@ -10,6 +10,7 @@ export default function ({ data, parentElement: root, setStateValue, setTriggerV
   const S = (root.__stepper ??= create(root));
   Object.assign(S, { setStateValue, setTriggerValue, theme: readTheme(S.box), bitmaps: new Map() });
   load(S, readPayload(data));
+  drawTokens(S);
   layOut(S);
   draw(S);
   return () => {
@@ -76,14 +77,13 @@ function load(S, data) {
 
 function draw(S) {
   S.frame = 0;
-  drawTokens(S);
+  // Canvases first: writing on one makes the browser settle the styles of whatever was changed before.
+  for (const kind of KINDS) drawMap(S, kind);
+  drawPick(S);
   drawControls(S);
   drawNext(S);
-  drawPick(S);
-  for (const kind of KINDS) {
-    drawMap(S, kind);
-    drawCaption(S, kind);
-  }
+  for (const kind of KINDS) drawCaption(S, kind);
+  drawTokens(S);
   drawReadout(S);
   drawTable(S);
 }
@@ -161,6 +161,10 @@ function command(S, name) {
 }
 
 function onKey(S, event) {
+  if (event.key === "Escape" && S.cell) {
+    S.cell = null;
+    redraw(S);
+  }
   const name = { ArrowLeft: "back", ArrowRight: "forward", Home: "start", End: "end", " ": "play" }[event.key];
   if (!name || event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey || event.shiftKey) return;
   const path = event.composedPath().filter((node) => node.matches);

@@ -59,6 +59,7 @@ function drawTokens(S) {
       special: source.words[i] < 0,
       unknown: source.unknown.includes(i),
       joined: joins(source.words, i),
+      open: joins(source.words, i + 1),
       touched: touched.source.includes(i),
     });
     const [bar, number] = slot.lastChild.children, { mask, weight } = cross[i];
@@ -73,12 +74,14 @@ function drawTokens(S) {
     setChip(slot, i + 1, text, {
       special: SPECIALS.includes(text),
       joined: joins(target.words, i),
+      open: joins(target.words, i + 1),
       touched: touched.target.includes(i),
       next,
       later: i > S.step + 1,
     });
   });
   // Many tokens: the line scrolls by itself, never the page.
+  if (!S.scrolls) return;
   const line = S.$(".target .chips"), last = slots[S.step + 1];
   line.scrollTop = last.offsetTop - line.offsetTop - line.clientHeight + last.offsetHeight;
 }

@@ -58,6 +58,7 @@ class Bench:
 
     def __init__(self, page: Page) -> None:
         self.page = page
+        page.set_viewport_size({"width": 1040, "height": 768})
 
     def mount(self, view: StepperView, *, dark: bool = False, width: int = 1000) -> None:
         variables = theme("dark" if dark else "light")
