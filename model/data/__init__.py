@@ -10,13 +10,13 @@ from model.config import nearest
 from model.data.adjective_swap import adjective_swap
 from model.data.dates import dates
 from model.data.letters import LETTER_TASKS, letters
+from model.data.multi30k import MULTI30K_TASKS
 from model.data.phrases import phrases_en_de, phrases_en_fr, phrases_en_hi
 from model.data.task import DataError, Example, Prompt, Splits, Task
 
-__all__ = ["TASKS", "DataError", "Example", "Prompt", "Splits", "Task", "get_task"]
+__all__ = ["MADE_HERE", "TASKS", "DataError", "Example", "Prompt", "Splits", "Task", "get_task"]
 
-# Tasks whose sentences are made here, each a function of the split seed.
-TASKS: Mapping[str, Callable[[int], Task]] = {
+_MADE: Mapping[str, Callable[[int], Task]] = {
     "adjective-swap": adjective_swap,
     **{name: partial(letters, name) for name in LETTER_TASKS},
     "dates": dates,
@@ -24,14 +24,20 @@ TASKS: Mapping[str, Callable[[int], Task]] = {
     "phrases-en-fr": phrases_en_fr,
     "phrases-en-hi": phrases_en_hi,
 }
+MADE_HERE = tuple(_MADE)  # tasks whose sentences need no file and no network
+TASKS = (*MADE_HERE, *MULTI30K_TASKS)
 
 
 def get_task(name: str, *, split_seed: int = 0, data_dir: Path | None = None) -> Task:
-    """The task of this name; its examples are made or read when `splits` is first asked for.
+    """The task of this name; its examples are made, read or downloaded when `splits` is first asked for.
+
+    `data_dir` is the folder of a corpus; without it, a corpus is downloaded into the user's cache folder.
 
     Raises:
         DataError: there is no such task; the message names the nearest.
     """
-    if name not in TASKS:
-        raise DataError(f"there is no task '{name}'{nearest(name, TASKS)}")
-    return TASKS[name](split_seed)
+    if name in _MADE:
+        return _MADE[name](split_seed)
+    if name in MULTI30K_TASKS:
+        return MULTI30K_TASKS[name](split_seed=split_seed, data_dir=data_dir)
+    raise DataError(f"there is no task '{name}'{nearest(name, TASKS)}")

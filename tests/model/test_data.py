@@ -10,14 +10,13 @@ from datetime import date, timedelta
 import pytest
 
 from model.config import UNK
-from model.data import TASKS, DataError, Example, Task, get_task
+from model.data import MADE_HERE, DataError, Example, Task, get_task
 from model.data.adjective_swap import SUBJECTS, VERBS
 from model.data.dates import FAMILIES, FIRST, LAST, family_of, ordinal_ending, random_spelling, spell
 from model.data.letters import sorted_
 from model.data.phrases import ENGLISH_FRENCH, ENGLISH_GERMAN, ENGLISH_HINDI
 from model.tokenizer import build_tokenizers
 
-MADE_HERE = tuple(TASKS)
 GENERALISING = tuple(name for name in MADE_HERE if not name.startswith("phrases"))
 ALIGNED = GENERALISING
 

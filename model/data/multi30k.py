@@ -1,0 +1,183 @@
+"""Multi30k: descriptions of photographs in English, German and French (Elliott et al. 2016, 2017)."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import sys
+import zlib
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+
+from model.config import DataConfig
+from model.data.download import download
+from model.data.task import DataError, Example, Prompt, Splits, Task
+
+ADDRESS = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw/"
+LANGUAGES = {"en": "English", "de": "German", "fr": "French"}
+FILES = {"train": "train", "valid": "val", "test": "test_2016_flickr"}
+SHA256 = {
+    "train.en.gz": "d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f",
+    "train.de.gz": "726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6",
+    "train.fr.gz": "622e75069e9f4c577425c4f277116ce66e63a2401c0a2312d90073cb12379a3c",
+    "val.en.gz": "14f7d25ddd868909a9213e361768460edcacdd6ab9d1e77b92560dc10c10dc28",
+    "val.de.gz": "f0cba2f995189cf5770f29a8a9a537a3ad3f51657ad873405082ff6863a5e75a",
+    "val.fr.gz": "ca3106f1a72390591d25f6c45cb4cd39dec4cd3f123e099748a3ce5256c160e9",
+    "test_2016_flickr.en.gz": "611d361c6334bc7246101d48097c13cf5c4413c5befc793cc629934359d532d9",
+    "test_2016_flickr.de.gz": "9204244e408ccb38d2a55cfcd344df15005fc42a07a6e55ca6c52b6ababb8cc8",
+    "test_2016_flickr.fr.gz": "6d326e188d259fb1d04ac19eae3af956559b3a0b93d7635e56c90987c40c8b90",
+}
+
+PROMPTS = {
+    "en": (
+        Prompt(
+            "Two young children are playing football in the park.",
+            "'are playing' becomes one verb, which has to agree with 'children'",
+        ),
+        Prompt(
+            "A man who is wearing a red hat is reading a newspaper.",
+            "in German the verb of the inner sentence goes to its end: when is 'wearing' looked at?",
+        ),
+        Prompt(
+            "A basketball player is trying to throw the ball.",
+            "two words become one compound, and the infinitive goes to the end",
+        ),
+        Prompt(
+            "The dog is not playing with the ball.",
+            "the negation: where does it stand, and what does its row look at?",
+        ),
+        Prompt(
+            "A woman is sitting on the bank of a river.",
+            "'bank' has two meanings: does its encoder row look at 'river'?",
+        ),
+    ),
+    "de": (
+        Prompt("Zwei kleine Kinder spielen im Park Fußball.", "'im' becomes two words, 'spielen' two as well"),
+        Prompt(
+            "Ein Mann, der einen roten Hut trägt, liest eine Zeitung.",
+            "'trägt' stands at the end of its clause, but English wants it early: which row finds it?",
+        ),
+        Prompt(
+            "Ein Basketballspieler versucht, den Ball zu werfen.",
+            "one compound becomes two words: do both rows look at it?",
+        ),
+        Prompt("Der Hund spielt nicht mit dem Ball.", "English needs a helping verb for 'nicht'"),
+        Prompt("Eine Frau sitzt auf einer Bank im Park.", "'Bank' has two meanings: does its row look at 'sitzt'?"),
+    ),
+    "fr": (
+        Prompt("Deux jeunes enfants jouent au football dans le parc.", "'au' stands for two words"),
+        Prompt("Une femme avec un chapeau rouge lit un journal.", "adjective and noun change places"),
+        Prompt("Le chien ne joue pas avec la balle.", "the two halves of the negation: what looks at 'ne'?"),
+    ),
+}
+
+
+def multi30k(src_lang: str, tgt_lang: str, *, words: bool, split_seed: int, data_dir: Path | None) -> Task:
+    """The task for one direction, in subwords or, as the well-known tutorials do, in lower-cased spaCy words."""
+    name = task_name(src_lang, tgt_lang, words=words)
+    source, target = LANGUAGES[src_lang], LANGUAGES[tgt_lang]
+    cut = (
+        "Lower-cased words; a word that training has only once is unknown."
+        if words
+        else "Subwords of one vocabulary for both languages, so that no word is unknown."
+    )
+    return Task(
+        name=name,
+        title=f"Multi30k: {source} to {target}{', by words' if words else ''}",
+        description=(
+            f"29 000 descriptions of photographs in {source} and {target}, 1 014 more for validation and the 1 000 of "
+            f"the 2016 test. {cut} The corpus is for research and education; it is read from a folder, or downloaded "
+            f"when it is first needed."
+        ),
+        data=DataConfig(
+            task=name,
+            src_lang=src_lang,
+            tgt_lang=tgt_lang,
+            tokenizer="words" if words else "subwords",
+            lowercase=words,
+            min_frequency=2 if words else 1,
+            split_seed=split_seed,
+        ),
+        default_preset="small",
+        build=partial(read_splits, src_lang, tgt_lang, data_dir),
+        examples=PROMPTS[src_lang],
+        group=by_length,
+    )
+
+
+def task_name(src_lang: str, tgt_lang: str, *, words: bool = False) -> str:
+    """Such as multi30k-en-de, or multi30k-en-de-words."""
+    return f"multi30k-{src_lang}-{tgt_lang}" + ("-words" if words else "")
+
+
+MULTI30K_TASKS: Mapping[str, Callable[..., Task]] = {
+    task_name(src, tgt, words=words): partial(multi30k, src, tgt, words=words)
+    for words in (False, True)
+    for src in LANGUAGES
+    for tgt in LANGUAGES
+    if src != tgt
+}
+
+
+def by_length(example: Example) -> str:
+    """The length of the source in words between spaces."""
+    n = len(example.source.split())
+    return "up to 9 words" if n < 10 else "10 to 14 words" if n < 15 else "15 words and more"
+
+
+def cache_folder() -> Path:
+    """Where downloads are kept: the user's cache folder of the system."""
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "headlight" / "multi30k"
+
+
+def read_splits(src_lang: str, tgt_lang: str, data_dir: Path | None) -> Splits:
+    """The sentence pairs of each split, from `data_dir`, or downloaded where that is None.
+
+    Raises:
+        DataError: a file is missing, broken, or has other lines than its counterpart.
+    """
+    return {split: _pairs(stem, src_lang, tgt_lang, data_dir) for split, stem in FILES.items()}
+
+
+def _pairs(stem: str, src_lang: str, tgt_lang: str, data_dir: Path | None) -> tuple[Example, ...]:
+    sources, targets = (_lines(f"{stem}.{lang}", data_dir) for lang in (src_lang, tgt_lang))
+    if len(sources) != len(targets):
+        raise DataError(
+            f"{stem}.{src_lang} has {len(sources)} lines and {stem}.{tgt_lang} has {len(targets)}, but line belongs to "
+            f"line; fetch both files again."
+        )
+    return tuple(map(Example, sources, targets))
+
+
+def _lines(name: str, data_dir: Path | None) -> list[str]:
+    """The lines of a file such as train.en, plain or compressed."""
+    path = _find(name, data_dir)
+    try:
+        data = path.read_bytes()
+        text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8-sig")
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:  # a cut .gz is an EOFError, a bad one others
+        raise DataError(f"{path} cannot be read ({error}); fetch the file again.") from error
+    # Not splitlines(): some sentences hold characters that it takes for line ends.
+    return text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+
+
+def _find(name: str, data_dir: Path | None) -> Path:
+    if data_dir is None:
+        path = cache_folder() / f"{name}.gz"
+        download(ADDRESS + path.name, path, SHA256[path.name])
+        return path
+    for folder in (data_dir, data_dir / "multi30k"):
+        for path in (folder / f"{name}.gz", folder / name):
+            if path.is_file():
+                return path
+    raise DataError(
+        f"{data_dir} has neither {name}.gz nor {name}; name the folder with the Multi30k files "
+        f"(they are at {ADDRESS}), or leave out --data-dir to have them downloaded."
+    )
