@@ -9,6 +9,7 @@ from pathlib import Path
 from model.config import nearest
 from model.data.adjective_swap import adjective_swap
 from model.data.dates import dates
+from model.data.files import files_task
 from model.data.letters import LETTER_TASKS, letters
 from model.data.multi30k import MULTI30K_TASKS
 from model.data.phrases import phrases_en_de, phrases_en_fr, phrases_en_hi
@@ -31,7 +32,8 @@ TASKS = (*MADE_HERE, *MULTI30K_TASKS)
 def get_task(name: str, *, split_seed: int = 0, data_dir: Path | None = None) -> Task:
     """The task of this name; its examples are made, read or downloaded when `splits` is first asked for.
 
-    `data_dir` is the folder of a corpus; without it, a corpus is downloaded into the user's cache folder.
+    `data_dir` is the folder of a corpus; without it, a corpus is downloaded into the user's cache folder. For the
+    task ``files``, a person's own data, it is the folder of the run that keeps them.
 
     Raises:
         DataError: there is no such task; the message names the nearest.
@@ -40,4 +42,6 @@ def get_task(name: str, *, split_seed: int = 0, data_dir: Path | None = None) ->
         return _MADE[name](split_seed)
     if name in MULTI30K_TASKS:
         return MULTI30K_TASKS[name](split_seed=split_seed, data_dir=data_dir)
-    raise DataError(f"there is no task '{name}'{nearest(name, TASKS)}")
+    if name == "files":
+        return files_task(folder=data_dir)
+    raise DataError(f"there is no task '{name}'{nearest(name, (*TASKS, 'files'))}")

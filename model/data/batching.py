@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,7 +11,8 @@ import torch
 from torch import Tensor
 
 from model.config import EOS, PAD, SOS
-from model.data.task import Example
+from model.data.task import DataError, Example
+from model.subwords import SubwordTokenizer
 from model.tokenizer import Tokenizer
 
 Ids = tuple[int, ...]
@@ -50,6 +52,39 @@ def encode_pairs(examples: Sequence[Example], source: Tokenizer, target: Tokeniz
     return EncodedPairs(
         sources=tuple(source.encode(example.source).ids for example in examples),
         targets=tuple(target.encode(example.target).ids for example in examples),
+    )
+
+
+@dataclass(frozen=True)
+class SampledPairs:
+    """Sentence pairs of subwords that are cut anew each epoch: BPE-dropout, a function of the seed and the epoch."""
+
+    source: SubwordTokenizer
+    target: SubwordTokenizer
+    source_words: tuple[tuple[str, ...], ...]
+    target_words: tuple[tuple[str, ...], ...]
+
+    def epoch(self, epoch: int, *, dropout: float, seed: int) -> EncodedPairs:
+        """The pairs of one epoch; every process that asks gets the same."""
+        sides = ((self.source, self.source_words), (self.target, self.target_words))
+        rng = random.Random(f"bpe-dropout {seed} {epoch}")
+        sources, targets = (tuple(side.sample(words, dropout, rng) for words in texts) for side, texts in sides)
+        return EncodedPairs(sources, targets)
+
+
+def sampled_pairs(examples: Sequence[Example], source: Tokenizer, target: Tokenizer) -> SampledPairs:
+    """The words of both sides of each example, ready to be cut into subwords epoch by epoch.
+
+    Raises:
+        DataError: the tokenizers have no subwords.
+    """
+    if not isinstance(source, SubwordTokenizer) or not isinstance(target, SubwordTokenizer):
+        raise DataError("BPE-dropout needs tokenizer=subwords.")
+    return SampledPairs(
+        source,
+        target,
+        tuple(source.keys(example.source) for example in examples),
+        tuple(target.keys(example.target) for example in examples),
     )
 
 

@@ -7,10 +7,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.config import EOS, PAD, SOS
-from model.data.batching import EncodedPairs, batches, collate, encode_pairs, pad, share
-from model.data.task import Example
-from model.tokenizer import CharacterTokenizer
+from model.config import EOS, PAD, SOS, DataConfig
+from model.data.batching import EncodedPairs, batches, collate, encode_pairs, pad, sampled_pairs, share
+from model.data.task import DataError, Example
+from model.tokenizer import CharacterTokenizer, build_tokenizers
 
 lengths_lists = st.lists(st.tuples(st.integers(1, 40), st.integers(1, 40)), max_size=80)
 
@@ -81,3 +81,27 @@ def test_no_pairs_make_an_empty_batch() -> None:
 
 def test_rows_are_padded_on_the_right() -> None:
     assert pad([[4], [5, 6]]).tolist() == [[4, PAD], [5, 6]]
+
+
+def test_subwords_are_cut_anew_each_epoch_by_the_seed_alone() -> None:
+    examples = [Example("the children are playing", "die Kinder spielen"), Example("  the  park", "der Park")] * 4
+    config = DataConfig(tokenizer="subwords", src_lang="en", tgt_lang="de", vocab_size=320)
+    source, target = build_tokenizers(config, [e.source for e in examples], [e.target for e in examples])
+    pairs = sampled_pairs(examples, source, target)
+    first = pairs.epoch(0, dropout=0.5, seed=1)
+    assert (
+        first
+        == pairs.epoch(0, dropout=0.5, seed=1)
+        == sampled_pairs(examples, source, target).epoch(0, dropout=0.5, seed=1)
+    )
+    assert first != pairs.epoch(1, dropout=0.5, seed=1)
+    assert first != pairs.epoch(0, dropout=0.5, seed=2)
+    assert [source.decode(ids) for ids in first.sources] == [e.source for e in examples]
+    assert [target.decode(ids) for ids in first.targets] == [e.target for e in examples]
+    assert pairs.epoch(0, dropout=0.0, seed=1) == encode_pairs(examples, source, target)
+
+
+def test_dropout_without_subwords_is_refused() -> None:
+    words = CharacterTokenizer.train(["abc"])
+    with pytest.raises(DataError, match="needs tokenizer=subwords"):
+        sampled_pairs([], words, words)

@@ -1,0 +1,213 @@
+"""Sentence pairs that people bring: read, checked, split, and kept in a run's folder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from model.config import DataConfig
+from model.data.tables import Table, read_lines, read_table
+from model.data.task import DataError, Example, Splits, Task
+from model.pieces import clean
+
+DATA_FILE = "data.jsonl"
+MAX_CHARACTERS = 5000  # of one side; longer ones are no sentences
+MAX_VALID = 1000
+LARGE = 5000  # pairs from which subwords and a larger model are the default
+_SOURCE_NAMES = ("source", "src", "input", "original", "question")
+_TARGET_NAMES = ("target", "tgt", "output", "translation", "reference", "answer")
+_LINES_NAMED = 5
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Sentence pairs of one or two files. `skipped` has the line numbers of unusable rows under the reason."""
+
+    examples: tuple[Example, ...]
+    skipped: Mapping[str, tuple[int, ...]]
+    source_name: str
+    target_name: str
+
+    @property
+    def n_skipped(self) -> int:
+        """How many rows were left out."""
+        return sum(map(len, self.skipped.values()))
+
+    def skipped_sentence(self) -> str:
+        """What was left out and why, with the first line numbers; empty when nothing was."""
+        if not self.skipped:
+            return ""
+        reasons = "; ".join(f"{why} ({name_lines(lines)})" for why, lines in self.skipped.items())
+        return f"{self.n_skipped} row{'s' if self.n_skipped > 1 else ''} left out: {reasons}."
+
+
+def name_lines(lines: tuple[int, ...]) -> str:
+    """Line numbers as a reader wants them: the first few, and how many more."""
+    named = ", ".join(map(str, lines[:_LINES_NAMED]))
+    more = f" and {len(lines) - _LINES_NAMED} more" if len(lines) > _LINES_NAMED else ""
+    return f"line{'s' if len(lines) > 1 else ''} {named}{more}"
+
+
+def read_pairs(
+    path: Path,
+    *,
+    source_column: str | None = None,
+    target_column: str | None = None,
+    src_lang: str = "",
+    tgt_lang: str = "",
+) -> Pairs:
+    """The pairs in a TSV, CSV or JSONL file.
+
+    A column is given by its heading or its number from 1. Where it is not given, it is the one called like the
+    language, then the one with a usual name (source, target, …), then the first or second that is left.
+
+    Raises:
+        DataError: the file cannot be read, has no such column, or fewer than half of its rows can be used.
+    """
+    table = read_table(path, headings=[h for h in (source_column, target_column, src_lang, tgt_lang) if h])
+    if len(table.columns) < 2:
+        raise DataError(f"{path.name} has only one column ('{table.columns[0]}'); source and target need one each.")
+    source = _column(table, source_column, (src_lang, *_SOURCE_NAMES))
+    target = _column(table, target_column, (tgt_lang, *_TARGET_NAMES))
+    taken = {column for column in (source, target) if column is not None}
+    free = (n for n in range(len(table.columns)) if n not in taken)
+    source = next(free) if source is None else source
+    target = next(free) if target is None else target
+    if source == target:
+        raise DataError(f"source and target are both column '{table.columns[source]}' of {path.name}; choose two.")
+    rows = (
+        (row.line, row.problem, *((row.cells[source], row.cells[target]) if row.cells else ("", "")))
+        for row in table.rows
+    )
+    return _checked(path.name, list(rows), table.columns[source], table.columns[target])
+
+
+def read_parallel(source: Path, target: Path) -> Pairs:
+    """The pairs in two text files of which line belongs to line.
+
+    Raises:
+        DataError: a file cannot be read, or they have not the same number of lines.
+    """
+    sources, targets = read_lines(source), read_lines(target)
+    if len(sources) != len(targets):
+        raise DataError(
+            f"{source.name} has {len(sources)} lines and {target.name} has {len(targets)}; line has to belong to line."
+        )
+    rows = [(n, "", s, t) for n, (s, t) in enumerate(zip(sources, targets, strict=True), start=1)]
+    return _checked(f"{source.name} with {target.name}", rows, source.name, target.name)
+
+
+def _column(table: Table, wanted: str | None, usual: tuple[str, ...]) -> int | None:
+    if wanted:
+        return table.column(wanted)
+    headings = [heading.casefold() for heading in table.columns]
+    return next((headings.index(name) for name in usual if name.casefold() in headings), None)
+
+
+def _checked(name: str, rows: list[tuple[int, str, str, str]], source_name: str, target_name: str) -> Pairs:
+    """Pairs of the usable rows, each given as (line, problem, source, target)."""
+    examples: list[Example] = []
+    skipped: dict[str, list[int]] = {}
+    for line, problem, source, target in rows:
+        source, target = clean(source).strip(), clean(target).strip()
+        if not problem and not (source and target):
+            problem = "an empty side"
+        if not problem and max(len(source), len(target)) > MAX_CHARACTERS:
+            problem = f"more than {MAX_CHARACTERS} characters"
+        if problem:
+            skipped.setdefault(problem, []).append(line)
+        else:
+            examples.append(Example(source, target))
+    pairs = Pairs(tuple(examples), {why: tuple(lines) for why, lines in skipped.items()}, source_name, target_name)
+    if len(examples) < pairs.n_skipped:
+        raise DataError(f"{name} has more unusable rows than pairs ({len(examples)}). {pairs.skipped_sentence()}")
+    if len(examples) < 2:
+        raise DataError(f"{name} has {len(examples)} pair; at least 2 are needed, some hundreds to learn from.")
+    return pairs
+
+
+def split_pairs(pairs: Pairs, *, valid_fraction: float = 0.1, split_seed: int = 0) -> Splits:
+    """Training and validation pairs; those with the same source stay together, so that validation is unseen.
+
+    With `valid_fraction` 0 (or a single source), validation is on the training pairs themselves.
+    """
+    by_source: dict[str, list[Example]] = {}
+    for example in pairs.examples:
+        by_source.setdefault(example.source, []).append(example)
+    sources = list(by_source)
+    random.Random(f"files {split_seed}").shuffle(sources)
+    wanted = min(round(len(pairs.examples) * valid_fraction), MAX_VALID)
+    if valid_fraction > 0:
+        wanted = max(wanted, 1)
+    valid: list[Example] = []
+    while len(valid) < wanted and len(sources) > 1:
+        valid += by_source[sources.pop()]
+    kept = set(sources)
+    train = tuple(example for example in pairs.examples if example.source in kept)
+    return {"train": train, "valid": tuple(valid) or train}
+
+
+def save_splits(splits: Splits, folder: Path) -> str:
+    """Keep the pairs in a run's folder, so that the run can go on without the files it came from; the SHA-256."""
+    lines = (
+        json.dumps({"split": split, "source": example.source, "target": example.target}, ensure_ascii=False) + "\n"
+        for split, examples in splits.items()
+        for example in examples
+    )
+    data = "".join(lines).encode("utf-8")
+    temporary = folder / (DATA_FILE + ".tmp")
+    temporary.write_bytes(data)
+    os.replace(temporary, folder / DATA_FILE)
+    return hashlib.sha256(data).hexdigest()
+
+
+def load_splits(folder: Path) -> Splits:
+    """The pairs that :func:`save_splits` kept.
+
+    Raises:
+        DataError: there are none, or the file is damaged.
+    """
+    path = folder / DATA_FILE
+    if not path.is_file():
+        raise DataError(f"{folder} has no {DATA_FILE}; name your own data with --data FILE, or --source and --target.")
+    splits: dict[str, list[Example]] = {"train": [], "valid": []}
+    for number, line in enumerate(read_lines(path), start=1):
+        try:
+            row = json.loads(line)
+            example = Example(row["source"], row["target"])
+            if not isinstance(example.source, str) or not isinstance(example.target, str):
+                raise TypeError("source and target must be strings")
+            splits[row["split"]].append(example)
+        except (ValueError, KeyError, TypeError) as error:
+            raise DataError(f"line {number} of {path} is damaged ({error}); bring the data again.") from error
+    return {split: tuple(examples) for split, examples in splits.items()}
+
+
+def files_task(
+    splits: Splits | None = None, *, folder: Path | None = None, src_lang: str = "xx", tgt_lang: str = "xx"
+) -> Task:
+    """The task of a person's own pairs: those of `splits`, or those kept in `folder`.
+
+    Raises:
+        DataError: neither is given.
+    """
+    if splits is None and folder is None:
+        raise DataError("the task 'files' needs data: name it with --data FILE, or with --source FILE --target FILE.")
+    large = splits is not None and len(splits["train"]) >= LARGE
+    return Task(
+        name="files",
+        title="Your own data",
+        description=(
+            "Sentence pairs that you brought. Some are held out for validation and never trained on; equal sources are "
+            "never on both sides. From 5 000 pairs on words are cut into subwords, unless you choose otherwise."
+        ),
+        data=DataConfig(task="files", src_lang=src_lang, tgt_lang=tgt_lang, tokenizer="subwords" if large else "words"),
+        default_preset="small" if large else "tiny",
+        build=(lambda: splits) if splits is not None else partial(load_splits, Path(folder or ".")),
+    )

@@ -1,0 +1,263 @@
+"""Own data: TSV, CSV, JSONL and parallel files, as people really have them, and sentences for what cannot be read."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from model.data import DataError, Example, get_task
+from model.data import tables as tables_module
+from model.data.files import (
+    DATA_FILE,
+    LARGE,
+    Pairs,
+    files_task,
+    load_splits,
+    read_pairs,
+    read_parallel,
+    save_splits,
+    split_pairs,
+)
+from model.data.tables import read_table
+
+PAIRS = (("I see", "ich sehe"), ("you see", "du siehst"), ("he sees", "er sieht"))
+
+
+def write(path: Path, text: str | bytes) -> Path:
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+def got(pairs: Pairs) -> tuple[tuple[str, str], ...]:
+    return tuple((e.source, e.target) for e in pairs.examples)
+
+
+def rows(separator: str, end: str = "\n") -> str:
+    return "".join(f"{s}{separator}{t}{end}" for s, t in PAIRS)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("plain.tsv", rows("\t")),
+        ("windows.tsv", rows("\t", "\r\n")),
+        ("old-mac.tsv", rows("\t", "\r")),
+        ("bom.tsv", "\ufeff" + rows("\t")),
+        ("no-last-newline.tsv", rows("\t").rstrip()),
+        ("blank-lines.tsv", "\n" + rows("\t", "\n\n")),
+        ("comma.csv", rows(",")),
+        ("semicolon.csv", rows(";")),
+        ("quoted.csv", "".join(f'"{s}","{t}"\r\n' for s, t in PAIRS)),
+        ("header.csv", "source,target\n" + rows(",")),
+        ("swapped.csv", "target,id,source\n" + "".join(f"{t},7,{s}\n" for s, t in PAIRS)),
+        ("tatoeba.tsv", "".join(f"{s}\t{t}\tCC-BY\n" for s, t in PAIRS)),
+        ("list.jsonl", "".join(json.dumps(pair) + "\n" for pair in PAIRS)),
+        ("named.jsonl", "".join(json.dumps({"id": 3, "target": t, "source": s}) + "\n" for s, t in PAIRS)),
+        ("corpus.jsonl", "".join(json.dumps({"translation": {"en": s, "de": t}}) + "\n" for s, t in PAIRS)),
+        ("escaped.ndjson", "".join(f'{{"source": "{s}", "target": "{t}"}}\r\n' for s, t in PAIRS)),
+    ],
+)
+def test_tables_are_read_as_they_come(tmp_path: Path, name: str, text: str) -> None:
+    pairs = read_pairs(write(tmp_path / name, text), src_lang="en", tgt_lang="de")
+    assert got(pairs) == PAIRS
+    assert pairs.skipped_sentence() == ""
+
+
+def test_columns_are_chosen_by_heading_number_or_language(tmp_path: Path) -> None:
+    text = "id\tde\ten\tfr\n" + "".join(f"{n}\t{t}\t{s}\tx\n" for n, (s, t) in enumerate(PAIRS))
+    path = write(tmp_path / "a.tsv", text)
+    assert got(read_pairs(path, src_lang="en", tgt_lang="de")) == PAIRS
+    assert got(read_pairs(path, source_column="EN", target_column="de")) == PAIRS
+    assert got(read_pairs(path, source_column="3", target_column="2", src_lang="en", tgt_lang="de")) == PAIRS
+    assert got(read_pairs(path, source_column="de", src_lang="de", tgt_lang="en")) == tuple((t, s) for s, t in PAIRS)
+    named = read_pairs(path, src_lang="en", tgt_lang="de")
+    assert (named.source_name, named.target_name) == ("en", "de")
+
+
+def test_a_sentence_is_not_taken_for_a_heading(tmp_path: Path) -> None:
+    table = read_table(write(tmp_path / "a.tsv", "the source\tdie Quelle\nanswer\tAntwort\n"))
+    assert not table.has_header
+    assert table.columns == ("1", "2")
+    assert [row.line for row in table.rows] == [1, 2]
+
+
+def test_csv_keeps_commas_quotes_and_newlines_inside_quotes(tmp_path: Path) -> None:
+    text = 'source,target\n"Yes, ""now""","Ja, ""jetzt"""\n"two\nlines",zwei\nlast,letzte\n,leer\n'
+    pairs = read_pairs(write(tmp_path / "a.csv", text))
+    assert got(pairs) == (('Yes, "now"', 'Ja, "jetzt"'), ("two\nlines", "zwei"), ("last", "letzte"))
+    assert pairs.skipped == {"an empty side": (6,)}
+
+
+def test_semicolons_separate_also_where_sentences_have_commas(tmp_path: Path) -> None:
+    text = "Yes, yes, yes;Ja, ja\nNo;Nein\nOh, no;Oh, nein, nein\n"
+    assert got(read_pairs(write(tmp_path / "a.csv", text)))[0] == ("Yes, yes, yes", "Ja, ja")
+
+
+def test_quotes_in_a_tsv_are_text(tmp_path: Path) -> None:
+    pairs = read_pairs(write(tmp_path / "a.tsv", '"Go" on\t„Weiter"\n"open\toffen\nx\ty\n'))
+    assert got(pairs)[:2] == (('"Go" on', '„Weiter"'), ('"open', "offen"))
+
+
+def test_skipped_rows_are_counted_under_their_reasons(tmp_path: Path) -> None:
+    lines = ["a\tb"] * 10 + ["only one", "", "x\t ", "a\tb\tc", "\ty", "z" * 5001 + "\tz"]
+    pairs = read_pairs(write(tmp_path / "a.tsv", "\n".join(lines)))
+    assert len(pairs.examples) == 10
+    assert pairs.skipped == {
+        "another number of columns than 2": (11, 14),
+        "an empty side": (13, 15),
+        "more than 5000 characters": (16,),
+    }
+    assert pairs.n_skipped == 5
+    assert pairs.skipped_sentence() == (
+        "5 rows left out: another number of columns than 2 (lines 11, 14); an empty side (lines 13, 15); "
+        "more than 5000 characters (line 16)."
+    )
+
+
+def test_skipped_lines_of_jsonl_are_counted_too(tmp_path: Path) -> None:
+    lines = ['{"source": "a", "target": "b"}'] * 8 + ["{broken", '{"source": "a"}', '{"n": 1}', "[" * 100_000]
+    pairs = read_pairs(write(tmp_path / "a.jsonl", "\n".join(lines)))
+    assert pairs.skipped == {"no JSON": (9, 12), "other keys than the first line": (10,), "no strings": (11,)}
+
+
+def test_many_line_numbers_are_not_all_named(tmp_path: Path) -> None:
+    pairs = read_pairs(write(tmp_path / "a.tsv", "a\tb\n" * 9 + "a\t\n" * 9))
+    assert "(lines 10, 11, 12, 13, 14 and 4 more)" in pairs.skipped_sentence()
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "sentence"),
+    [
+        ("a.txt", b"a\tb\n", r"a\.txt: name a file that ends in \.tsv, \.csv or \.jsonl"),
+        ("a.tsv", b"", r"a\.tsv is empty"),
+        ("a.tsv", b" \n\n", r"a\.tsv is empty"),
+        ("a.csv", b'""\n""\n', r"only empty rows"),
+        ("a.tsv", b"one column\nonly\n", r"only one column"),
+        ("a.tsv", b"a\tb\n", r"a\.tsv has 1 pair; at least 2"),
+        ("a.csv", b"source,target\n", r"a\.csv has 0 pair"),
+        ("a.tsv", b"a\tb\nM\xe4dchen\tx\n", r"not UTF-8: line 2 holds the byte 0xE4\. Save it as UTF-8"),
+        ("a.tsv", "a\tb\n".encode("utf-16"), r"is UTF-16; save it as UTF-8"),
+        ("a.tsv", b"a\tb\nc\x00\td\n", r"not a text file: line 2 holds a zero byte"),
+        ("a.csv", b"PK\x03\x04rest", r"is a spreadsheet or an archive"),
+        ("a.tsv", b"\x1f\x8brest", r"is compressed"),
+        ("a.csv", b'a,b\n"c,d\ne,f\n', r"not valid CSV from line 2 on .*quote"),
+        ("a.tsv", b"a\tb\n" + b"a\t\n" * 3, r"more unusable rows than pairs \(1\)\. 3 rows left out: .*lines 2, 3, 4"),
+        ("a.jsonl", b"{}\n[]\n3\n", r"no JSON objects with strings"),
+    ],
+)
+def test_what_cannot_be_read_gets_a_sentence(tmp_path: Path, name: str, data: bytes, sentence: str) -> None:
+    with pytest.raises(DataError, match=sentence):
+        read_pairs(write(tmp_path / name, data))
+
+
+def test_a_missing_file_a_folder_and_a_huge_file_get_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(DataError, match=r"b\.tsv cannot be read \(No such file"):
+        read_pairs(tmp_path / "b.tsv")
+    (tmp_path / "c.tsv").mkdir()
+    with pytest.raises(DataError, match=r"c\.tsv cannot be read"):
+        read_pairs(tmp_path / "c.tsv")
+    monkeypatch.setattr(tables_module, "MAX_BYTES", 2**20)
+    with pytest.raises(DataError, match=r"has 2 MB; at most 1 MB are read"):
+        read_pairs(write(tmp_path / "d.tsv", b"a\tb\n" * 2**19))
+
+
+def test_wrong_columns_get_a_sentence(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.tsv", "en\tde\n" + rows("\t"))
+    with pytest.raises(DataError, match=r"a\.tsv has no column 'fr'; its columns are en, de"):
+        read_pairs(path, source_column="fr", src_lang="en", tgt_lang="de")
+    with pytest.raises(DataError, match="no column '3'"):
+        read_pairs(path, target_column="3", src_lang="en", tgt_lang="de")
+    with pytest.raises(DataError, match="both column 'de'"):
+        read_pairs(path, source_column="de", target_column="2", src_lang="en", tgt_lang="de")
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.binary(max_size=200), suffix=st.sampled_from([".tsv", ".csv", ".jsonl"]))
+def test_no_bytes_lead_to_anything_but_pairs_or_a_sentence(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes, suffix: str
+) -> None:
+    path = write(tmp_path_factory.mktemp("any") / f"a{suffix}", data)
+
+    def outcome() -> Pairs | str:
+        try:
+            return read_pairs(path)
+        except DataError as error:
+            return str(error)
+
+    read = outcome()
+    assert read.endswith((".", "?")) if isinstance(read, str) else len(read.examples) >= 2
+
+
+def test_two_files_line_by_line(tmp_path: Path) -> None:
+    source = write(tmp_path / "a.en", "\ufeff" + "\r\n".join(s for s, _ in PAIRS) + "\r\n\r\n")
+    target = write(tmp_path / "a.de", "\n".join(t for _, t in PAIRS))
+    assert got(read_parallel(source, target)) == PAIRS
+    write(target, "x\n\nz\n")
+    pairs = read_parallel(source, target)
+    assert pairs.skipped_sentence() == "1 row left out: an empty side (line 2)."
+    write(target, "x\ny\n")
+    with pytest.raises(DataError, match=r"a\.en has 3 lines and a\.de has 2; line has to belong to line"):
+        read_parallel(source, target)
+
+
+def numbered(n: int) -> Pairs:
+    return Pairs(tuple(Example(f"s{k % (n // 2)}", f"t{k}") for k in range(n)), {}, "1", "2")
+
+
+@pytest.mark.parametrize(("n", "fraction", "n_valid"), [(100, 0.1, 10), (4, 0.1, 2), (20_000, 0.1, 1000)])
+def test_validation_is_held_out_by_source(n: int, fraction: float, n_valid: int) -> None:
+    splits = split_pairs(numbered(n), valid_fraction=fraction)
+    assert n_valid <= len(splits["valid"]) <= n_valid + 1
+    assert len(splits["train"]) + len(splits["valid"]) == n
+    assert not {e.source for e in splits["train"]} & {e.source for e in splits["valid"]}
+    assert splits == split_pairs(numbered(n), valid_fraction=fraction)
+    if n > 4:
+        assert splits != split_pairs(numbered(n), valid_fraction=fraction, split_seed=1)
+
+
+def test_without_a_validation_share_training_pairs_validate() -> None:
+    splits = split_pairs(numbered(10), valid_fraction=0)
+    assert splits["valid"] == splits["train"] == numbered(10).examples
+
+
+def test_pairs_are_kept_in_the_run_folder_and_come_back(tmp_path: Path) -> None:
+    source = write(
+        tmp_path / "a.jsonl", '{"source": "a\\ud800\\u2028b", "target": "c"}\n{"source": "ü", "target": "d"}\n'
+    )
+    splits = split_pairs(read_pairs(source), valid_fraction=0.5)
+    digest = save_splits(splits, tmp_path)
+    assert digest == save_splits(splits, tmp_path)
+    assert load_splits(tmp_path) == splits
+    task = get_task("files", data_dir=tmp_path)
+    assert task.splits == splits
+    assert {e.source for split in splits.values() for e in split} == {"a\ufffd\u2028b", "ü"}
+
+
+@pytest.mark.parametrize(
+    "line", ["{", '{"split": "train", "source": "a"}', '{"split": "x", "source": "a", "target": "b"}', "[1]",
+             '{"split": "train", "source": 1, "target": "b"}']
+)  # fmt: skip
+def test_a_damaged_copy_gets_a_sentence(tmp_path: Path, line: str) -> None:
+    write(tmp_path / DATA_FILE, '{"split": "train", "source": "a", "target": "b"}\n' + line)
+    with pytest.raises(DataError, match=r"line 2 of .*data\.jsonl is damaged .*bring the data again"):
+        load_splits(tmp_path)
+
+
+def test_the_task_says_what_it_needs(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"needs data: name it with --data FILE"):
+        get_task("files")
+    with pytest.raises(DataError, match=r"has no data\.jsonl"):
+        _ = get_task("files", data_dir=tmp_path).splits
+
+
+def test_the_task_chooses_by_the_amount_of_data() -> None:
+    small = files_task({"train": (Example("a", "b"),), "valid": ()}, src_lang="en", tgt_lang="de")
+    assert (small.data.tokenizer, small.data.src_lang, small.default_preset) == ("words", "en", "tiny")
+    large = files_task({"train": (Example("a", "b"),) * LARGE, "valid": ()})
+    assert (large.data.tokenizer, large.default_preset) == ("subwords", "small")
