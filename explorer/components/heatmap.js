@@ -17,7 +17,8 @@ function layOut(S) {
     const f = S.figures[kind], m = S.data.maps[kind];
     const ctx = f.canvas.getContext("2d");
     ctx.font = `12px ${S.theme.font}`;
-    const widest = (tokens) => Math.min(LABEL, Math.max(...tokens.map((_, i) => ctx.measureText(label(tokens, i)).width)));
+    const long = (tokens) => tokens.map((_, i) => ctx.measureText(label(tokens, i)).width);
+    const widest = (tokens) => Math.min(LABEL, Math.max(...long(tokens)));
     const wide = widest(m.columns), left = AXIS + widest(m.rows) + 7;
     return { f, m, wide, left, over: wide * Math.cos(TILT) };
   });
@@ -30,7 +31,8 @@ function layOut(S) {
     // Many rows: rather a taller plot than cells too small to see.
     const cell = clamp(Math.floor(fair < 10 ? Math.min(10, across) : fair), LOW, Math.min(Math.floor(tall / 6), 44));
     const flat = cell > wide + 5;
-    f.plot = { left, cell, flat, width: left + Math.max(m.keys * cell + over, TITLE), top: AXIS + (flat ? 18 : wide * Math.sin(TILT) + 12) };
+    const width = left + Math.max(m.keys * cell + over, TITLE), top = AXIS + (flat ? 18 : wide * Math.sin(TILT) + 12);
+    f.plot = { left, top, width, cell, flat };
   }
   const line = S.$(".target .chips");
   S.scrolls = line.scrollHeight > line.clientHeight;
@@ -123,8 +125,9 @@ function drawMap(S, kind) {
 function fitText(ctx, text) {
   if (ctx.measureText(text).width <= LABEL + 2) return text;
   let parts = [...text];
-  while (parts.length && ctx.measureText(`${parts.join("")}…`).width > LABEL) parts = parts.slice(0, -Math.ceil(parts.length / 9));
-  return `${parts.join("")}…`;
+  const cut = () => `${parts.join("")}…`;
+  while (parts.length && ctx.measureText(cut()).width > LABEL) parts = parts.slice(0, -Math.ceil(parts.length / 9));
+  return cut();
 }
 
 function hatch(S, ctx, m, shown, { left, top, cell }) {

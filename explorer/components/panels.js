@@ -3,12 +3,14 @@
 function drawNext(S) {
   const { target, alternatives } = S.data, row = S.step;
   const ids = alternatives.ids[row], chosen = target.predicted_ids[row];
-  S.$(".reads").replaceChildren("reads ", named(target.tokens, row, "target"), " → predicts ", word(target.predicted[row], "target next"));
+  const predicts = word(target.predicted[row], "target");
+  sayAll(S.$(".reads"), "reads ", named(target.tokens, row, "target"), " → predicts ", predicts);
   const options = ids.map((id, i) => ({ id, text: alternatives.tokens[row][i], p: alternatives.probabilities[row][i] }));
   // A forced or sampled token may not be among the likeliest.
   if (!ids.includes(chosen)) options.push({ id: chosen, text: target.predicted[row], p: target.probabilities[row] });
   const list = children(S.$(".options"), S.optionRows, () => {
-    const button = make("button", "option", make("span", "mark"), make("bdi", "token"), make("span", "bar", make("i")), make("span", "number"));
+    const bar = make("span", "bar", make("i"));
+    const button = make("button", "option", make("span", "mark"), make("bdi", "token"), bar, make("span", "number"));
     button.type = "button";
     return make("li", "", button);
   });
@@ -68,10 +70,11 @@ function drawCaption(S, kind) {
   f.canvas.setAttribute("aria-label", `${TITLES[kind]}, ${f.about.textContent}. Arrow keys move from cell to cell.`);
   const query = currentRow(S, kind), { seen } = rowOf(m, layer, head, query);
   const best = seen.filter((c, i) => i < 3 && (c.weight >= 0.1 || i < 1));
-  const keys = best.flatMap((c, i) => [i ? ", " : " ", named(m.columns, c.key, SIDES[kind][1]), ` ${Math.round(100 * c.weight)}\u202f%`]);
+  const share = (c) => ` ${Math.round(100 * c.weight)}\u202f%`;
+  const keys = best.flatMap((c, i) => [i ? ", " : " ", named(m.columns, c.key, SIDES[kind][1]), share(c)]);
   const how = kind === "encoder" && !(S.cell?.locked && S.cell.kind === kind) ? " (looked at most now)" : "";
   const verb = seen.length ? " looks at" : " sees nothing: every key is masked";
-  f.caption.replaceChildren(named(m.rows, query, SIDES[kind][0]), how + verb, ...keys, ".");
+  sayAll(f.caption, named(m.rows, query, SIDES[kind][0]), how + verb, ...keys, ".");
 }
 
 const SIDES = { encoder: ["source", "source"], decoder: ["target", "target"], cross: ["target", "source"] };
@@ -95,14 +98,14 @@ function drawReadout(S) {
     );
     const { left, top, cell } = f.plot;
     // Under the cell's row, so that it never hides the row that it speaks of.
-    const x = Math.min(left + c.key * cell, f.box.clientWidth - f.readout.offsetWidth);
+    const x = Math.min(left + c.key * cell - f.canvas.parentNode.scrollLeft, f.box.clientWidth - f.readout.offsetWidth);
     f.readout.style.transform = `translate(${Math.max(0, x)}px,${f.canvas.offsetTop + top + (c.query + 1) * cell + 6}px)`;
   }
 }
 
 function drawTable(S) {
   const m = S.data.maps[S.kind], { layer, head } = S.pick[S.kind], query = currentRow(S, S.kind);
-  S.$("summary").replaceChildren(`Table: ${TITLES[S.kind]}, row `, named(m.rows, query, SIDES[S.kind][0]));
+  sayAll(S.$("summary"), `Table: ${TITLES[S.kind]}, row `, named(m.rows, query, SIDES[S.kind][0]));
   if (!S.$("details").open) return;
   const { cells } = rowOf(m, layer, head, query), { by, sign } = S.sort;
   const value = (c) => (c.mask && by !== "key" ? Infinity * sign : by === "query" ? 0 : c[by]);
@@ -114,7 +117,8 @@ function drawTable(S) {
   S.$("tbody").replaceChildren(...cells.map((c) => {
     const why = ["", "masked: future", "masked: padding"][c.mask];
     const [row, column] = SIDES[S.kind];
-    const columns = [named(m.rows, query, row), named(m.columns, c.key, column), why || decimals(c.weight), why ? "–" : `${c.rank}`];
+    const numbers = why ? [why, "–"] : [decimals(c.weight), `${c.rank}`];
+    const columns = [named(m.rows, query, row), named(m.columns, c.key, column), ...numbers];
     return make("tr", "", ...columns.map((content) => make("td", "", content)));
   }));
 }

@@ -2,7 +2,8 @@
 
 const PAUSE = 250, TEMPO = 700;
 // Widgets that need the arrow keys or the space bar for themselves.
-const KEYED = "input,textarea,select,canvas,[contenteditable],[role=slider],[role=tab],[role=radio],[role=grid],[role=listbox],[role=menu],[role=dialog]";
+const ROLES = ["slider", "tab", "radio", "grid", "listbox", "menu", "dialog"].map((role) => `[role=${role}]`);
+const KEYED = `input,textarea,select,canvas,[contenteditable],${ROLES}`;
 const PRESSED = "button,a,summary,[role=button]";
 
 // Streamlit calls this again whenever the data or the theme changes, and the returned function once, at the end.
@@ -23,22 +24,26 @@ export default function ({ data, parentElement: root, setStateValue, setTriggerV
 
 function create(root) {
   const $ = (selector) => root.querySelector(selector);
-  const S = { $, box: $(".stepper"), step: 0, kind: "cross", pick: {}, cell: null, play: 0, frame: 0, figures: {}, sort: { by: "key", sign: 1 } };
+  const S = { $, box: $(".stepper"), pick: {}, cell: null, play: 0, frame: 0, figures: {}, sort: { by: "key", sign: 1 } };
+  const parts = { box: "", canvas: "canvas", title: "b", about: "small", caption: "p", readout: ".readout" };
   for (const kind of KINDS) {
-    const box = $(`figure.${kind}`);
-    const part = (name) => box.querySelector(name);
-    S.figures[kind] = { box, canvas: part("canvas"), title: part("b"), about: part("small"), caption: part("p"), readout: part("[role=status]") };
+    const f = (S.figures[kind] = {});
+    for (const part in parts) f[part] = $(`figure.${kind} ${parts[part]}`);
     listenToMap(S, kind);
   }
   for (const button of $(".buttons").children) button.onclick = () => command(S, button.value);
   for (const tab of $(".kinds").children) tab.onclick = () => pick(S, tab.value, {});
   for (const button of root.querySelectorAll("th button")) {
     button.onclick = () => {
-      S.sort = { by: button.value, sign: S.sort.by === button.value ? -S.sort.sign : button.value === "weight" ? -1 : 1 };
+      const { by, sign } = S.sort, heaviestFirst = button.value === "weight" ? -1 : 1;
+      S.sort = { by: button.value, sign: by === button.value ? -sign : heaviestFirst };
       drawTable(S);
     };
   }
-  $("input").oninput = (event) => go(S, event.target.value - 1);
+  $("input").oninput = (event) => {
+    stop(S);
+    go(S, event.target.value - 1);
+  };
   $("details").ontoggle = () => drawTable(S);
   S.onKey = (event) => onKey(S, event);
   document.addEventListener("keydown", S.onKey);
@@ -54,12 +59,9 @@ function create(root) {
 
 // New data. The person keeps the place, except where the server sends a new `seq`: then the header says where to be.
 function load(S, data) {
-  S.data = data;
-  S.width = S.box.clientWidth;
-  S.cell = null;
-  S.last = data.target.tokens.length - 1;
-  S.optionRows = Math.max(...data.alternatives.ids.map((ids, row) => ids.length + !ids.includes(data.target.predicted_ids[row])));
-  const { seq, step, kind, layer, head } = data;
+  const { seq, step, kind, layer, head, target, alternatives } = data;
+  Object.assign(S, { data, cell: null, width: S.box.clientWidth, last: target.tokens.length - 1 });
+  S.optionRows = Math.max(...alternatives.ids.map((ids, row) => ids.length + !ids.includes(target.predicted_ids[row])));
   if (seq !== S.seq) {
     stop(S);
     clearTimeout(S.report);
@@ -91,12 +93,12 @@ function draw(S) {
 const redraw = (S) => (S.frame ||= requestAnimationFrame(() => draw(S)));
 
 function drawControls(S) {
-  const slider = S.$("input");
+  const slider = S.$("input"), { tokens, predicted } = S.data.target;
   slider.max = S.last + 1;
   slider.value = S.step + 1;
   slider.disabled = !S.last;
   slider.style.setProperty("--done", `${S.last ? (100 * S.step) / S.last : 100}%`);
-  slider.setAttribute("aria-valuetext", `${S.step + 1}: reads ${S.data.target.tokens[S.step]}, predicts ${S.data.target.predicted[S.step]}`);
+  slider.setAttribute("aria-valuetext", `${S.step + 1}: reads ${tokens[S.step]}, predicts ${predicted[S.step]}`);
   say(S.$("output"), `step ${S.step + 1} of ${S.last + 1}`);
   for (const button of S.$(".buttons").children) {
     const end = { start: 0, back: 0, forward: S.last, end: S.last }[button.value];
@@ -155,8 +157,8 @@ function command(S, name) {
     };
     S.play = setTimeout(tick, TEMPO);
     if (S.step === S.last) go(S, 0);
-  } else if (name === "play") tell(S);
-  else go(S, { start: 0, back: S.step - 1, forward: S.step + 1, end: S.last }[name]);
+  } else if (name !== "play") go(S, { start: 0, back: S.step - 1, forward: S.step + 1, end: S.last }[name]);
+  if (playing) tell(S);
   redraw(S);
 }
 
@@ -192,16 +194,21 @@ function listenToMap(S, kind) {
     if (cell && S.kind !== kind) pick(S, kind, {});
   };
   canvas.onkeydown = (event) => {
-    const m = S.data.maps[kind], rows = kind === "encoder" ? m.queries : S.step + 1;
-    const { layer, head } = S.pick[kind], old = S.cell?.kind === kind ? S.cell : null, row = currentRow(S, kind);
-    const { query, key } = old ?? { query: row, key: rowOf(m, layer, head, row).seen[0]?.key ?? 0 };
-    const [down, right] = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], Home: [0, -m.keys], End: [0, m.keys] }[event.key] ?? [];
-    if (event.key === "Escape") {
-      choose(null);
-      canvas.blur();
-    } else if (event.key === "Enter" || event.key === " ") choose({ kind, query, key, locked: !old?.locked });
-    else if (right === undefined) return;
-    else choose({ kind, query: clamp(query + down * !!old, 0, rows - 1), key: clamp(key + right * !!old, 0, m.keys - 1), locked: old?.locked });
+    const m = S.data.maps[kind], { layer, head } = S.pick[kind], row = currentRow(S, kind);
+    const old = S.cell?.kind === kind ? S.cell : null;
+    let { query, key, locked } = old ?? { query: row, key: rowOf(m, layer, head, row).seen[0]?.key ?? 0 };
+    const way = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    if (event.key === "Escape") canvas.blur();
+    else if (event.key === "Enter" || event.key === " ") locked = !locked;
+    else if (event.key === "Home") key = 0;
+    else if (event.key === "End") key = m.keys - 1;
+    else if (!way) return;
+    else if (old) {
+      // The first arrow only shows where the cursor is.
+      query = clamp(query + way[0], 0, (kind === "encoder" ? m.queries : S.step + 1) - 1);
+      key = clamp(key + way[1], 0, m.keys - 1);
+    }
+    choose(event.key === "Escape" ? null : { kind, query, key, locked });
     if (S.kind !== kind) pick(S, kind, {});
     event.preventDefault();
   };

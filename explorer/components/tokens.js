@@ -14,6 +14,12 @@ function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
+// The same for several pieces: replaces the content only when it reads differently.
+function sayAll(element, ...pieces) {
+  const box = make("span", "", ...pieces);
+  if (element.textContent !== box.textContent) element.replaceChildren(...box.childNodes);
+}
+
 // Exactly `count` children, made when missing; those that exist keep their listeners and the keyboard focus.
 function children(parent, count, create) {
   while (parent.children.length > count) parent.lastChild.remove();
