@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 
 from model.config import DataConfig
-from model.data.download import download
 from model.data.task import DataError, Example, Prompt, Splits, Task
 
 ADDRESS = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw/"
@@ -170,6 +169,8 @@ def _lines(name: str, data_dir: Path | None) -> list[str]:
 
 def _find(name: str, data_dir: Path | None) -> Path:
     if data_dir is None:
+        from model.data.download import download  # its imports take longer than all of this package's
+
         path = cache_folder() / f"{name}.gz"
         download(ADDRESS + path.name, path, SHA256[path.name])
         return path

@@ -42,10 +42,11 @@ def test_every_task_says_what_it_is(name: str) -> None:
 @pytest.mark.parametrize("name", MADE_HERE)
 def test_the_vocabulary_of_training_covers_the_other_splits_and_the_prompts(name: str) -> None:
     task = task_named(name)
-    train = task.splits["train"]
+    step = 7 if len(task.splits["train"]) > 1000 else 1
+    train = task.splits["train"][::step]
     source, target = build_tokenizers(task.data, [e.source for e in train], [e.target for e in train])
     for split, examples in task.splits.items():
-        for example in examples:
+        for example in examples[::step]:
             assert UNK not in source.encode(example.source).ids, (split, example)
             assert UNK not in target.encode(example.target).ids, (split, example)
     for prompt in task.examples:
@@ -56,7 +57,7 @@ def test_the_vocabulary_of_training_covers_the_other_splits_and_the_prompts(name
 def test_the_target_comes_back_from_its_tokens(name: str) -> None:
     task = task_named(name)
     train = task.splits["train"]
-    _, target = build_tokenizers(task.data, [], [e.target for e in train])
+    _, target = build_tokenizers(task.data, [], [e.target for e in train[-1000:]])
     for example in task.splits["test"][::3]:
         assert target.decode(target.encode(example.target).ids) == example.target
 

@@ -219,6 +219,6 @@ def test_hostile_json_gets_a_sentence(change: dict[str, Any], sentence: str) -> 
 
 def test_merges_that_double_forever_are_refused() -> None:
     letters = [" ", "a"]
-    merges = [["a" * 2**n, "a" * 2**n] for n in range(30)]
+    merges = [["a" * 2**n, "a" * 2**n] for n in range(12)]
     with pytest.raises(TokenizerError, match=r"merge 10 .* no word can hold"):
         tokenizer_from_dict({**GOOD, "alphabet": letters, "merges": merges})
