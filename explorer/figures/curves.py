@@ -1,0 +1,215 @@
+"""Curves of training: loss, learning rate, speed and scores over the steps of one run, or of several.
+
+Each function takes numbers and gives a :class:`Figure`: an Altair chart as a specification that does not depend on the
+data, so that an update sends numbers only and nothing on the page jumps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import altair as alt
+
+from explorer.run_metrics import Metrics, Point
+
+MAX_DRAWN = 300  # points of one curve; more are not seen and cost time at each update
+DASHES = ([1, 0], [6, 3], [2, 2], [8, 2, 2, 2], [4, 4], [1, 3], [10, 4], [6, 2, 1, 2])
+MAX_CURVES = len(DASHES)
+
+TRAINING, VALIDATION = "training", "validation"
+MEASURES = {
+    "loss": ("loss", "loss (nats per target token)"),
+    "exact_match": ("exact match", "sentences exactly right (%)"),
+    "token_accuracy": ("token accuracy", "tokens right (%)"),
+    "bleu": ("BLEU", "BLEU"),
+}
+_IN_PERCENT = ("exact_match", "token_accuracy")
+
+
+Table = dict[str, list[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """A chart as a Vega-Lite specification, its data by column, and a sentence that says what there is to see."""
+
+    spec: dict[str, Any]
+    data: Table
+    caption: str
+
+
+def thin(points: Sequence[Point], most: int = MAX_DRAWN) -> list[Point]:
+    """At most about `most` of the points, evenly spread, the last one among them."""
+    stride = -(-len(points) // most) or 1
+    kept = list(points[::stride])
+    if points and kept[-1] is not points[-1]:
+        kept.append(points[-1])
+    return kept
+
+
+def loss_figure(metrics: Metrics, max_steps: int = 0) -> Figure:
+    """Training and validation loss of one run."""
+    rows = _rows(metrics.train, "loss", TRAINING) + _rows(metrics.evals, "loss", VALIDATION)
+    return Figure(_spec("loss", MEASURES["loss"][1]), _columns(rows), loss_caption(metrics))
+
+
+def loss_caption(metrics: Metrics) -> str:
+    """What the loss curves say."""
+    train = [point for point in metrics.train if "loss" in point]
+    evals = [point for point in metrics.evals if "loss" in point]
+    parts = []
+    if train:
+        first, last = train[0], train[-1]
+        parts.append(f"Training loss {_nats(last['loss'])} at step {last['step']:,.0f}")
+        if last is not first:
+            parts[-1] += f", from {_nats(first['loss'])} at step {first['step']:,.0f}"
+    if evals:
+        best, last = min(evals, key=lambda point: point["loss"]), evals[-1]
+        parts.append(f"Validation loss {_nats(last['loss'])} at step {last['step']:,.0f}")
+        if best["step"] != last["step"]:
+            parts[-1] += f"; lowest {_nats(best['loss'])} at step {best['step']:,.0f}"
+    return ". ".join(parts) + "." if parts else "Nothing is measured yet."
+
+
+def score_name(metrics: Metrics) -> str:
+    """The score that says most about a run: BLEU where there is one, otherwise exact match."""
+    return "bleu" if metrics.latest("evals", "bleu") is not None else "exact_match"
+
+
+def score_figure(metrics: Metrics) -> Figure:
+    """Exact match and token accuracy, or BLEU, at each evaluation of one run."""
+    main = score_name(metrics)
+    names = ("bleu",) if main == "bleu" else ("exact_match", "token_accuracy")
+    rows = [row for name in names for row in _rows(metrics.evals, name, MEASURES[name][0])]
+    title = "BLEU" if main == "bleu" else "right (%)"
+    top = None if main == "bleu" else 100.0
+    last, best = metrics.latest("evals", main), max((p[main] for p in metrics.evals if main in p), default=None)
+    if last is None or best is None:
+        caption = "Not scored yet: the first evaluation is still to come."
+    else:
+        caption = f"{_score(main, last)} at step {metrics.evals[-1]['step']:,.0f}; best so far {_score(main, best)}."
+        caption = caption[0].upper() + caption[1:]
+    return Figure(_spec("score", title, top), _columns(rows), caption)
+
+
+def rate_figure(metrics: Metrics) -> Figure:
+    """The learning rate as it was used."""
+    rows = _rows(metrics.train, "lr", "learning rate")
+    last, top = metrics.latest("train", "lr"), max((p["lr"] for p in metrics.train if "lr" in p), default=None)
+    known = last is not None and top is not None
+    caption = f"Learning rate {last:.3g} now; highest so far {top:.3g}." if known else "No update is logged yet."
+    return Figure(_spec("rate", "learning rate"), _columns(rows), caption)
+
+
+def speed_figure(metrics: Metrics) -> Figure:
+    """Tokens per second: source and target tokens, padding left out."""
+    rows = _rows(metrics.train, "tokens_per_s", "tokens/s")
+    last = metrics.latest("train", "tokens_per_s")
+    caption = f"{last:,.0f} source and target tokens per second now." if last is not None else "No speed is known yet."
+    return Figure(_spec("speed", "tokens/s"), _columns(rows), caption)
+
+
+def comparison_figure(runs: Mapping[str, Metrics], measure: str) -> Figure:
+    """One measure of validation over the steps of several runs (at most `MAX_CURVES`, by name)."""
+    chosen = dict(list(runs.items())[:MAX_CURVES])
+    rows = [row for name, metrics in chosen.items() for row in _rows(metrics.evals, measure, name)]
+    lasts = {
+        name: (metrics.evals[-1]["step"], value)
+        for name, metrics in chosen.items()
+        if (value := metrics.latest("evals", measure)) is not None
+    }
+    if not lasts:
+        caption = f"None of these runs has measured {MEASURES[measure][0]}."
+    else:
+        order = sorted(lasts, key=lambda name: lasts[name][1], reverse=measure != "loss")
+        told = [f"{name} {_value(measure, lasts[name][1])} (step {lasts[name][0]:,.0f})" for name in order]
+        caption = f"Validation {MEASURES[measure][0]} at the end, best first: {', '.join(told)}."
+    top = 100.0 if measure in _IN_PERCENT else None
+    return Figure(_spec("comparison", MEASURES[measure][1], top, labelled=True), _columns(rows), caption)
+
+
+def evaluation_table(metrics: Metrics) -> list[dict[str, Any]]:
+    """The evaluations as a table: a row each, the newest first, with the training loss nearest before it."""
+    rows = []
+    for point in reversed(metrics.evals):
+        row: dict[str, Any] = {"step": int(point["step"]), "validation loss": point.get("loss")}
+        row["training loss"] = next(
+            (p.get("loss") for p in reversed(metrics.train) if p["step"] <= point["step"] and "loss" in p), None
+        )
+        for name in ("exact_match", "token_accuracy", "bleu"):
+            if name in point:
+                unit = " (%)" if name in _IN_PERCENT else ""
+                row[MEASURES[name][0] + unit] = _in_unit(name, point[name])
+        rows.append(row)
+    return rows
+
+
+def _rows(points: Sequence[Point], name: str, curve: str) -> list[tuple[float, float, str]]:
+    known = thin([point for point in points if name in point])
+    return [(point["step"], _in_unit(name, point[name]), curve) for point in known]
+
+
+def _in_unit(name: str, value: float) -> float:
+    return 100.0 * value if name in _IN_PERCENT else value
+
+
+def _columns(rows: Sequence[tuple[float, float, str]]) -> Table:
+    steps, values, curves = zip(*rows, strict=True) if rows else ((), (), ())
+    return {"step": list(steps), "value": list(values), "curve": list(curves)}
+
+
+def _nats(loss: float) -> str:
+    return f"{loss:.2f}" if loss >= 0.1 else f"{loss:.2g}"
+
+
+def _value(name: str, value: float) -> str:
+    if name == "loss":
+        return _nats(value)
+    return f"{100 * value:.1f} %" if name in _IN_PERCENT else f"{value:.1f}"
+
+
+def _score(name: str, value: float) -> str:
+    return f"BLEU {value:.1f}" if name == "bleu" else f"{100 * value:.1f} % exactly right"
+
+
+def step_axis() -> alt.X:
+    """Steps from left to right, no further than there are any."""
+    axis = alt.Axis(format=",d", tickCount=6, grid=False)
+    return alt.X("step:Q", title="step", scale=alt.Scale(nice=False), axis=axis)
+
+
+@lru_cache(maxsize=32)
+def _spec(kind: str, title: str, top: float | None = None, *, labelled: bool = False) -> dict[str, Any]:
+    """A chart of curves over steps: dashes as well as colours tell the curves apart; made once for each kind."""
+    scale = alt.Scale(zero=kind in ("rate", "speed"), nice=True) if top is None else alt.Scale(domain=[0, top])
+    base = alt.Chart().encode(
+        x=step_axis(),
+        y=alt.Y("value:Q", title=title, scale=scale, axis=alt.Axis(tickCount=5)),
+        tooltip=[
+            alt.Tooltip("curve:N", title=" "),
+            alt.Tooltip("step:Q", format=",d"),
+            alt.Tooltip("value:Q", format=".4~g", title=title),
+        ],
+    )
+    several = kind in ("loss", "score", "comparison")
+    legend = alt.Legend(orient="top", title=None, labelLimit=220, symbolSize=400) if several else None
+    coloured = base.encode(
+        color=alt.Color("curve:N", legend=legend, sort=None),
+        strokeDash=alt.StrokeDash("curve:N", scale=alt.Scale(range=list(DASHES)), legend=legend, sort=None),
+    )
+    layers = [coloured.mark_line(strokeWidth=2)]
+    if kind != "loss" and several:
+        layers.append(coloured.mark_point(size=30, filled=True))
+    if labelled:
+        ends = alt.Chart().transform_joinaggregate(end="max(step)", groupby=["curve"])
+        layers.append(
+            ends.transform_filter("datum.step == datum.end")
+            .mark_text(align="right", dy=-9, fontSize=12)
+            .encode(x="step:Q", y="value:Q", text="curve:N", color=alt.Color("curve:N", legend=None, sort=None))
+        )
+    made: dict[str, Any] = alt.layer(*layers).properties(height=210).to_dict()
+    made.pop("config", None)
+    return made

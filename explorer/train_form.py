@@ -1,0 +1,165 @@
+"""The form of the Train page: data, model, settings, what the run would take, the command, and Start."""
+
+from __future__ import annotations
+
+import dataclasses
+import uuid
+
+import streamlit as st
+
+from explorer.facts import count, plain
+from explorer.figures.draw import draw_figure
+from explorer.figures.schedule import schedule_figure
+from explorer.run_choice import choose_run
+from explorer.run_command import Order, shown
+from explorer.run_plan import Plan, PlanDesk, PlanError
+from explorer.run_status import clock
+from explorer.runs import RunError, Runs
+from explorer.train_data import Data, choose_data
+from explorer.train_settings import (
+    further_fields,
+    problem,
+    setting,
+    size_fields,
+    token_fields,
+    training_fields,
+)
+from model.data import TASKS
+from model.folder import CheckpointError
+from model.presets import PRESETS, Preset, default_preset
+
+_ASKER, _SEEN = "_plan_asker", "_plan_seen"
+_NAME, _SUGGESTED, _REFUSED = "train_name", "_train_suggested", "_train_refused"
+_POLL_SECONDS = 0.7
+_TRIAL = "trial"  # the name of a run that is only estimated: every session asks the same question
+
+
+@st.cache_resource(show_spinner=False)
+def plan_desk() -> PlanDesk:
+    """The one desk of this server that makes plans."""
+    return PlanDesk()
+
+
+def draw_form(runs: Runs) -> None:
+    """The whole form."""
+    left, right = st.columns([6, 5], gap="large")
+    with left:
+        data = choose_data()
+    if data is None:
+        return
+    with right:
+        preset = _preset(data)
+        panel = st.container()
+    scope = f"{data.task}_{preset.name}"
+    with st.expander("Every size by hand"):
+        changes = size_fields(preset, scope)
+    with st.expander("Training settings"):
+        schedule, fields = st.container(), st.container()
+        with fields:
+            changes += training_fields(preset, scope)
+            if st.toggle("More settings", key="train_more", persist_state="session"):
+                changes += further_fields(preset, scope) + token_fields(data.data, data.task)
+    order = Order(_TRIAL, data.task, preset.name, changes, data=data.words)
+    unfit = problem(preset, changes)
+    plan = None if unfit else _ask(runs, order)
+    with panel:
+        name = _name(runs, data)
+        order = dataclasses.replace(order, name=name)
+        st.fragment(_plan, run_every=None if unfit or plan is not None else _POLL_SECONDS)(runs, order, unfit)
+    with schedule:
+        if isinstance(plan, Plan):
+            draw_figure(schedule_figure(plan.schedule, str(setting(preset, changes, "schedule"))))
+    with st.expander("The command"):
+        st.caption("Start runs exactly this. Typed on a terminal in the project's folder it does the same.")
+        st.code(shown(order.command(runs.checkpoints)), language="bash", wrap_lines=True)
+
+
+def _preset(data: Data) -> Preset:
+    start = default_preset(data.task, data.default_preset)
+    names = [name for name in PRESETS if name == start or name not in TASKS]
+    key = f"train_preset_{data.task}"
+    chosen = st.segmented_control(
+        "Model",
+        names,
+        default=None if key in st.session_state else start,
+        required=True,
+        key=key,
+        persist_state="session",
+        help="Sizes and settings to start from. Each can be changed below.",
+    )
+    preset = PRESETS[chosen or start]
+    st.caption(plain(preset.title + "."))
+    return preset
+
+
+def _name(runs: Runs, data: Data) -> str:
+    """The name of the new model; a free one is suggested until somebody types another."""
+    suggested = runs.free_name(data.wanted_name)
+    if st.session_state.get(_NAME) in (None, "", st.session_state.get(_SUGGESTED)):
+        st.session_state[_NAME] = st.session_state[_SUGGESTED] = suggested
+    text = st.text_input(
+        "Name",
+        key=_NAME,
+        persist_state="session",
+        max_chars=64,
+        help="The model's name in every list, and the name of its folder.",
+    )
+    return (text or suggested).strip()
+
+
+def _ask(runs: Runs, order: Order) -> Plan | PlanError | None:
+    asker = st.session_state.setdefault(_ASKER, uuid.uuid4().hex)
+    return plan_desk().ask(asker, dataclasses.replace(order, name=_TRIAL).trial(runs.checkpoints))
+
+
+def _plan(runs: Runs, order: Order, unfit: str) -> None:
+    """What the run would take, and Start; looks again by itself until that is known."""
+    answer = None if unfit else _ask(runs, order)
+    wrong = unfit or (str(answer) if isinstance(answer, PlanError) else "")
+    plan = answer if isinstance(answer, Plan) else None
+    parts = st.columns(3)
+    parts[0].metric("Parameters", count(plan.parameters) if plan else "…")
+    parts[1].metric("Memory", _bytes(plan.memory) if plan else "…")
+    parts[2].metric("Takes about", clock(plan.seconds) if plan else "…")
+    if st.button("Start training", type="primary", disabled=bool(wrong), width="stretch"):
+        _start(runs, order)
+    if wrong or _REFUSED in st.session_state:
+        st.error(plain(wrong or st.session_state.pop(_REFUSED)))
+    elif plan is None:
+        st.caption("Looking at the data, counting, and timing a few updates on this machine …")
+    else:
+        st.caption(plain(_summary(plan)))
+        _say_who_is_first(runs)
+        if st.session_state.get(_SEEN) != order.command(runs.checkpoints):
+            st.session_state[_SEEN] = order.command(runs.checkpoints)
+            st.rerun()  # the timer stops, and the schedule is drawn
+
+
+def _say_who_is_first(runs: Runs) -> None:
+    busy = [run.name for run in runs.statuses() if run.busy]
+    if busy:
+        st.caption(plain(f"'{busy[0]}' is being trained on this machine; a new run waits until that has ended."))
+
+
+def _start(runs: Runs, order: Order) -> None:
+    try:
+        runs.start(order.name, order.command(runs.checkpoints))
+    except (CheckpointError, RunError) as refused:
+        st.session_state[_REFUSED] = str(refused)
+        return
+    st.session_state.pop(_NAME, None)
+    choose_run(order.name)
+    st.rerun()
+
+
+def _summary(plan: Plan) -> str:
+    skipped = f" {plan.skipped:,} pairs are left out, empty or too long." if plan.skipped else ""
+    return (
+        f"On {plan.device_name} ({plan.precision}): {plan.steps:,} updates at about {plan.tokens_per_s:,.0f} tokens/s "
+        f"go through the {plan.examples.get('train', 0):,} training pairs {plan.epochs:.3g} times. Vocabulary: "
+        f"{plan.src_vocab_size:,} source and {plan.tgt_vocab_size:,} target tokens.{skipped}"
+    )
+
+
+def _bytes(number: int) -> str:
+    return f"{number / 2**30:.1f} GB" if number >= 2**29 else f"{number / 2**20:.0f} MB"

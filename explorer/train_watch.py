@@ -1,0 +1,190 @@
+"""A run being watched: how far it is, its curves, what it translates, what its heads look at; stop and resume."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import streamlit as st
+
+from explorer import runtime
+from explorer.facts import count, plain
+from explorer.figures.curves import (
+    evaluation_table,
+    loss_figure,
+    rate_figure,
+    score_figure,
+    score_name,
+    speed_figure,
+)
+from explorer.figures.draw import draw_figure
+from explorer.run_command import resume_command, shown
+from explorer.run_metrics import Metrics, MetricsReader
+from explorer.run_status import RunStatus, clock
+from explorer.runs import RunError, Runs
+from explorer.train_probe import draw_probe
+from model.folder import METRICS, CheckpointError
+
+_TICK_SECONDS = 1.0
+_REFUSED = "_watch_refused"
+_COLOURS = {"running": "green", "finished": "blue", "failed": "red"}
+_WORDS = {
+    "starting": "The process is starting: it reads the data and builds the model.",
+    "queued": "Waiting: another run is being trained on this machine. This one starts by itself when that has ended.",
+    "stopping": "Stopping after the current batch; everything is saved first.",
+}
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def metrics_reader(path: str) -> MetricsReader:
+    """The one reader of a metrics.jsonl, for all sessions."""
+    return MetricsReader(Path(path))
+
+
+def metrics_of(runs: Runs, name: str) -> Metrics:
+    """What the run wrote down so far."""
+    return metrics_reader(str(runs.folder(name) / METRICS)).read()
+
+
+def draw_run(runs: Runs, name: str) -> None:
+    """The whole view of one run; while it is at work, its parts look for news by themselves."""
+    status = runs.status(name)
+    if status is None:
+        st.info(plain(f"There is no run '{name}' any more."))
+        return
+    every = _TICK_SECONDS if status.busy else None
+    st.fragment(_state, run_every=every)(runs, name, status.state)
+    st.fragment(_curves, run_every=every)(runs, name)
+    left, right = st.columns([5, 6], gap="large")
+    with left:
+        st.fragment(_samples, run_every=every)(runs, name)
+    with right:
+        draw_probe(runs, name, every)
+    with st.expander("The command"):
+        launch = runs.launch(name)
+        if launch is not None:
+            st.caption("This run was started, or last resumed, with:")
+            st.code(shown(launch.arguments), language="bash", wrap_lines=True)
+        st.caption("On a terminal in the project's folder, a stopped run goes on with:")
+        st.code(shown(resume_command(name, runs.checkpoints)), language="bash", wrap_lines=True)
+
+
+def _state(runs: Runs, name: str, drawn: str) -> None:
+    """State, progress, numbers, and the buttons that go with them."""
+    status = runs.status(name)
+    if status is None or status.state != drawn:
+        st.rerun()
+        return
+    metrics = metrics_of(runs, name)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.badge(status.state, color=_COLOURS.get(status.state, "gray"))  # type: ignore[arg-type]
+        st.markdown(f"**{plain(name)}**", width="stretch")
+        _buttons(runs, status)
+    st.progress(status.share, text=plain(_progress(status)))
+    if refused := st.session_state.pop(_REFUSED, ""):
+        st.error(plain(refused))
+    if status.error:
+        st.error(plain(status.error))
+    elif status.state in _WORDS:
+        st.info(plain(_WORDS[status.state]))
+    _numbers(metrics, status)
+
+
+def _buttons(runs: Runs, status: RunStatus) -> None:
+    if status.busy:
+        st.button(
+            "Stop",
+            key="run_stop",
+            disabled=status.state == "stopping",
+            help="Ends after the current batch, with everything saved. Resume goes on from there.",
+            on_click=_do,
+            args=(runs.stop, status.name),
+        )
+        return
+    if status.resumable:
+        st.button("Resume", key="run_resume", type="primary", on_click=_do, args=(runs.resume, status.name))
+    if status.name in runtime.models():
+        label = "Open in Translate" if status.state == "finished" else "Open as it is"
+        at = {"model": status.name}
+        st.page_link("pages/translate.py", label=label, icon=":material/translate:", query_params=at)
+
+
+def _do(action: Callable[[str], None], name: str) -> None:
+    try:
+        action(name)
+    except (RunError, CheckpointError) as refused:
+        st.session_state[_REFUSED] = str(refused)
+
+
+def _progress(status: RunStatus) -> str:
+    done = f"step {status.step:,} of {status.max_steps:,}" if status.max_steps else "no step yet"
+    if status.state == "finished":
+        return f"Finished at step {status.step:,}."
+    if status.busy and status.eta_s is not None and status.step:
+        return f"{done}, about {clock(status.eta_s)} left"
+    return done
+
+
+def _numbers(metrics: Metrics, status: RunStatus) -> None:
+    score = score_name(metrics)
+    shown_score = metrics.latest("evals", score)
+    values = (
+        ("Training loss", _loss(metrics.latest("train", "loss"))),
+        ("Validation loss", _loss(metrics.latest("evals", "loss"))),
+        ("BLEU", f"{shown_score:.1f}" if shown_score is not None else "–")
+        if score == "bleu"
+        else ("Exactly right", f"{100 * shown_score:.1f} %" if shown_score is not None else "–"),
+        ("Learning rate", f"{rate:.2g}" if (rate := metrics.latest("train", "lr")) is not None else "–"),
+        ("Tokens/s", count(status.tokens_per_s) if status.tokens_per_s else "–"),
+    )
+    for column, (label, value) in zip(st.columns(len(values)), values, strict=True):
+        column.metric(label, value)
+
+
+def _loss(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def _curves(runs: Runs, name: str) -> None:
+    metrics = metrics_of(runs, name)
+    left, right = st.columns(2, gap="large")
+    with left:
+        draw_figure(loss_figure(metrics))
+    with right:
+        which = st.segmented_control(
+            "Right-hand curve",
+            ["score", "learning rate", "tokens/s"],
+            default="score",
+            required=True,
+            key="run_curve",
+            label_visibility="collapsed",
+        )
+        figures = {"learning rate": rate_figure, "tokens/s": speed_figure}
+        draw_figure(figures.get(which or "score", score_figure)(metrics))
+    table = st.expander("The evaluations as a table", on_change="rerun", key="run_table")
+    if table.open:
+        table.dataframe(evaluation_table(metrics), hide_index=True)
+
+
+def _samples(runs: Runs, name: str) -> None:
+    """What the model makes of a few validation sentences, now and one evaluation earlier."""
+    st.markdown("##### What it translates")
+    samples = metrics_of(runs, name).samples
+    if not samples:
+        st.caption("The first evaluation is still to come: a few validation sentences, translated, will stand here.")
+        return
+    step, now = samples[-1]
+    before = {sample.source: sample.prediction for sample in samples[-2][1]} if len(samples) > 1 else {}
+    rows = [
+        {
+            "source": sample.source,
+            "right answer": sample.target,
+            "model's answer": sample.prediction,
+            "": "right" if sample.prediction == sample.target else "",
+            "one evaluation earlier": before.get(sample.source, ""),
+        }
+        for sample in now
+    ]
+    right = sum(sample.prediction == sample.target for sample in now)
+    st.dataframe(rows, hide_index=True, alt=f"Sample translations at step {step}")
+    st.caption(f"At step {step:,}, {right} of these {len(now)} validation sentences are exactly right.")
