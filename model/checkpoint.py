@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import safetensors.torch
-import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
@@ -271,19 +270,21 @@ def build_model(config: ModelConfig, path: Path) -> Transformer:
     """
     # Sizes come from a file that anybody may have written: compare them with the weights before allocating anything.
     stored = tensor_shapes(path)
-    n_layers = config.n_encoder_layers + config.n_decoder_layers
-    biggest = max(config.src_vocab_size, config.tgt_vocab_size, config.d_ff, config.d_model) * config.d_model
-    if n_layers > len(stored) or biggest > sum(math.prod(shape) for shape in stored.values()):
+    square, feed_forward = config.d_model**2, 2 * config.d_model * config.d_ff
+    least = (
+        config.n_encoder_layers * (4 * square + feed_forward)
+        + config.n_decoder_layers * (8 * square + feed_forward)
+        + config.tgt_vocab_size * config.d_model
+    )
+    if least > sum(math.prod(shape) for shape in stored.values()):
         raise CheckpointError(f"{label(path)} holds too few weights for the sizes in its configuration.")
     if config.max_positions > MAX_POSITIONS:
         raise CheckpointError(f"{label(path)}: max_positions={config.max_positions} is more than {MAX_POSITIONS}.")
-    with torch.device("meta"):
-        sketch = Transformer(config)
-    aliases = sketch.tied_names()
-    expected = {name: tuple(tensor.shape) for name, tensor in sketch.state_dict().items() if name not in aliases}
-    weights = read_weights(path, expected)
     model = Transformer(config)
-    model.load_state_dict({name: weights[aliases.get(name, name)].float() for name in model.state_dict()}, strict=True)
+    aliases = model.tied_names()
+    shapes = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+    weights = read_weights(path, {name: shape for name, shape in shapes.items() if name not in aliases})
+    model.load_state_dict({name: weights[aliases.get(name, name)].float() for name in shapes})
     return model.eval().requires_grad_(False)
 
 

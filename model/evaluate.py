@@ -151,7 +151,7 @@ def _best_aligned_head(loaded: LoadedModel, examples: Sequence[Example]) -> dict
     from model.config import EOS, DecodeConfig
     from model.decoding import decode_recorded
     from model.metrics import alignment_hits, alignment_rows
-    from model.training.evaluation import spread
+    from model.scoring import spread
 
     aligned = [example for example in examples if example.alignment is not None]
     if not aligned:

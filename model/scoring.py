@@ -45,6 +45,12 @@ class Scores:
         return values
 
 
+def spread(n: int, most: int) -> tuple[int, ...]:
+    """At most `most` of the indices 0 … n-1, evenly spread: data is often sorted by length."""
+    count = min(n, most)
+    return tuple(i * n // count for i in range(count))
+
+
 @torch.inference_mode()
 def teacher_forced(model: Transformer, pairs: EncodedPairs, *, check: Callable[[], None] = lambda: None) -> TokenScores:
     """Loss and token accuracy with the right prefix given; `check` is called before each batch and may raise."""

@@ -94,9 +94,8 @@ def main(arguments: Sequence[str]) -> int:
     from model.training.distributed import joined_world
     from model.training.launch import Signals
 
-    signals = Signals()
     device = "cpu" if options.resume and not options.device else resolve_device(options.device or "auto")
-    with joined_world(device.partition(":")[0]) as world:
+    with Signals() as signals, joined_world(device.partition(":")[0]) as world:
         if options.resume:
             return _resume(options, world, signals)
         return _train(options, world, signals)
@@ -121,6 +120,7 @@ def _train(options: argparse.Namespace, world: World, signals: Signals) -> int:
     task = get_task(options.task, data_dir=options.data_dir)
     preset = get_preset(options.preset or default_preset(task.name, task.default_preset))
     settings = make_settings(task.data, preset, assignments)
+    task = get_task(options.task, split_seed=settings.data.split_seed, data_dir=options.data_dir)
     start_from = load_model(find_model(options.checkpoints, options.init)) if options.init else None
     if start_from is not None:
         settings = dataclasses.replace(settings, model=start_from.model_config)
@@ -133,7 +133,7 @@ def _train(options: argparse.Namespace, world: World, signals: Signals) -> int:
     )
     torch.set_num_threads(runtime.threads)
     origin = {"title": options.name, "preset": preset.name, "set": assignments, "init": options.init}
-    setup = prepare(options.name, settings, runtime, start_from=start_from, data_dir=options.data_dir, origin=origin)
+    setup = prepare(options.name, task, settings, runtime, start_from=start_from, origin=origin)
     if options.dry_run:
         if world.is_main:
             _print_estimate(setup, as_json=options.json)
@@ -148,6 +148,7 @@ def _resume(options: argparse.Namespace, world: World, signals: Signals) -> int:
     import torch
 
     from model.checkpoint import find_model, load_model, read_run
+    from model.data import get_task
     from model.training.device import Runtime, resolve_device
     from model.training.launch import Launch
     from model.training.runfolder import read_status, refuse_running
@@ -176,11 +177,11 @@ def _resume(options: argparse.Namespace, world: World, signals: Signals) -> int:
     data_dir = options.data_dir or (Path(status["data_dir"]) if status.get("data_dir") else None)
     setup = prepare(
         folder.name,
+        get_task(saved.data.task, split_seed=saved.data.split_seed, data_dir=data_dir),
         settings,
         runtime,
         tokenizers=(saved.source, saved.target),
         start_from=load_model(find_model(options.checkpoints, init)) if init else None,
-        data_dir=data_dir,
         origin={key: saved.extra.get(key) for key in ("title", "preset", "set", "init")},
     )
     launch = Launch(options.checkpoints, world, signals, wait=not options.now, resume=True, data_dir=data_dir)

@@ -10,7 +10,7 @@ from model.config import DecodeConfig, TrainConfig
 from model.data.batching import EncodedPairs
 from model.data.task import Example, Task
 from model.metrics import TokenScores
-from model.scoring import Scores, score_predictions, teacher_forced, translate_pairs
+from model.scoring import Scores, score_predictions, spread, teacher_forced, translate_pairs
 from model.tokenizer import Tokenizer
 from model.training.distributed import World
 from model.transformer import Transformer
@@ -30,12 +30,6 @@ class ValidationSet:
     def decoded_examples(self) -> tuple[Example, ...]:
         """The examples that are translated."""
         return tuple(self.examples[i] for i in self.decoded)
-
-
-def spread(n: int, most: int) -> tuple[int, ...]:
-    """At most `most` of the indices 0 … n-1, evenly spread: data is often sorted by length."""
-    count = min(n, most)
-    return tuple(i * n // count for i in range(count))
 
 
 def evaluate(

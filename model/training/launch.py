@@ -31,12 +31,20 @@ from model.transformer import count_parameters
 
 
 class Signals:
-    """Whether the system or Ctrl-C asked this process to stop; a second Ctrl-C ends it at once."""
+    """While entered, notices when the system or Ctrl-C asks this process to stop; a second Ctrl-C ends it at once."""
 
     def __init__(self) -> None:
         self.stop = False
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Signals:
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._heard)
+            self._before[number] = signal.signal(number, self._heard)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
 
     def _heard(self, number: int, frame: FrameType | None) -> None:
         self.stop = True

@@ -40,13 +40,16 @@ def optimizer_tensors(optimizer: torch.optim.Optimizer, model: nn.Module) -> dic
 def restore_optimizer(optimizer: torch.optim.Optimizer, model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
     """Give the optimiser back what :func:`optimizer_tensors` took.
 
+    A run that was stopped before its first update has nothing to give back.
+
     Raises:
         KeyError: the tensors belong to another model.
     """
+    if not any(name.startswith("optimizer.") for name in tensors):
+        return
     for name, parameter in model.named_parameters():
         prefix = f"optimizer.{name}."
         state = {key.removeprefix(prefix): tensor for key, tensor in tensors.items() if key.startswith(prefix)}
-        if tensors and not state:
+        if not state:
             raise KeyError(name)
-        # A fused optimiser keeps its step count beside the parameter.
         optimizer.state[parameter] = {what: tensor.clone().to(parameter.device) for what, tensor in state.items()}

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from model.checkpoint import LoadedModel
 from model.config import ConfigError, ModelConfig, from_dict, to_dict
-from model.data import Task, get_task
+from model.data import Task
 from model.data.task import Example
+from model.scoring import spread
 from model.tokenizer import Tokenizer, build_tokenizers
 from model.training.corpus import Corpus, fitting_pairs
 from model.training.device import Runtime
-from model.training.evaluation import ValidationSet, spread
+from model.training.evaluation import ValidationSet
 from model.training.randomness import generator
 from model.training.settings import Settings
 from model.transformer import Transformer
@@ -44,15 +44,15 @@ class Setup:
 
 def prepare(
     name: str,
+    task: Task,
     settings: Settings,
     runtime: Runtime,
     *,
     tokenizers: tuple[Tokenizer, Tokenizer] | None = None,
     start_from: LoadedModel | None = None,
-    data_dir: Path | None = None,
     origin: Mapping[str, Any] | None = None,
 ) -> Setup:
-    """Read the data, build (or take) the tokenizers, draw the weights from the seed (or take those of a model).
+    """Encode the task's data, build (or take) the tokenizers, draw the weights from the seed (or take a model's).
 
     Raises:
         DataError: the data cannot be had.
@@ -60,7 +60,6 @@ def prepare(
         ConfigError: settings that do not go together.
     """
     training = settings.training
-    task = get_task(settings.data.task, split_seed=settings.data.split_seed, data_dir=data_dir)
     examples = task.splits["train"]
     if start_from is not None:
         tokenizers = (start_from.source, start_from.target)

@@ -134,7 +134,7 @@ class Trainer:
         rate = learning_rate(self.config, step)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        loss = self._gradients(update, step)
+        loss = self.gradients(update, step)
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip_norm or math.inf)
         self._window.add(loss, norm, update)
         if self.device.type == "cpu":
@@ -155,7 +155,7 @@ class Trainer:
             self._log_training(rate)
         self._tick()
 
-    def _gradients(self, update: Update, step: int) -> Tensor:
+    def gradients(self, update: Update, step: int) -> Tensor:
         """Gradients of the mean loss per target token of the whole update; returns this process's summed loss."""
         share = update.shares[self.world.rank]
         rounds = max(map(len, update.shares))

@@ -1,0 +1,89 @@
+"""Small training runs for the tests of the engine: a task of short strings, and a model that learns it in no time."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from model.config import DataConfig, ModelConfig, TrainConfig
+from model.data.task import Example, Task
+from model.training.device import Runtime
+from model.training.distributed import World
+from model.training.launch import Launch, Signals, create_folder
+from model.training.settings import Settings
+from model.training.setup import Setup, prepare
+
+SETTLED = Runtime(precision="fp32", fused=True, settled=True)
+
+
+def string_task(n: int = 48, longest: int = 6) -> Task:
+    """Reverse strings of the letters a–f; the splits are disjoint and always the same."""
+    rng = random.Random(5)
+    strings: dict[str, None] = {}
+    while len(strings) < n + 16:
+        strings["".join(rng.choices("abcdef", k=rng.randint(1, longest)))] = None
+    examples = [Example(text, text[::-1], tuple((i,) for i in reversed(range(len(text))))) for text in strings]
+    splits = {"train": tuple(examples[16:]), "valid": tuple(examples[:8]), "test": tuple(examples[8:16])}
+    return Task(
+        name="strings",
+        title="Strings",
+        description="Reversed strings for tests.",
+        data=DataConfig(task="strings", tokenizer="characters"),
+        default_preset="tiny",
+        build=lambda: splits,
+    )
+
+
+def string_setup(
+    name: str = "run", *, runtime: Runtime = SETTLED, task: Task | None = None, d_model: int = 16, **changes: Any
+) -> Setup:
+    """A run on the strings; `changes` are fields of TrainConfig, `dropout` of ModelConfig."""
+    task = task or string_task()
+    dropout = changes.pop("dropout", 0.1)
+    training = {
+        "max_steps": 12,
+        "batch_tokens": 64,
+        "warmup_steps": 4,
+        "eval_every": 4,
+        "save_every": 3,
+        "log_every": 2,
+    }
+    model = ModelConfig(
+        d_model=d_model,
+        d_ff=2 * d_model,
+        n_encoder_layers=1,
+        n_decoder_layers=1,
+        n_encoder_heads=2,
+        n_decoder_heads=2,
+        max_positions=32,
+        dropout=dropout,
+    )
+    return prepare(name, task, Settings(model, task.data, TrainConfig(**(training | changes))), runtime)
+
+
+class StopAfter(Signals):
+    """Asks to stop when it has been asked a number of times: once before each batch and each part of an evaluation."""
+
+    def __init__(self, questions: int) -> None:
+        super().__init__()
+        self.left = questions
+
+    @property
+    def stop(self) -> bool:
+        """Whether to stop now."""
+        self.left -= 1
+        return self.left < 0
+
+    @stop.setter
+    def stop(self, value: bool) -> None:
+        """A signal changes nothing here."""
+
+
+def run(checkpoints: Path, make: Callable[[], Setup], *, resume: bool = False, signals: Signals | None = None) -> bool:
+    """Train in this process; True when the run came to its end."""
+    setup = make()
+    if not resume:
+        create_folder(setup, checkpoints, overwrite=False)
+    return Launch(checkpoints, World(), signals or Signals(), resume=resume).run(setup)

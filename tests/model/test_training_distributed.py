@@ -1,0 +1,66 @@
+"""Two processes come to the same weights as one; the command itself runs under torchrun."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import safetensors.torch
+import torch
+
+from model.checkpoint import load_model
+from model.folder import METRICS, STATUS, read_json
+from model.training.distributed import World
+from model.training.runfolder import read_metrics
+from tests.model import two_processes
+
+ROOT = Path(__file__).resolve().parents[2]
+TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+
+
+def torchrun(*arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [*TORCHRUN, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=240
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, torch.Tensor]]:
+    """What each of two processes came to."""
+    folder = tmp_path_factory.mktemp("ranks")
+    torchrun(str(ROOT / "tests" / "model" / "two_processes.py"), str(folder))
+    return [safetensors.torch.load_file(folder / f"rank{rank}.safetensors") for rank in (0, 1)]
+
+
+def test_two_processes_are_one(shared: list[dict[str, torch.Tensor]]) -> None:
+    """float64 weights after 10 updates to 1e-6, fp32 gradients of one update, and the evaluation."""
+    alone = two_processes.everything(World(), accumulate=2)
+    for result in shared:
+        assert result.keys() == alone.keys()
+        for name, tensor in alone.items():
+            tolerance = {"atol": 1e-5, "rtol": 1e-4} if name.startswith("gradient") else {"atol": 1e-6, "rtol": 0.0}
+            torch.testing.assert_close(result[name], tensor, msg=lambda why, name=name: f"{name}: {why}", **tolerance)
+
+
+def test_both_processes_agree_to_the_last_bit(shared: list[dict[str, torch.Tensor]]) -> None:
+    first, second = shared
+    assert all(torch.equal(first[name], second[name]) for name in first if name.startswith("weights"))
+
+
+def test_the_command_runs_under_torchrun(tmp_path: Path) -> None:
+    sizes = ["d_model=16", "d_ff=16", "n_encoder_layers=1", "n_decoder_layers=1"]
+    sizes += ["n_encoder_heads=2", "n_decoder_heads=2"]
+    steps = ["max_steps=6", "eval_every=3", "save_every=3", "log_every=2", "eval_sentences=10", "snapshots=0"]
+    command = ["--task", "adjective-swap", "--name", "two", "--checkpoints", str(tmp_path), "--precision", "fp32"]
+    torchrun("-m", "model.train", *command, "--set", *sizes, *steps)
+    status = read_json(tmp_path / "two" / STATUS)
+    assert (status["state"], status["step"]) == ("finished", 6)
+    assert [line["step"] for line in read_metrics(tmp_path / "two" / METRICS)] == [2, 3, 4, 6, 6]
+    assert read_json(tmp_path / "two" / "config.json")["runtime"]["processes"] == 2
+    assert load_model(tmp_path / "two").summary["trained"]

@@ -1,0 +1,237 @@
+"""The loop: it learns, accumulation changes nothing but memory, and what it writes is what it did."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+
+from model.checkpoint import load_model, snapshot_steps
+from model.config import ModelConfig
+from model.data.task import Example, Task
+from model.folder import METRICS, STATUS, list_models, read_json
+from model.trace import AttentionTrace
+from model.training.corpus import Corpus, MicroBatch, Update
+from model.training.device import Runtime
+from model.training.distributed import World
+from model.training.failure import TrainingError, sentence
+from model.training.listeners import Terminal, clock
+from model.training.probe import MAX_PROBE_BYTES, answer_probe
+from model.training.runfolder import RunFolder, is_alive, read_metrics, turn
+from model.training.setup import Setup
+from model.training.trainer import Trainer
+from model.training.trial import choose_runtime
+from tests.model.engine import SETTLED, StopAfter, run, string_setup, string_task
+
+
+class Joined(Corpus):
+    """The same updates, each as one batch per process."""
+
+    def _updates(self, epoch: int) -> tuple[Update, ...]:
+        apart = super()._updates(epoch)
+        return tuple(replace(update, shares=tuple((join(share),) for share in update.shares)) for update in apart)
+
+
+def join(share: tuple[MicroBatch, ...]) -> MicroBatch:
+    return MicroBatch(tuple(i for batch in share for i in batch.indices))
+
+
+def trained(setup: Setup) -> dict[str, torch.Tensor]:
+    """The weights after a whole run in float64."""
+    setup.model.double()
+    trainer = Trainer(setup, World(), None)
+    while not trainer.done:
+        trainer.update()
+    return setup.model.state_dict()
+
+
+def test_accumulation_changes_nothing_but_memory() -> None:
+    """Three batches an update, or the same examples as one batch: in float64 the weights agree to 1e-6."""
+    setup = string_setup(dropout=0.0, max_steps=10, accumulate=3)
+    assert len(setup.corpus.updates(0)[0].shares[0]) == 3
+    joined = Joined(setup.corpus.pairs, seed=1, batch_tokens=64, accumulate=3, processes=1)
+    accumulated = trained(setup)
+    at_once = trained(replace(string_setup(dropout=0.0, max_steps=10, accumulate=3), corpus=joined))
+    for name, tensor in at_once.items():
+        torch.testing.assert_close(accumulated[name], tensor, atol=1e-6, rtol=0, msg=name)
+
+
+def test_one_batch_is_learned_by_heart() -> None:
+    examples = tuple(Example(text, text[::-1]) for text in ("abc", "fed", "b", "cafe"))
+    task = string_task()
+    few = Task(
+        name="few",
+        title="Few",
+        description="Four strings.",
+        data=task.data,
+        default_preset="tiny",
+        build=lambda: {"train": examples, "valid": examples, "test": examples},
+    )
+    setup = string_setup(task=few, d_model=32, max_steps=120, learning_rate=5e-3, dropout=0.0, label_smoothing=0.0)
+    trainer = Trainer(setup, World(), None)
+    assert len(setup.corpus.updates(0)) == 1
+    while not trainer.done:
+        trainer.update()
+    update = setup.corpus.updates(0)[0]
+    tensors = setup.corpus.tensors(update.shares[0][0], torch.device("cpu"))
+    with torch.no_grad():
+        assert trainer.loss(*tensors).item() / update.target_tokens < 0.01
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that trained to its end, watched by a probe."""
+    checkpoints = tmp_path_factory.mktemp("checkpoints")
+    original = RunFolder.log
+
+    def log_and_probe(self: RunFolder, *args: object, **values: object) -> None:
+        original(self, *args, **values)  # type: ignore[arg-type]
+        (self.folder / "probe.json").write_text('{"source": "badface"}', encoding="utf-8")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RunFolder, "log", log_and_probe)
+        assert run(checkpoints, partial(string_setup, snapshots=4))
+    return checkpoints / "run"
+
+
+def test_a_finished_run_is_a_whole_model_with_its_story(finished: Path) -> None:
+    status = read_json(finished / STATUS)
+    assert (status["state"], status["step"], status["max_steps"], status["error"]) == ("finished", 12, 12, None)
+    assert isinstance(status["pid"], int)
+    assert not is_alive(finished), "a finished run has no process, whoever wears its pid"
+    lines = read_metrics(finished / METRICS)
+    train = [line for line in lines if line["kind"] == "train"]
+    evals = [line for line in lines if line["kind"] == "eval"]
+    assert [line["step"] for line in train] == [2, 4, 6, 8, 10, 12]
+    assert [line["step"] for line in evals] == [4, 8, 12]
+    assert set(train[0]) == {"kind", "step", "epoch", "loss", "lr", "grad_norm", "tokens_per_s"}
+    assert {"loss", "exact_match", "token_accuracy", "samples", "sentences"} <= set(evals[0])
+    assert {"source", "target", "prediction"} == set(evals[0]["samples"][0])
+    assert snapshot_steps(finished) == [0, 1, 5, 12]
+
+    loaded = load_model(finished)
+    config = read_json(finished / "config.json")
+    assert loaded.summary["trained"]
+    assert config["results"]["trained_steps"] == 12
+    assert config["results"]["test"]["sentences"] == 8
+    assert config["runtime"] == SETTLED.to_dict()
+    assert f"exact match {config['results']['test']['exact_match']:.4f}" in loaded.card
+    assert [summary["name"] for summary in list_models(finished.parent)] == ["run"]
+
+
+def test_snapshots_are_the_weights_along_the_way(finished: Path) -> None:
+    last, first = load_model(finished, snapshot=12), load_model(finished, snapshot=0)
+    final = load_model(finished)
+    for name, tensor in string_setup().model.state_dict().items():
+        torch.testing.assert_close(first.model.state_dict()[name], tensor, atol=1e-3, rtol=1e-3)
+    assert not torch.equal(first.model.output.weight, last.model.output.weight)
+    if read_json(finished / "config.json")["results"]["step"] == 12:
+        torch.testing.assert_close(last.model.output.weight, final.model.output.weight, atol=1e-3, rtol=1e-3)
+
+
+def test_the_probe_is_answered_at_an_evaluation(finished: Path) -> None:
+    trace = AttentionTrace.load_npz(finished / "probe.npz")
+    assert trace.src_tokens == (*"badface", "<eos>")
+    assert read_json(finished / STATUS)["probe_step"] == 12
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", '{"source": 3}', '{"source": "  "}', '{"source": "' + "a" * 50 + '"}', "x" * 20_000]
+)
+def test_a_probe_that_makes_no_sense_is_no_probe(tmp_path: Path, content: str) -> None:
+    setup = string_setup()
+    (tmp_path / "probe.json").write_text(content, encoding="utf-8")
+    assert not answer_probe(tmp_path, setup.model, setup.source, setup.target)
+    assert not (tmp_path / "probe.npz").exists()
+    assert MAX_PROBE_BYTES < 20_000
+
+
+def test_a_loss_that_is_no_number_fails_with_what_to_change(tmp_path: Path) -> None:
+    make = partial(string_setup, learning_rate=1e30, clip_norm=0.0, dropout=0.0)
+    with pytest.raises(TrainingError, match=r"not a number any more at step \d+: lower learning_rate"):
+        run(tmp_path, make)
+    status = read_json(tmp_path / "run" / STATUS)
+    assert status["state"] == "failed"
+    assert "lower learning_rate" in status["error"]
+    assert load_model(tmp_path / "run").model is not None, "the last good weights stay usable"
+
+
+def test_what_went_wrong_becomes_a_sentence() -> None:
+    config = string_setup().settings.training
+    assert "lower batch_tokens (now 64" in (sentence(MemoryError(), config) or "")
+    cpu = RuntimeError("[enforce fail at alloc_cpu.cpp:124] DefaultCPUAllocator: can't allocate memory: you tried …")
+    assert "out of memory" in (sentence(cpu, config) or "")
+    assert "out of memory" in (sentence(torch.OutOfMemoryError("CUDA out of memory."), config) or "")
+    assert "the disk is full" in (sentence(OSError(28, "No space left on device"), config) or "")
+    assert "may not grow" in (sentence(OSError(27, "File too large"), config) or "")
+    assert sentence(RuntimeError("shape mismatch"), config) is None
+    assert sentence(IndexError("list index out of range"), config) is None
+
+
+def test_a_second_run_waits_its_turn_and_can_be_stopped_meanwhile(tmp_path: Path) -> None:
+    waited = []
+    with turn(tmp_path, lambda: None, lambda: True) as mine:
+        assert mine
+        with turn(tmp_path, lambda: waited.append("told"), lambda: len(waited) < 1) as second:
+            assert not second
+        with turn(tmp_path, lambda: waited.append("told"), lambda: False, wait=False) as impatient:
+            assert impatient
+    assert waited == ["told"]
+    with turn(tmp_path, lambda: waited.append("told"), lambda: True) as free_again:
+        assert free_again
+
+
+def test_a_queued_run_that_is_stopped_never_trains(tmp_path: Path) -> None:
+    with turn(tmp_path, lambda: None, lambda: True):
+        assert not run(tmp_path, string_setup, signals=StopAfter(0))
+    assert read_json(tmp_path / "run" / STATUS)["state"] == "stopped"
+    assert read_metrics(tmp_path / "run" / METRICS) == []
+
+
+def test_auto_is_settled_by_trying() -> None:
+    setup = string_setup(runtime=Runtime())
+    chosen = choose_runtime(setup.model, setup.corpus, setup.runtime, 0.1)
+    assert chosen.settled
+    assert chosen.precision in ("fp32", "bf16")
+    assert all(parameter.grad is None for parameter in setup.model.parameters())
+    forced = choose_runtime(setup.model, setup.corpus, Runtime(precision="bf16"), 0.1)
+    assert forced.precision == "bf16"
+
+
+def test_bf16_trains_in_full_precision_weights() -> None:
+    setup = string_setup(runtime=Runtime(precision="bf16", settled=True), dropout=0.0)
+    trainer = Trainer(setup, World(), None)
+    exact = Trainer(string_setup(dropout=0.0), World(), None)
+    trainer.update()
+    exact.update()
+    for rounded, parameter in zip(trainer.model.parameters(), exact.model.parameters(), strict=True):
+        assert rounded.dtype == torch.float32
+        torch.testing.assert_close(rounded, parameter, atol=5e-3, rtol=0.1)
+
+
+def test_status_is_json_whatever_the_numbers(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    folder.status("running", eta_s=float("inf"))
+    folder.log("train", 1, loss=float("nan"))
+    assert json.loads((tmp_path / STATUS).read_text())["eta_s"] is None
+    assert read_metrics(tmp_path / METRICS) == [{"kind": "train", "step": 1, "loss": None}]
+
+
+def test_the_progress_line_says_how_long(capsys: pytest.CaptureFixture[str]) -> None:
+    assert [clock(s) for s in (3.4, 65, 3700)] == ["3 s", "1 min 05 s", "1 h 01 min"]
+    terminal = Terminal(100)
+    terminal.live = True
+    terminal.tick(25, 90.0, 12_345.0)
+    drawn = capsys.readouterr().err
+    assert "██████░" in drawn
+    assert "25/100  1 min 30 s left  12,345 tokens/s" in drawn
+
+
+def test_model_config_is_untouched_by_vocabularies() -> None:
+    setup = string_setup()
+    assert isinstance(setup.settings.model, ModelConfig)
+    assert setup.settings.model.src_vocab_size == len(setup.source) == 10

@@ -1,0 +1,222 @@
+"""The pure parts of training: schedule, loss, randomness, batches of an update, snapshots, settings."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.nn import functional as F
+
+from model.config import PAD, ConfigError, DataConfig, TrainConfig
+from model.data.batching import EncodedPairs
+from model.masks import padding_mask
+from model.presets import PRESETS, get_preset
+from model.training.corpus import Corpus
+from model.training.evaluation import is_better
+from model.training.loss import TrainingLoss, smoothed_cross_entropy
+from model.training.randomness import start_stream, stream_seed
+from model.training.schedule import curve, learning_rate
+from model.training.settings import make_settings, parse_assignments
+from model.training.snapshots import how_many, planned_steps, thinned
+from tests.tiny import sources, targets, tiny_model
+
+
+@pytest.mark.parametrize("schedule", ["warmup", "constant", "cosine"])
+@pytest.mark.parametrize("warmup", [1, 7, 100])
+def test_the_highest_rate_is_reached_at_warm_up_and_never_passed(schedule: str, warmup: int) -> None:
+    config = TrainConfig(schedule=schedule, warmup_steps=warmup, learning_rate=3e-3, max_steps=400)  # type: ignore[arg-type]
+    rates = [learning_rate(config, step) for step in range(1, 401)]
+    assert rates[warmup - 1] == max(rates) == 3e-3
+    assert all(early < late for early, late in itertools.pairwise(rates[:warmup]))
+
+
+def test_warm_up_is_the_formula_of_the_paper() -> None:
+    d_model, warmup = 512, 4000
+    config = TrainConfig(learning_rate=(d_model * warmup) ** -0.5, warmup_steps=warmup, max_steps=100_000)
+    for step in (1, 17, 3999, 4000, 4001, 100_000):
+        paper = d_model**-0.5 * min(step**-0.5, step * warmup**-1.5)
+        assert learning_rate(config, step) == pytest.approx(paper, rel=1e-12)
+
+
+def test_the_other_schedules_end_where_they_say() -> None:
+    constant = TrainConfig(schedule="constant", warmup_steps=0, learning_rate=0.01)
+    assert {learning_rate(constant, step) for step in (1, 30, 10**6)} == {0.01}
+    cosine = TrainConfig(schedule="cosine", warmup_steps=0, learning_rate=1.0, max_steps=99)
+    assert learning_rate(cosine, 50) == pytest.approx(0.5)
+    assert 0 < learning_rate(cosine, 99) < 0.001
+
+
+def test_the_curve_shows_both_ends_and_the_peak() -> None:
+    config = TrainConfig(max_steps=5000, warmup_steps=333)
+    points = curve(config)
+    assert len(points) <= 101
+    steps = [step for step, _ in points]
+    assert (steps[0], steps[-1]) == (1, 5000)
+    assert (333, config.learning_rate) in points
+
+
+@given(smoothing=st.sampled_from([0.0, 0.1, 0.5]), seed=st.integers(0, 9))
+def test_label_smoothing_is_pytorchs_and_the_formula(smoothing: float, seed: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    logits = torch.randn(7, 11, generator=generator, dtype=torch.float64)
+    labels = torch.randint(0, 11, (7,), generator=generator)
+    ours = smoothed_cross_entropy(logits, labels, smoothing)
+    torch.testing.assert_close(ours, F.cross_entropy(logits, labels, label_smoothing=smoothing, reduction="sum"))
+    log_p = logits.log_softmax(-1)
+    by_hand = -(1 - smoothing) * log_p.gather(1, labels[:, None]).sum() - smoothing / 11 * log_p.sum()
+    torch.testing.assert_close(ours, by_hand)
+
+
+@pytest.mark.parametrize("fused", [True, False])
+def test_the_training_loss_leaves_padding_out(fused: bool) -> None:
+    """Summed over real target tokens, it equals the loss of all logits with padding ignored; so do its gradients."""
+    src, tgt = sources(5, 3), targets(6, 2)
+    labels = torch.cat((tgt[:, 1:], tgt.new_full((2, 1), PAD)), dim=1)
+    labels[0, -1] = 2
+    labels[1, 1] = 2
+    model = tiny_model().double()
+    ours = TrainingLoss(model, smoothing=0.1, fused=fused)(src, tgt, labels)
+    ours.backward()
+    gradients = {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
+    model.zero_grad()
+    logits = model.output(model.decode(tgt, model.encode(src), src_mask=padding_mask(src)))
+    whole = F.cross_entropy(
+        logits.flatten(0, 1), labels.flatten(), ignore_index=PAD, label_smoothing=0.1, reduction="sum"
+    )
+    whole.backward()
+    torch.testing.assert_close(ours, whole)
+    for name, parameter in model.named_parameters():
+        torch.testing.assert_close(gradients[name], parameter.grad, msg=name)
+
+
+def test_streams_depend_on_their_purpose_alone() -> None:
+    seeds = {
+        stream_seed(seed, purpose, step) for seed in (1, 2) for purpose in ("order", "update") for step in range(50)
+    }
+    assert len(seeds) == 200
+    assert stream_seed(1, "update", 12) != stream_seed(1, "update", 1, 2)
+    start_stream(7, "update", 3)
+    first = torch.rand(4)
+    torch.rand(100)
+    start_stream(7, "update", 3)
+    assert torch.equal(first, torch.rand(4))
+
+
+def corpus(n: int, *, accumulate: int = 1, processes: int = 1, batch_tokens: int = 40) -> Corpus:
+    sources_, targets_ = tuple((5,) * (1 + i % 7) for i in range(n)), tuple((5,) * (1 + i % 5) for i in range(n))
+    pairs = EncodedPairs(sources_, targets_)
+    return Corpus(pairs, seed=3, batch_tokens=batch_tokens, accumulate=accumulate, processes=processes)
+
+
+@given(n=st.integers(1, 60), accumulate=st.integers(1, 4), processes=st.integers(1, 4), epoch=st.integers(0, 3))
+def test_each_example_is_seen_once_an_epoch_over_all_processes(
+    n: int, accumulate: int, processes: int, epoch: int
+) -> None:
+    made = corpus(n, accumulate=accumulate, processes=processes)
+    seen = []
+    for update in made.updates(epoch):
+        assert len(update.shares) == processes
+        assert all(update.shares), "every process joins every update"
+        own = [batch for share in update.shares for batch in share if batch.weight]
+        assert 1 <= len(own) <= accumulate * processes
+        seen += [i for batch in own for i in batch.indices]
+        counted = [i for batch in own for i in batch.indices]
+        assert update.target_tokens == sum(len(made.pairs.targets[i]) + 1 for i in counted)
+        assert update.tokens == update.target_tokens + sum(len(made.pairs.sources[i]) + 1 for i in counted)
+    assert sorted(seen) == list(range(n))
+
+
+def test_processes_and_accumulation_cut_the_same_updates() -> None:
+    def sets(made: Corpus) -> list[set[int]]:
+        return [
+            {i for share in update.shares for batch in share if batch.weight for i in batch.indices}
+            for update in made.updates(1)
+        ]
+
+    alone = sets(corpus(50, accumulate=4))
+    assert alone == sets(corpus(50, accumulate=2, processes=2)) == sets(corpus(50, processes=4))
+    assert alone != sets(corpus(50, accumulate=1))
+
+
+def test_epochs_differ_and_come_back() -> None:
+    made, again = corpus(50), corpus(50)
+    assert made.updates(0) == again.updates(0)
+    assert made.updates(0) != made.updates(1)
+
+
+@given(max_steps=st.integers(1, 10_000), count=st.integers(0, 20))
+def test_snapshots_are_few_ordered_and_show_both_ends(max_steps: int, count: int) -> None:
+    steps = planned_steps(max_steps, count)
+    assert len(steps) <= count
+    assert steps == sorted(set(steps))
+    if count >= 2:
+        assert (steps[0], steps[-1]) == (0, max_steps)
+
+
+@given(steps=st.sets(st.integers(0, 1000), min_size=2), count=st.integers(2, 16))
+def test_thinning_keeps_the_ends(steps: set[int], count: int) -> None:
+    kept = thinned(sorted(steps), count)
+    assert set(kept) <= steps
+    assert len(kept) == min(count, len(steps))
+    assert (kept[0], kept[-1]) == (min(steps), max(steps))
+
+
+def test_a_large_model_keeps_fewer_snapshots() -> None:
+    config = TrainConfig(snapshots=16, snapshot_megabytes=10)
+    assert how_many(config, 100_000) == 16
+    assert how_many(config, 1_000_000) == 5
+    assert how_many(config, 100_000_000) == 0
+
+
+def test_settings_come_from_defaults_preset_and_assignments() -> None:
+    given_ = parse_assignments(["d_model=32", "max_steps=7", "norm_first=true", "lowercase=yes", "schedule=cosine"])
+    settings = make_settings(DataConfig(task="reverse", tokenizer="characters"), get_preset("tiny"), given_)
+    assert (settings.model.d_model, settings.model.d_ff, settings.model.norm_first) == (32, 128, True)
+    assert (settings.training.max_steps, settings.training.schedule) == (7, "cosine")
+    assert (settings.data.lowercase, settings.data.tokenizer) == (True, "characters")
+
+
+@pytest.mark.parametrize(
+    ("word", "sentence"),
+    [
+        ("d_modle=3", "did you mean 'd_model'"),
+        ("learning-rate=3", "did you mean 'learning_rate'"),
+        ("d_model", "key=value"),
+        ("=3", "key=value"),
+        ("src_vocab_size=9", "counted from the data"),
+        ("task=copy", "use --task"),
+    ],
+)
+def test_an_unknown_setting_names_the_nearest(word: str, sentence: str) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        parse_assignments([word])
+
+
+@pytest.mark.parametrize(
+    "word", ["d_model=big", "d_model=1.5", "norm_first=maybe", "schedule=linear", "dropout=1.5", "max_steps=0"]
+)
+def test_a_value_that_makes_no_sense_is_refused(word: str) -> None:
+    with pytest.raises(ConfigError):
+        make_settings(DataConfig(), get_preset("tiny"), parse_assignments([word]))
+
+
+def test_every_preset_makes_settings() -> None:
+    for name in PRESETS:
+        settings = make_settings(DataConfig(), get_preset(name), {})
+        assert settings.training.warmup_steps < settings.training.max_steps
+    with pytest.raises(ConfigError, match="did you mean 'tiny'"):
+        get_preset("tiney")
+
+
+def test_better_means_the_configured_score_then_the_loss() -> None:
+    by_match = TrainConfig(select_by="exact_match")
+    assert is_better({"exact_match": 0.5, "loss": 9.0}, {}, by_match)
+    assert is_better({"exact_match": 0.6, "loss": 9.0}, {"exact_match": 0.5, "loss": 1.0}, by_match)
+    assert is_better({"exact_match": 0.5, "loss": 0.9}, {"exact_match": 0.5, "loss": 1.0}, by_match)
+    assert not is_better({"exact_match": 0.5, "loss": 1.0}, {"exact_match": 0.5, "loss": 1.0}, by_match)
+    assert not is_better({"exact_match": 0.9, "loss": 1.1}, {"exact_match": 0.5, "loss": 1.0}, TrainConfig())
+    assert not is_better({"exact_match": 0.9, "loss": math.nan}, {"exact_match": 0.5, "loss": 1.0}, TrainConfig())

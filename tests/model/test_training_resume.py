@@ -1,0 +1,126 @@
+"""A run that was cut anywhere ends in the same weights as one that was not, bit for bit."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from model.checkpoint import load_model
+from model.folder import METRICS, SNAPSHOTS, STATUS, WEIGHTS, CheckpointError, read_json
+from model.training.runfolder import RunFolder, read_metrics
+from model.training.state import STATE_JSON, load_state
+from tests.model.engine import StopAfter, run, string_setup
+
+
+def untimed(folder: Path) -> list[dict[str, Any]]:
+    """The metrics but for what the clock says, and for the loss of a log interval that spans a stop."""
+    lines = read_metrics(folder / METRICS)
+    return [{k: v for k, v in line.items() if k != "tokens_per_s"} for line in lines]
+
+
+def assert_same_run(one: Path, other: Path) -> None:
+    """Same weights, optimiser, progress, snapshots and metrics."""
+    (progress, tensors), (other_progress, other_tensors) = load_state(one) or ({}, {}), load_state(other) or ({}, {})
+    assert tensors.keys() == other_tensors.keys()
+    assert all(torch.equal(tensors[name], other_tensors[name]) for name in tensors)
+    assert vars(progress) | {"seconds": 0} == vars(other_progress) | {"seconds": 0}
+    assert (one / WEIGHTS).read_bytes() == (other / WEIGHTS).read_bytes()
+    snapshots = {path.name: path.read_bytes() for path in (one / SNAPSHOTS).iterdir()}
+    assert snapshots == {path.name: path.read_bytes() for path in (other / SNAPSHOTS).iterdir()}
+    assert untimed(one) == untimed(other)
+
+
+KINDS: dict[str, dict[str, Any]] = {"accumulated": {"accumulate": 2}, "averaged": {"average": 2}}
+
+
+@pytest.fixture(scope="module")
+def wholes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """One uninterrupted run of each kind."""
+    folders = {kind: tmp_path_factory.mktemp(kind) for kind in KINDS}
+    for kind, folder in folders.items():
+        assert run(folder, partial(string_setup, snapshots=5, log_every=1, **KINDS[kind]))
+    return folders
+
+
+@pytest.mark.parametrize("questions", [0, 1, 5, 9, 15])
+@pytest.mark.parametrize("kind", KINDS)
+def test_stop_anywhere_and_resume(tmp_path: Path, wholes: dict[str, Path], questions: int, kind: str) -> None:
+    make = partial(string_setup, snapshots=5, log_every=1, **KINDS[kind])
+    whole, cut = wholes[kind], tmp_path
+    finished = run(cut, make, signals=StopAfter(questions))
+    assert not finished
+    assert read_json(cut / "run" / STATUS)["state"] == "stopped"
+    stopped_at = read_json(cut / "run" / "state" / STATE_JSON)["progress"]["step"]
+    assert stopped_at < 12
+    assert run(cut, make, resume=True)
+    assert_same_run(whole / "run", cut / "run")
+
+
+def test_resumed_from_an_older_save_does_the_lost_steps_again(tmp_path: Path) -> None:
+    """What a kill leaves: metrics, snapshots and best weights that are newer than the last saved state."""
+    make = partial(string_setup, snapshots=5, log_every=1)
+    assert run(tmp_path / "whole", make)
+    assert run(tmp_path / "cut", make)
+    assert not run(tmp_path / "early", make, signals=StopAfter(6))
+    cut, early = tmp_path / "cut" / "run", tmp_path / "early" / "run"
+    for path in (cut / "state").iterdir():
+        path.unlink()
+    for path in (early / "state").iterdir():
+        path.rename(cut / "state" / path.name)
+    with (cut / METRICS).open("ab") as file:
+        file.write(b'{"kind": "train", "st')  # torn while it was written
+    assert run(tmp_path / "cut", make, resume=True)
+    assert_same_run(tmp_path / "whole" / "run", cut)
+
+
+def test_a_run_without_any_save_starts_again(tmp_path: Path) -> None:
+    make = partial(string_setup, snapshots=3, log_every=1)
+    assert run(tmp_path / "whole", make)
+    assert not run(tmp_path / "cut", make, signals=StopAfter(4))
+    for path in (tmp_path / "cut" / "run" / "state").iterdir():
+        path.unlink()
+    assert run(tmp_path / "cut", make, resume=True)
+    assert_same_run(tmp_path / "whole" / "run", tmp_path / "cut" / "run")
+
+
+def test_a_torn_state_is_refused_with_a_sentence(tmp_path: Path) -> None:
+    make = partial(string_setup)
+    assert not run(tmp_path, make, signals=StopAfter(6))
+    (tensors,) = (tmp_path / "run" / "state").glob("step-*.safetensors")
+    tensors.write_bytes(tensors.read_bytes()[:-7])
+    with pytest.raises(CheckpointError, match=r"state/step-.*damaged or cut off"):
+        run(tmp_path, make, resume=True)
+    assert read_json(tmp_path / "run" / STATUS)["state"] == "failed"
+
+
+def test_a_stop_file_ends_within_one_batch_and_is_forgotten(tmp_path: Path) -> None:
+    """The file appears while update 3 is logged: no further update is made."""
+    original = RunFolder.log
+
+    def log_and_ask(self: RunFolder, kind: Any, step: int, **values: Any) -> None:
+        original(self, kind, step, **values)
+        if step == 3:
+            (self.folder / "stop").touch()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RunFolder, "log", log_and_ask)
+        assert not run(tmp_path, partial(string_setup, log_every=1))
+    status = read_json(tmp_path / "run" / STATUS)
+    assert (status["state"], status["step"]) == ("stopped", 3)
+    assert not (tmp_path / "run" / "stop").exists()
+    assert load_model(tmp_path / "run").model is not None
+
+
+def test_early_stopping_and_its_resume(tmp_path: Path) -> None:
+    """Patience counts evaluations without improvement, over a stop too."""
+    make = partial(string_setup, learning_rate=1e-12, patience=2, eval_every=2, max_steps=40, dropout=0.0)
+    assert run(tmp_path / "whole", make)
+    steps = [line["step"] for line in read_metrics(tmp_path / "whole" / "run" / METRICS) if line["kind"] == "eval"]
+    assert max(steps) < 40
+    assert not run(tmp_path / "cut", make, signals=StopAfter(7))
+    assert run(tmp_path / "cut", make, resume=True)
+    assert_same_run(tmp_path / "whole" / "run", tmp_path / "cut" / "run")
