@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -108,6 +109,23 @@ def test_the_walk_sees_what_it_should(
             test_imports_point_one_way(room / "sample.py")
     else:
         test_imports_point_one_way(room / "sample.py")
+
+
+def pinned(*names: str) -> set[str]:
+    """What the requirement files name, each with one exact version."""
+    lines = [line for name in names for line in (ROOT / name).read_text(encoding="utf-8").splitlines()]
+    wanted = [line.split(" ;")[0] for line in lines if line and not line.startswith("#")]
+    assert all(re.fullmatch(r"[a-z0-9-]+==[0-9][0-9a-z.]*", line) for line in wanted), wanted
+    return {line.split("==")[0].replace("-", "_") for line in wanted}
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=short)
+def test_every_import_is_a_pinned_requirement(path: Path) -> None:
+    files = ("requirements.txt", "tests/requirements.txt") if room_of(path) == "tests" else ("requirements.txt",)
+    top = {name.split(".")[0] for name in imports(path) if name}
+    ours = {"app", *HOUSE}
+    missing = top - set(sys.stdlib_module_names) - ours - pinned(*files)
+    assert not missing, f"{short(path)} imports what {' and '.join(files)} do not name"
 
 
 @pytest.mark.parametrize("path", [path for path in SOURCES if room_of(path) != "tests"], ids=short)
