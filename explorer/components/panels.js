@@ -69,7 +69,8 @@ function drawCaption(S, kind) {
   f.box.classList.toggle("focus", kind === S.kind);
   f.canvas.setAttribute("aria-label", `${TITLES[kind]}, ${f.about.textContent}. Arrow keys move from cell to cell.`);
   const query = currentRow(S, kind), { seen } = rowOf(m, layer, head, query);
-  const best = seen.filter((c, i) => i < 3 && (c.weight >= 0.1 || i < 1));
+  // Two lines at most, so that nothing below moves.
+  const most = kind === "encoder" ? 2 : 3, best = seen.filter((c, i) => i < most && (c.weight >= 0.1 || i < 1));
   const share = (c) => ` ${Math.round(100 * c.weight)}\u202f%`;
   const keys = best.flatMap((c, i) => [i ? ", " : " ", named(m.columns, c.key, SIDES[kind][1]), share(c)]);
   const how = kind === "encoder" && !(S.cell?.locked && S.cell.kind === kind) ? " (looked at most now)" : "";
