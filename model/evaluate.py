@@ -26,7 +26,7 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--model", required=True, metavar="NAME", help="name of a model in the checkpoints folder")
     made.add_argument("--task", metavar="TASK", help="task to score on (default: the one it was trained on)")
-    made.add_argument("--split", default="test", help="train, valid, test, or another split of the task (%(default)s)")
+    made.add_argument("--split", help="train, valid, test, or another split of the task (default: test, if it has one)")
     made.add_argument("--source", type=Path, metavar="FILE", help="sentences to translate, one a line, UTF-8")
     made.add_argument("--target", type=Path, metavar="FILE", help="their translations, line by line")
     made.add_argument("--beam", type=int, metavar="N", help="beam search with N hypotheses (default: greedy)")
@@ -71,8 +71,9 @@ def main(arguments: Sequence[str]) -> int:
         where = f"{options.source.name} and {options.target.name}"
     else:
         task = _task(loaded, options.task, options.data_dir)
-        examples = _split(task, options.split)
-        where = f"split '{options.split}' of {task.name}"
+        split = options.split or ("test" if "test" in task.splits else "valid")
+        examples = _split(task, split)
+        where = f"split '{split}' of {task.name}"
     _refuse_too_long(loaded, examples)
     loaded.model.to(device)
     scores = score_examples(
@@ -98,7 +99,10 @@ def _task(loaded: LoadedModel, name: str | None, data_dir: Path | None) -> Task:
     """The task to score on, split as it was when the model was trained."""
     from model.data import get_task
 
-    return get_task(name or loaded.data_config.task, split_seed=loaded.data_config.split_seed, data_dir=data_dir)
+    name = name or loaded.data_config.task
+    if name == "files" and data_dir is None:
+        data_dir = loaded.folder  # a person's own data is kept with the model that learned from it
+    return get_task(name, split_seed=loaded.data_config.split_seed, data_dir=data_dir)
 
 
 def _split(task: Task, name: str) -> tuple[Example, ...]:

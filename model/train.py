@@ -17,6 +17,7 @@ from model.folder import CONFIG, CheckpointError, check_name
 from model.presets import PRESETS
 
 if TYPE_CHECKING:
+    from model.data import Task
     from model.training.distributed import World
     from model.training.launch import Launch, Signals
     from model.training.setup import Setup
@@ -48,6 +49,14 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--data-dir", type=Path, metavar="DIR", help="folder of corpora that tasks read, such as Multi30k"
     )
+    own = made.add_argument_group("your own sentence pairs (--task files)")
+    own.add_argument("--data", type=Path, metavar="FILE", help="a TSV, CSV or JSONL file with a pair in each row")
+    own.add_argument("--source-column", metavar="NAME", help="heading, or number from 1, of the source column")
+    own.add_argument("--target-column", metavar="NAME", help="heading, or number from 1, of the target column")
+    own.add_argument("--source", type=Path, metavar="FILE", help="instead: source sentences, one a line")
+    own.add_argument("--target", type=Path, metavar="FILE", help="instead: their translations, line by line")
+    own.add_argument("--source-lang", default="xx", metavar="CODE", help="language of the source, such as en")
+    own.add_argument("--target-lang", default="xx", metavar="CODE", help="language of the target, such as de")
     made.add_argument("--now", action="store_true", help="do not wait until another run here has ended")
     made.add_argument("--dry-run", action="store_true", help="say what the run would take, and write nothing")
     made.add_argument("--json", action="store_true", help="print the dry run as JSON")
@@ -105,7 +114,7 @@ def _train(options: argparse.Namespace, world: World, signals: Signals) -> int:
     import torch
 
     from model.checkpoint import find_model, load_model
-    from model.data import get_task
+    from model.data.files import save_splits
     from model.presets import default_preset, get_preset
     from model.training.device import Runtime, default_threads, resolve_device
     from model.training.launch import Launch, create_folder
@@ -117,10 +126,11 @@ def _train(options: argparse.Namespace, world: World, signals: Signals) -> int:
     if taken and not (options.overwrite or options.dry_run):
         raise CheckpointError(f"there is a model '{options.name}' already; choose another name or pass --overwrite.")
     assignments = parse_assignments(options.set)
-    task = get_task(options.task, data_dir=options.data_dir)
+    task, own = _find_task(options, split_seed=0)
     preset = get_preset(options.preset or default_preset(task.name, task.default_preset))
     settings = make_settings(task.data, preset, assignments)
-    task = get_task(options.task, split_seed=settings.data.split_seed, data_dir=options.data_dir)
+    if settings.data.split_seed:
+        task, own = _find_task(options, split_seed=settings.data.split_seed)
     start_from = load_model(find_model(options.checkpoints, options.init)) if options.init else None
     if start_from is not None:
         settings = dataclasses.replace(settings, model=start_from.model_config)
@@ -132,16 +142,51 @@ def _train(options: argparse.Namespace, world: World, signals: Signals) -> int:
         processes=world.size,
     )
     torch.set_num_threads(runtime.threads)
-    origin = {"title": options.name, "preset": preset.name, "set": assignments, "init": options.init}
+    origin = {"title": options.name, "preset": preset.name, "set": assignments, "init": options.init, **own}
     setup = prepare(options.name, task, settings, runtime, start_from=start_from, origin=origin)
     if options.dry_run:
         if world.is_main:
             _print_estimate(setup, as_json=options.json)
         return 0
     if world.is_main:
-        create_folder(setup, options.checkpoints, overwrite=options.overwrite)
+        folder = create_folder(setup, options.checkpoints, overwrite=options.overwrite)
+        if own:
+            save_splits(task.splits, folder)
     launch = Launch(options.checkpoints, world, signals, wait=not options.now, data_dir=options.data_dir)
     return _run(launch, setup)
+
+
+def _find_task(options: argparse.Namespace, *, split_seed: int) -> tuple[Task, dict[str, list[str]]]:
+    """The task to learn, and for own data the words that say so (they go into config.json without folders).
+
+    Raises:
+        CommandError: options that do not go together.
+        DataError: no such task, or data that cannot be used.
+    """
+    from model.data import get_task
+    from model.data.files import files_task, read_pairs, read_parallel, split_pairs
+
+    given = [name for name in ("data", "source", "target") if getattr(options, name) is not None]
+    if options.task != "files":
+        if given:
+            raise CommandError(f"--{given[0]} brings your own data: use it with --task files.")
+        return get_task(options.task, split_seed=split_seed, data_dir=options.data_dir), {}
+    if given not in (["data"], ["source", "target"]):
+        raise CommandError("--task files takes either --data FILE, or --source FILE and --target FILE.")
+    words = [word for name in given for word in (f"--{name}", getattr(options, name).name)]
+    for name in ("source_column", "target_column"):
+        if getattr(options, name):
+            words += [f"--{name.replace('_', '-')}", getattr(options, name)]
+    languages = {"src_lang": options.source_lang, "tgt_lang": options.target_lang}
+    if options.data:
+        columns = {"source_column": options.source_column, "target_column": options.target_column}
+        pairs = read_pairs(options.data, **columns, **languages)
+    else:
+        pairs = read_parallel(options.source, options.target)
+    if pairs.n_skipped:
+        print(pairs.skipped_sentence(), file=sys.stderr)
+    words += ["--source-lang", options.source_lang, "--target-lang", options.target_lang]
+    return files_task(split_pairs(pairs, split_seed=split_seed), **languages), {"own_data": words}
 
 
 def _resume(options: argparse.Namespace, world: World, signals: Signals) -> int:
@@ -175,6 +220,8 @@ def _resume(options: argparse.Namespace, world: World, signals: Signals) -> int:
     torch.set_num_threads(runtime.threads)
     init = saved.extra.get("init")
     data_dir = options.data_dir or (Path(status["data_dir"]) if status.get("data_dir") else None)
+    if saved.data.task == "files":
+        data_dir = folder
     setup = prepare(
         folder.name,
         get_task(saved.data.task, split_seed=saved.data.split_seed, data_dir=data_dir),
@@ -182,7 +229,7 @@ def _resume(options: argparse.Namespace, world: World, signals: Signals) -> int:
         runtime,
         tokenizers=(saved.source, saved.target),
         start_from=load_model(find_model(options.checkpoints, init)) if init else None,
-        origin={key: saved.extra.get(key) for key in ("title", "preset", "set", "init")},
+        origin={key: value for key, value in saved.extra.items() if key not in ("runtime", "results")},
     )
     launch = Launch(options.checkpoints, world, signals, wait=not options.now, resume=True, data_dir=data_dir)
     return _run(launch, setup)

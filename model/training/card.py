@@ -13,7 +13,7 @@ from model.training.settings import Settings
 
 def reproduce_command(name: str, task: str, origin: Mapping[str, Any]) -> str:
     """The command line that trains this model again."""
-    words = ["python", "-m", "model.train", "--task", task, "--name", name]
+    words = ["python", "-m", "model.train", "--task", task, "--name", name, *origin.get("own_data", ())]
     if origin.get("preset"):
         words += ["--preset", origin["preset"]]
     if origin.get("init"):

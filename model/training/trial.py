@@ -1,7 +1,8 @@
-"""Choose precision and attention kernel by trying them on a piece of the real work."""
+"""Settle what `auto` means: precision, by trying it on a piece of the real work, and attention kernel."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import torch
@@ -9,7 +10,7 @@ from torch import Tensor
 
 from model.config import ConfigError
 from model.training.corpus import Corpus, MicroBatch
-from model.training.device import Runtime, cpu_gains_from_bf16, seconds_of
+from model.training.device import BF16_GAIN, Runtime, cpu_gains_from_bf16, seconds_of
 from model.training.loss import TrainingLoss
 from model.training.randomness import start_stream
 from model.transformer import Transformer
@@ -30,35 +31,29 @@ def check_precision(precision: str) -> str:
 
 
 def choose_runtime(model: Transformer, corpus: Corpus, wanted: Runtime, smoothing: float) -> Runtime:
-    """`wanted` with its precision and attention kernel settled, on the machine's own word: a few timed steps.
+    """`wanted` with its precision and attention kernel settled.
 
-    Raises:
-        ConfigError: no such precision.
+    bf16 on a GPU that has it. On a CPU only where a few timed steps say that it pays: with matrix units for bf16 it
+    does, without them it costs. The fused kernel everywhere but on a CPU with attention dropout: it is slower there.
     """
     precision = check_precision(wanted.precision)
-    kind = wanted.torch_device.type
-    if kind == "cuda":
-        bf16 = torch.cuda.is_bf16_supported() if precision == "auto" else precision == "bf16"
-        return _with(wanted, bf16=bf16, fused=True)
-    if kind == "mps":
-        return _with(wanted, bf16=precision == "bf16", fused=True)
+    device = wanted.torch_device
+    fused = device.type != "cpu" or model.config.attention_dropout == 0
+    settled = replace(wanted, fused=fused, settled=True)
+    exact, rounded = replace(settled, precision="fp32"), replace(settled, precision="bf16")
+    if precision != "auto":
+        return replace(settled, precision=precision)
+    if device.type != "cpu":
+        return rounded if device.type == "cuda" and torch.cuda.is_bf16_supported() else exact
+    if not cpu_gains_from_bf16(TRIAL_TOKENS, model.config.d_model, model.config.tgt_vocab_size):
+        return exact
     start_stream(corpus.seed, "trial")
-    vocab = model.config.tgt_vocab_size
-    may_bf16 = precision == "bf16" or (
-        precision == "auto" and cpu_gains_from_bf16(TRIAL_TOKENS, model.config.d_model, vocab)
+    batch = corpus.tensors(_trial_batch(corpus), device)
+    slow, fast = (
+        seconds_of(partial(_one_step, model, batch, choice, smoothing), device) for choice in (exact, rounded)
     )
-    precisions = [False] if not may_bf16 else [True] if precision == "bf16" else [False, True]
-    candidates = [_with(wanted, bf16=bf16, fused=fused) for bf16 in precisions for fused in (True, False)]
-    batch = corpus.tensors(_trial_batch(corpus), wanted.torch_device)
-    times = [
-        seconds_of(partial(_one_step, model, batch, runtime, smoothing), wanted.torch_device) for runtime in candidates
-    ]
     model.zero_grad(set_to_none=True)
-    return candidates[times.index(min(times))]
-
-
-def _with(runtime: Runtime, *, bf16: bool, fused: bool) -> Runtime:
-    return Runtime(**{**runtime.to_dict(), "precision": "bf16" if bf16 else "fp32", "fused": fused, "settled": True})
+    return rounded if fast * BF16_GAIN < slow else exact
 
 
 def _trial_batch(corpus: Corpus) -> MicroBatch:

@@ -229,6 +229,30 @@ def test_a_trained_model_can_be_used_at_once(tmp_path: Path, capsys: pytest.Capt
     assert sorted(path.name for path in tmp_path.iterdir()) == [".training.lock", "mine", "next"]
 
 
+def test_own_data_is_kept_with_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "pairs.tsv").write_text(
+        "english\tback\n" + "".join(f"a{i} b{i}\tb{i} a{i}\n" for i in range(30)) + "alone\n", encoding="utf-8"
+    )
+    where = ["--checkpoints", str(tmp_path / "models")]
+    own = ["--task", "files", "--name", "mine", "--data", str(tmp_path / "pairs.tsv"), *where]
+    columns = ["--source-column", "english", "--target-column", "back"]
+    settings = ["tokenizer=whitespace", "max_steps=3", *SMALL]
+    assert train.main([*own, *columns, "--set", *settings]) == 0
+    assert "line 32" in capsys.readouterr().err
+    (tmp_path / "pairs.tsv").unlink()
+    card = (tmp_path / "models" / "mine" / "README.md").read_text(encoding="utf-8")
+    assert "--data pairs.tsv --source-column english --target-column back" in card
+    assert str(tmp_path) not in card
+    evaluate.main(["--model", "mine", *where, "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert told["sentences"] == 3
+    assert "valid" in told["on"]
+    assert "--task files" in failure(
+        train.main, ["--task", "copy", "--name", "x", "--data", "pairs.tsv", *where], capsys
+    )
+    assert "--data FILE" in failure(train.main, ["--task", "files", "--name", "x", *where], capsys)
+
+
 def test_a_dry_run_says_what_it_would_take_and_writes_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
