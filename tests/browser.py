@@ -25,6 +25,18 @@ LOCAL = {"localhost", "127.0.0.1", "::1"}
 IDLE = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 TIMEOUT_MS = 20_000
 
+# By name where programs are on the path (Linux), by place where they are not (macOS, Windows).
+PROGRAMS = (
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "chrome",
+    "/Applications/Chromium.app/Contents/MacOS/Chromium",
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    r"${PROGRAMFILES}\Google\Chrome\Application\chrome.exe",
+    r"${LOCALAPPDATA}\Google\Chrome\Application\chrome.exe",
+)
+
 # A browser that talks to nobody but us; the sandbox needs rights that containers do not give.
 FLAGS = (
     "--no-sandbox",
@@ -44,8 +56,8 @@ FLAGS = (
 
 def find_chromium() -> str | None:
     """The installed Chromium or Chrome; HEADLIGHT_BROWSER names another one."""
-    names = (os.environ.get("HEADLIGHT_BROWSER", ""), "chromium", "chromium-browser", "google-chrome", "chrome")
-    return next((path for name in names if name and (path := shutil.which(name))), None)
+    names = (os.environ.get("HEADLIGHT_BROWSER", ""), *PROGRAMS)
+    return next((path for name in names if name and (path := shutil.which(os.path.expandvars(name)))), None)
 
 
 def launch(playwright: Playwright) -> Browser:
