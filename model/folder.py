@@ -30,6 +30,7 @@ BYTES_PER_NUMBER = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2}
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _WINDOWS_DEVICES = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
+_PICKLE_STARTS = (b"PK", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
 _PICKLE_SUFFIXES = frozenset({".pt", ".pth", ".bin", ".pkl", ".pickle", ".ckpt"})
 
 
@@ -178,10 +179,10 @@ def tensor_shapes(path: Path) -> dict[str, tuple[int, ...]]:
         size = path.stat().st_size
         with open(path, "rb") as file:
             start = file.read(8)
-            if start[:2] in (b"PK", b"\x80\x02", b"\x80\x04", b"\x80\x05"):
-                raise CheckpointError(f"{label(path)} is a pickle, not safetensors; pickled weights are never opened.")
             length = int.from_bytes(start, "little")
             if len(start) < 8 or not 2 <= length <= min(size - 8, MAX_HEADER_BYTES):
+                if start.startswith(_PICKLE_STARTS):
+                    raise CheckpointError(f"{label(path)} is a pickle, not safetensors; pickles are never opened.")
                 raise broken
             header = json.loads(file.read(length))
     except FileNotFoundError:
@@ -193,14 +194,10 @@ def tensor_shapes(path: Path) -> dict[str, tuple[int, ...]]:
     try:
         header.pop("__metadata__", None)
         spans = sorted((entry["data_offsets"], entry["dtype"], name) for name, entry in header.items())
-        shapes = {name: tuple(int(n) for n in entry["shape"]) for name, entry in header.items()}
+        shapes = {name: _shape(entry["shape"]) for name, entry in header.items()}
         at = 0
         for (begin, end), dtype, name in spans:
-            if (
-                begin != at
-                or end - begin != math.prod(shapes[name]) * BYTES_PER_NUMBER[dtype]
-                or min(shapes[name], default=1) < 0
-            ):
+            if begin != at or end - begin != math.prod(shapes[name]) * BYTES_PER_NUMBER[dtype]:
                 raise broken
             at = end
     except (AttributeError, KeyError, TypeError, ValueError):
@@ -208,6 +205,13 @@ def tensor_shapes(path: Path) -> dict[str, tuple[int, ...]]:
     if 8 + length + at != size:
         raise broken
     return shapes
+
+
+def _shape(sizes: Any) -> tuple[int, ...]:
+    """A shape from a header that anybody may have written."""
+    if not isinstance(sizes, list) or not all(type(n) is int and n >= 0 for n in sizes):
+        raise ValueError(sizes)
+    return tuple(sizes)
 
 
 def summarize(folder: Path) -> dict[str, Any]:

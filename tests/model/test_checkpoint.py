@@ -1,0 +1,342 @@
+"""Model folders: what is saved comes back, and a folder that does not hold together is refused with a sentence."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pickle
+import shutil
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import safetensors.torch
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from model.checkpoint import (
+    average_weights,
+    build_model,
+    load_model,
+    save_model,
+    snapshot_path,
+    stored_weights,
+    write_weights,
+)
+from model.config import DataConfig, ModelConfig, TrainConfig, to_dict
+from model.folder import CheckpointError, check_name, find_model, list_models, tensor_shapes, write_json
+from model.tokenizer import CharacterTokenizer
+from model.transformer import Transformer, count_parameters
+from tests.tiny import sources, targets, tiny_config
+
+LETTERS = CharacterTokenizer.train(["abcdefghi"])  # 9 letters and 4 specials: the vocabulary of the tiny models
+SHARES = ("none", "target", "all")
+
+
+def saved(folder: Path, **changes: Any) -> Transformer:
+    """A folder with a random model in it."""
+    model = Transformer(tiny_config(**changes))
+    save_model(
+        folder,
+        model,
+        LETTERS,
+        LETTERS,
+        data=DataConfig(task="copy", tokenizer="characters"),
+        training=TrainConfig(seed=9),
+        card="# A card — with a dash\n",
+        extra={"results": {"step": 5}},
+    )
+    return model
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("checkpoints") / "good"
+    saved(folder)
+    write_weights(snapshot_path_made(folder), stored_weights(Transformer(tiny_config())), half=True)
+    return folder
+
+
+def snapshot_path_made(folder: Path) -> Path:
+    path = snapshot_path(folder, 40)
+    path.parent.mkdir()
+    return path
+
+
+@pytest.fixture
+def broken(good: Path, tmp_path: Path) -> Path:
+    """A copy of a good folder, to be broken."""
+    return Path(shutil.copytree(good, tmp_path / "broken"))
+
+
+def refusal(folder: Path) -> str:
+    with pytest.raises(CheckpointError) as caught:
+        load_model(folder)
+    sentence = str(caught.value)
+    assert sentence.endswith((".", "?"))
+    assert "\n" not in sentence
+    return sentence
+
+
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "none"])
+def test_what_is_saved_comes_back(tmp_path: Path, share: str, positions: str) -> None:
+    model = saved(tmp_path / "model", share_embeddings=share, positions=positions).eval()
+    loaded = load_model(tmp_path / "model")
+    assert not loaded.model.training
+    assert not any(parameter.requires_grad for parameter in loaded.model.parameters())
+    assert torch.equal(loaded.model(sources(4, 3), targets(3, 5)), model(sources(4, 3), targets(3, 5)))
+    assert loaded.model_config == model.config
+    assert loaded.train_config.seed == 9
+    assert loaded.data_config.task == "copy"
+    assert loaded.source == LETTERS
+    assert loaded.card == "# A card — with a dash\n"
+
+
+@pytest.mark.parametrize(("share", "n_stored"), [("none", 3), ("target", 2), ("all", 1)])
+def test_tied_matrices_are_stored_once_and_stay_tied(tmp_path: Path, share: str, n_stored: int) -> None:
+    model = saved(tmp_path / "model", share_embeddings=share)
+    shapes = tensor_shapes(tmp_path / "model" / "model.safetensors")
+    assert sum(shape == (13, 16) for shape in shapes.values()) == n_stored
+    assert sum(torch.Size(shape).numel() for shape in shapes.values()) == count_parameters(model)
+    loaded = load_model(tmp_path / "model").model
+    assert (loaded.output.weight is loaded.tgt_embedding.weight) == (share != "none")
+    assert (loaded.src_embedding.weight is loaded.tgt_embedding.weight) == (share == "all")
+
+
+def test_a_summary_needs_no_weights(good: Path) -> None:
+    (summary,) = list_models(good.parent)
+    assert summary["name"] == "good"
+    assert summary["error"] is None
+    assert summary["trained"]
+    assert not summary["bundled"]
+    assert summary["parameters"] == count_parameters(load_model(good).model)
+    assert summary["bytes"] == (good / "model.safetensors").stat().st_size
+
+
+def test_snapshots_are_half_as_large_and_load(good: Path) -> None:
+    assert snapshot_path(good, 40).stat().st_size < 0.6 * (good / "model.safetensors").stat().st_size
+    assert load_model(good, snapshot=40).model.output.weight.dtype == torch.float32
+    with pytest.raises(CheckpointError, match=r"snapshots/step-00000041.safetensors is missing"):
+        load_model(good, snapshot=41)
+
+
+def test_averaging_is_the_mean() -> None:
+    sets = [{"a": torch.full((3,), float(n)), "b": torch.tensor([n * 1e-3])} for n in (1, 2, 6)]
+    mean = average_weights(sets)
+    torch.testing.assert_close(mean["a"], torch.full((3,), 3.0))
+    torch.testing.assert_close(mean["b"], torch.tensor([3e-3]))
+    assert mean["a"].dtype == torch.float32
+
+
+def test_an_existing_model_is_not_overwritten_unasked(tmp_path: Path) -> None:
+    model = saved(tmp_path / "model")
+    before = (tmp_path / "model" / "model.safetensors").read_bytes()
+    with pytest.raises(CheckpointError, match=r"there is a model 'model' already"):
+        saved(tmp_path / "model")
+    arguments = {"data": DataConfig(), "training": TrainConfig(), "card": "new"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("model.checkpoint.write_weights", full_disk)
+        with pytest.raises(OSError, match="No space left"):
+            save_model(tmp_path / "model", model, LETTERS, LETTERS, overwrite=True, **arguments)  # type: ignore[arg-type]
+    assert (tmp_path / "model" / "model.safetensors").read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["model"], "nothing half-written stays behind"
+    save_model(tmp_path / "model", model, LETTERS, LETTERS, overwrite=True, **arguments)  # type: ignore[arg-type]
+    assert load_model(tmp_path / "model").card == "new"
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def full_disk(*arguments: object, **options: object) -> None:
+    raise OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", ".", "..", "../x", "a/b", "a\\b", "/etc", ".hidden", "-flag", "x" * 65, "a.", "nul", "COM1.txt", "a\nb", "ä"],
+)
+def test_names_that_could_lead_elsewhere_are_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(CheckpointError, match="cannot name a model"):
+        check_name(name)
+    with pytest.raises(CheckpointError):
+        find_model(tmp_path, name)
+
+
+def test_names_of_ordinary_models_are_fine(good: Path) -> None:
+    for name in ("adjective-swap", "my_model.2", "A", "0x", "x" * 64):
+        assert check_name(name) == name
+    assert find_model(good.parent, "good") == good
+    with pytest.raises(CheckpointError, match=r"there is no model 'goood'; did you mean 'good'\?"):
+        find_model(good.parent, "goood")
+    with pytest.raises(CheckpointError, match="there is no model in"):
+        find_model(good.parent / "nowhere", "good")
+
+
+# Folders that do not hold together
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "model.safetensors"])
+def test_a_missing_file_is_named(broken: Path, name: str) -> None:
+    (broken / name).unlink()
+    assert f"broken/{name} is missing" in refusal(broken)
+
+
+@pytest.mark.parametrize("kept", [0, 5, 8, 60, 2000, -1])
+def test_cut_off_weights_are_refused(broken: Path, kept: int) -> None:
+    path = broken / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:kept])
+    assert "broken/model.safetensors" in refusal(broken)
+    (summary,) = list_models(broken.parent)
+    assert "damaged or cut off" in summary["error"]
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[]", b"null", b"\xff\xfe\x00", b'{"a": ' * 100_000, b'{"format_version": 1}', b'"' * 10]
+)
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json"])
+def test_json_that_is_none_or_another_is_refused(broken: Path, name: str, content: bytes) -> None:
+    (broken / name).write_bytes(content)
+    assert name in refusal(broken)
+
+
+def change_config(folder: Path, section: str | None, **changes: Any) -> None:
+    config = json.loads((folder / "config.json").read_text())
+    (config[section] if section else config).update(changes)
+    write_json(folder / "config.json", config)
+
+
+@pytest.mark.parametrize(
+    ("section", "changes", "sentence"),
+    [
+        (None, {"format_version": 2}, "a newer Headlight"),
+        (None, {"model": None}, "no section 'model'"),
+        ("model", {"d_modle": 3}, "did you mean 'd_model'"),
+        ("model", {"d_model": "16"}, "must be of type int"),
+        ("model", {"d_model": 15}, "does not divide"),
+        ("model", {"n_encoder_layers": 3}, "too few weights|has no weights"),
+        ("model", {"n_encoder_layers": 1}, "which its configuration does not know"),
+        ("model", {"n_encoder_layers": 10**9}, "too few weights"),
+        ("model", {"d_model": 2**40, "n_encoder_heads": 1, "n_decoder_heads": 1}, "too few weights"),
+        ("model", {"d_ff": 10**12}, "too few weights"),
+        ("model", {"d_ff": 8}, "has shape"),
+        ("model", {"max_positions": 10**12}, "max_positions=1000000000000"),
+        ("model", {"tgt_vocab_size": 12}, "target tokenizer knows 13 tokens"),
+        ("model", {"share_embeddings": "none"}, "has no weights|too few weights"),
+        ("data", {"tokenizer": "syllables"}, "tokenizer is one of"),
+        ("training", {"seed": 1.5}, "seed must be of type int"),
+    ],
+)
+def test_a_configuration_that_does_not_fit_is_refused(
+    broken: Path, section: str | None, changes: dict[str, Any], sentence: str
+) -> None:
+    change_config(broken, section, **changes)
+    with pytest.raises(CheckpointError, match=sentence):
+        load_model(broken)
+
+
+def test_weights_of_another_kind_are_refused(broken: Path) -> None:
+    path = broken / "model.safetensors"
+    weights = safetensors.torch.load_file(path)
+    weights["output.bias"] = torch.zeros(13)
+    safetensors.torch.save_file(weights, path)
+    assert "'output.bias', which its configuration does not know" in refusal(broken)
+    del weights["output.bias"]
+    weights["tgt_embedding.weight"] = torch.full((13, 16), float("nan"))
+    safetensors.torch.save_file(weights, path)
+    assert "not finite" in refusal(broken)
+    weights["tgt_embedding.weight"] = torch.zeros(13, 16, dtype=torch.int64)
+    safetensors.torch.save_file(weights, path)
+    assert "damaged" in refusal(broken)
+
+
+def header(entries: dict[str, Any], data: bytes) -> bytes:
+    text = json.dumps(entries).encode()
+    return len(text).to_bytes(8, "little") + text + data
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        header({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}, b"\0" * 9),
+        header({"a": {"dtype": "F32", "shape": [2**40], "data_offsets": [0, 8]}}, b"\0" * 8),
+        header({"a": {"dtype": "F32", "shape": [-2], "data_offsets": [0, -8]}}, b""),
+        header({"a": {"dtype": "F32", "shape": "2", "data_offsets": [0, 8]}}, b"\0" * 8),
+        header({"a": {"dtype": "F32", "shape": [2], "data_offsets": [4, 12]}}, b"\0" * 12),
+        header({"a": {"dtype": "F99", "shape": [2], "data_offsets": [0, 8]}}, b"\0" * 8),
+        header({"a": [1]}, b""),
+        header([], b""),  # type: ignore[arg-type]
+        (2**62).to_bytes(8, "little") + b"{}",
+        b"\x80\x05" + b"x" * 40,
+    ],
+)
+def test_headers_that_lie_are_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(content)
+    with pytest.raises(CheckpointError, match=r"model\.safetensors is"):
+        tensor_shapes(path)
+
+
+def test_a_header_length_that_looks_like_a_pickle_is_none(tmp_path: Path) -> None:
+    """640 = 0x0280 is stored as the bytes that open a pickle."""
+    entry = json.dumps({"a": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}).encode()
+    path = tmp_path / "model.safetensors"
+    path.write_bytes((640).to_bytes(8, "little") + entry.ljust(640) + b"\0" * 8)
+    assert path.read_bytes()[:2] == b"\x80\x02"
+    assert tensor_shapes(path) == {"a": (2,)}
+
+
+class Bomb:
+    """What must never be built: unpickling it would leave a file."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, ("exploded",)
+
+
+def test_pickles_are_refused_and_never_opened(broken: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(broken.parent)
+    (broken / "model.safetensors").write_bytes(pickle.dumps(Bomb()))
+    assert "is a pickle, not safetensors" in refusal(broken)
+    with zipfile.ZipFile(broken / "model.safetensors", "w") as archive:
+        archive.writestr("archive/data.pkl", pickle.dumps(Bomb()))
+    assert "is a pickle, not safetensors" in refusal(broken)
+    (broken / "pytorch_model.bin").write_bytes(pickle.dumps(Bomb()))
+    assert "broken/pytorch_model.bin is a pickle, which could run code" in refusal(broken)
+    assert not Path("exploded").exists()
+
+
+def test_a_link_that_leads_out_is_refused(broken: Path, good: Path) -> None:
+    (broken / "model.safetensors").unlink()
+    (broken / "model.safetensors").symlink_to(good / "model.safetensors")
+    assert "a link that leads out of the model folder" in refusal(broken)
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(
+    name=st.sampled_from(["config.json", "tokenizer.json", "model.safetensors"]),
+    at=st.floats(0, 1, exclude_max=True),
+    damage=st.binary(min_size=1, max_size=12),
+    cut=st.booleans(),
+)
+def test_any_damage_is_noticed_or_harmless(
+    good: Path, tmp_path: Path, name: str, at: float, damage: bytes, cut: bool
+) -> None:
+    """Bytes overwritten or a file cut anywhere: a sentence or a model, never another error."""
+    folder = Path(shutil.copytree(good, tmp_path / "damaged", dirs_exist_ok=True))
+    content = (good / name).read_bytes()
+    position = int(at * min(len(content), 4000))
+    rest = b"" if cut else content[position + len(damage) :]
+    (folder / name).write_bytes(content[:position] + damage + rest)
+    with contextlib.suppress(CheckpointError):
+        load_model(folder)
+
+
+def test_a_large_model_file_of_small_tensors_cannot_make_us_allocate(tmp_path: Path) -> None:
+    """Many tiny tensors must not pass for the many layers of a wide model."""
+    path = tmp_path / "model.safetensors"
+    safetensors.torch.save_file({f"t{i}": torch.zeros(1) for i in range(500)} | {"big": torch.zeros(100_000)}, path)
+    config = ModelConfig(src_vocab_size=5, tgt_vocab_size=5, d_model=16, d_ff=4000, n_encoder_layers=400)
+    assert to_dict(config)["d_ff"] == 4000
+    with pytest.raises(CheckpointError, match="too few weights"):
+        build_model(config, path)

@@ -1,0 +1,136 @@
+"""Scores, checked against numbers worked out by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from model.config import PAD, DecodeConfig
+from model.data.batching import encode_pairs
+from model.data.task import Example
+from model.metrics import (
+    TokenScores,
+    alignment_hits,
+    alignment_rows,
+    bleu,
+    exact_match,
+    flat,
+    token_scores,
+)
+from model.scoring import score_examples, scoring_batches, spread, teacher_forced, translate_pairs
+from model.tokenizer import CharacterTokenizer
+from tests.tiny import tiny_model
+
+LETTERS = CharacterTokenizer.train(["abcdefghi"])
+
+
+def test_token_scores_leave_padding_out() -> None:
+    logits = torch.full((2, 3, 4), -1e9)
+    labels = torch.tensor([[1, 2, PAD], [3, PAD, PAD]])
+    logits[0, 0, 1] = 0.0  # certain and right
+    logits[0, 1, 1] = logits[0, 1, 2] = 0.0  # one half for the right one; the tie goes to the lower id, which is wrong
+    logits[1, 0, 0] = math.log(3.0)
+    logits[1, 0, 3] = 0.0  # one quarter for the right one
+    scores = token_scores(logits, labels)
+    assert scores.tokens == 3
+    assert scores.correct == 1
+    assert scores.nll == pytest.approx(math.log(2) + math.log(4), rel=1e-5)
+    assert scores.loss == pytest.approx(math.log(8) / 3, rel=1e-5)
+    assert scores.accuracy == pytest.approx(1 / 3)
+
+
+def test_token_scores_add_up_and_are_nan_without_tokens() -> None:
+    assert TokenScores(1.0, 2, 3) + TokenScores(0.5, 0, 1) == TokenScores(1.5, 2, 4)
+    assert math.isnan(TokenScores().loss)
+    assert math.isnan(TokenScores().accuracy)
+    assert token_scores(torch.zeros(1, 2, 5), torch.full((1, 2), PAD)) == TokenScores(0.0, 0, 0)
+
+
+def test_exact_match() -> None:
+    assert exact_match([True, False, True, True]) == 0.75
+    assert math.isnan(exact_match([]))
+
+
+def test_bleu_is_sacrebleus_with_its_signature() -> None:
+    """A textbook case: 4 of 5 words, 3 of 4 pairs, 2 of 3 triples, 1 of 2 quadruples match; equal lengths."""
+    found = bleu(["the cat sat down here"], ["the cat sat down now"])
+    by_hand = 100 * math.exp(sum(map(math.log, (4 / 5, 3 / 4, 2 / 3, 1 / 2))) / 4)
+    assert found.score == pytest.approx(by_hand, abs=1e-6)
+    assert "tok:13a" in found.signature
+    assert "case:mixed" in found.signature
+    assert bleu(["Ein Hund rennt schnell."], ["Ein Hund rennt schnell."]).score == pytest.approx(100)
+    assert bleu(["EIN HUND RENNT SCHNELL."], ["ein hund rennt schnell."]).score < 20
+    plain = bleu(["EIN HUND RENNT SCHNELL."], ["ein hund rennt schnell."], lowercase=True)
+    assert plain.score == pytest.approx(100)
+    assert "case:lc" in plain.signature
+    with pytest.raises(ValueError, match="as many predictions as references"):
+        bleu(["a"], [])
+
+
+def test_alignment_is_counted_per_head_on_rows_that_have_one() -> None:
+    cross = np.zeros((1, 2, 4, 3), dtype=np.float32)
+    cross[0, 0, [0, 1, 2, 3], [2, 1, 0, 0]] = 1.0  # reversed, as it should be
+    cross[0, 1, :, 1] = 1.0  # always the middle
+    alignment = ((2,), (1, 0), ())
+    assert alignment_rows(alignment) == 2
+    assert alignment_hits(cross, alignment).tolist() == [[2, 1]]
+
+
+def test_flat_values_are_json() -> None:
+    assert flat({"a": math.nan, "b": math.inf, "c": 1.5, "d": None, "e": 2}) == {
+        "a": None,
+        "b": None,
+        "c": 1.5,
+        "d": None,
+        "e": 2,
+    }
+
+
+def test_spread_is_even_and_complete() -> None:
+    assert spread(10, 5) == (0, 2, 4, 6, 8)
+    assert spread(3, 5) == (0, 1, 2)
+    assert spread(0, 5) == ()
+
+
+def test_scores_do_not_depend_on_how_sentences_are_batched() -> None:
+    """Short and long sentences together: each gets the translation and the loss that it gets alone."""
+    examples = [Example(text, text[::-1]) for text in ("a", "abcdefghi", "bc", "hgfedcba", "dd")]
+    model = tiny_model()
+    together = score_examples(model, LETTERS, LETTERS, examples, DecodeConfig())
+    pairs = encode_pairs(examples, LETTERS, LETTERS)
+    assert sorted(i for batch in scoring_batches(pairs) for i in batch) == list(range(5))
+    total = TokenScores()
+    for example, prediction in zip(examples, together.predictions, strict=True):
+        alone = encode_pairs([example], LETTERS, LETTERS)
+        assert translate_pairs(model, alone, LETTERS, DecodeConfig()) == [prediction]
+        total += teacher_forced(model, alone)
+    assert total.tokens == together.tokens.tokens
+    assert total.nll == pytest.approx(together.tokens.nll, rel=1e-5)
+
+
+def test_groups_and_task_specific_equality() -> None:
+    examples = [Example("a", "a"), Example("b", "b"), Example("cc", "cc")]
+    scores = score_examples(
+        tiny_model(),
+        LETTERS,
+        LETTERS,
+        examples,
+        DecodeConfig(),
+        equivalent=lambda prediction, example: len(example.source) == 1,
+        group=lambda example: f"{len(example.source)} letters",
+    )
+    assert scores.exact_match == pytest.approx(2 / 3)
+    assert scores.groups == {"1 letters": 1.0, "2 letters": 0.0}
+    told = scores.flat()
+    assert set(told) == {
+        "exact_match",
+        "token_accuracy",
+        "loss",
+        "sentences",
+        "bleu",
+        "bleu_signature",
+        "bleu_lc_tok",
+    }
