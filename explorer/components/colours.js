@@ -79,6 +79,6 @@ function paper(canvas, width, height) {
   const ctx = canvas.getContext("2d");
   ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
   ctx.clearRect(0, 0, width, height);
-  ctx.imageSmoothingEnabled = false;
+  Object.assign(ctx, { imageSmoothingEnabled: false, direction: "ltr" });
   return ctx;
 }
