@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from model.checkpoint import LoadedModel
 from model.config import EOS, SOS, DecodeConfig
@@ -142,5 +142,6 @@ class Translator:
         return Candidate(text, hypothesis.path, hypothesis.log_prob, hypothesis.score, hypothesis.finished)
 
     def _name_of(self, source: Encoding, decoding: Decoding) -> str:
-        parts = [self.name, source.text, decoding.path, decoding.trace.edits, asdict(self.loaded.model_config)]
+        version = self.loaded.summary.get("modified")  # a model trained again gives other numbers for the same path
+        parts = [self.name, version, source.text, decoding.path, decoding.trace.edits]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]

@@ -61,9 +61,9 @@ def _headline(selection: Selection, shown: Translation) -> None:
         if selection.path is not None:
             st.badge("a path you chose", color="orange")
     note = note_for(selection.text, examples_of(runtime.models()[selection.model]))
-    for line in (note, *shown.notes):
-        if line:
-            st.caption(plain(line))
+    lines = ([f"What to look for: {note}."] if note else []) + list(shown.notes)
+    if lines:
+        st.caption(plain(" ".join(lines)))
 
 
 @st.fragment
@@ -83,11 +83,11 @@ def _explore(selection: Selection, shown: Translation) -> None:
         trained=bool(runtime.models()[shown.model]["trained"]),
     )
     result = stepper(view, key="stepper")
+    at = result.position
+    session.move(step=at.step, kind=at.kind, layer=at.layer, head=at.head)
     if result.fork is not None:
         _fork(selection, shown, result.fork.step, result.fork.token_id)
         st.rerun()
-    at = result.position
-    session.move(step=at.step, kind=at.kind, layer=at.layer, head=at.head)
     reproducible = selection.path is None and session.decode_config().method == "greedy"
     path = None if reproducible else shown.path
     session.write_address(dataclasses.replace(session.place(), model=selection.model, text=selection.text, path=path))
