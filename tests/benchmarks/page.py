@@ -17,6 +17,7 @@ from tests.browser import ROOT, Server, launch, serve, settle
 
 SCREEN = {"width": 1366, "height": 768}
 N_STEPS, N_SENTENCES, N_STARTS = 60, 12, 3
+PATIENCE_MS = 120_000  # a figure from a busy machine is worth more than none
 PARTS = ("I read red books", "We eat green apples", "They buy blue cars", "You see small houses", "She reads big books")
 SCRIPT = Path(__file__).with_suffix(".js")
 HELLO = "import streamlit as st\nst.write('hello')\n"
@@ -38,9 +39,10 @@ def checkpoints() -> Iterator[dict[str, str]]:
 def open_page(browser: Browser, server: Server, address: str = "/?model=adjective-swap") -> Page:
     """A new tab that has drawn attention, with the stop-watch in it."""
     page = browser.new_page(viewport=SCREEN)
+    page.set_default_timeout(PATIENCE_MS)
     page.goto(server.url + address)
     page.wait_for_selector("figure.cross canvas")
-    settle(page)
+    settle(page, PATIENCE_MS)
     page.evaluate(SCRIPT.read_text(encoding="utf-8"))
     return page
 
@@ -75,7 +77,7 @@ def sentence_times(page: Page) -> list[float]:
         page.evaluate("before => __bench.arm('keydown', () => __bench.source() !== before)", before)
         field.press("Enter")
         times.append(page.evaluate("__bench.pending"))
-        settle(page)
+        settle(page, PATIENCE_MS)
     return times[1:]
 
 
@@ -103,8 +105,9 @@ def cold_start(browser: Browser, environment: dict[str, str], app: str, shown: s
     start = perf_counter()
     with serve(environment, app=app) as server:
         page = browser.new_page(viewport=SCREEN)
+        page.set_default_timeout(PATIENCE_MS)
         page.goto(server.url)
-        page.wait_for_selector(shown, timeout=60_000)
+        page.wait_for_selector(shown)
         page.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
         seconds = perf_counter() - start
         page.close()
