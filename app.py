@@ -12,6 +12,8 @@ pages = [
     st.Page("pages/translate.py", title="Translate", icon=":material/translate:", url_path="start", default=True),
     # Streamlit serves the default page at "/" alone; links that name it must work too.
     st.Page("pages/translate.py", title="Translate", url_path="translate", visibility="hidden"),
+    st.Page("pages/train.py", title="Train", icon=":material/model_training:", url_path="train"),
+    st.Page("pages/runs.py", title="Runs", icon=":material/list:", url_path="runs"),
 ]
 page = st.navigation(pages)
 shell.style()

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from model.data.files import DATA_FILE
 from model.folder import (
     CARD,
     CONFIG,
@@ -39,7 +40,7 @@ MAX_TEXT_BYTES = 64 * 1024**2  # of one file that is not weights
 MAX_RATIO = 200  # unpacked to packed; weights hardly shrink, text by 20 at most
 _BLOCK = 1 << 20
 _REQUIRED = (CONFIG, TOKENIZER, WEIGHTS)
-_KNOWN = (*_REQUIRED, CARD, METRICS, STATUS)
+_KNOWN = (*_REQUIRED, CARD, METRICS, STATUS, DATA_FILE)
 _SNAPSHOT = re.compile(rf"{SNAPSHOTS}/step-\d{{8,12}}\.safetensors")
 _STATE = re.compile(rf"{STATE}/(state\.json|(step|recent)-\d{{8,12}}\.safetensors)")
 

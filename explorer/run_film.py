@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from model.checkpoint import LoadedModel, load_model, snapshot_path, snapshot_steps
 from model.config import ATTENTION_KINDS, AttentionKind, DecodeConfig
-from model.data import TASKS, get_task
+from model.data import MADE_HERE, get_task
 from model.data.batching import collate, encode_pairs
+from model.data.files import DATA_FILE
 from model.data.task import Example
 from model.decoding import decode_recorded
 from model.recorder import AttentionRecorder
@@ -78,10 +79,13 @@ def moment(loaded: LoadedModel, step: int, text: str, path: Sequence[int]) -> Mo
 
 
 def sample(loaded: LoadedModel) -> list[Example]:
-    """Validation sentences of the run's own task, evenly spread; none where the task is not known here."""
-    if loaded.data_config.task not in TASKS:
-        return []
-    examples = get_task(loaded.data_config.task, split_seed=loaded.data_config.split_seed).splits["valid"]
+    """Validation sentences of the run's own task, evenly spread; none where they are not at hand."""
+    data = loaded.data_config
+    own = (loaded.folder / DATA_FILE).is_file()
+    if not own and data.task not in MADE_HERE:
+        return []  # its sentences would have to be fetched first
+    task = get_task(data.task, split_seed=data.split_seed, data_dir=loaded.folder if own else None)
+    examples = task.splits["valid"]
     pairs = encode_pairs(examples, loaded.source, loaded.target)
     limit = min(MAX_TOKENS, loaded.model_config.max_positions)
     fitting = [i for i, (src, tgt) in enumerate(pairs.lengths) if 2 < src <= limit and 1 < tgt <= limit]

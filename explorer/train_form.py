@@ -26,7 +26,7 @@ from explorer.train_settings import (
 )
 from model.data import TASKS
 from model.folder import CheckpointError
-from model.presets import PRESETS, Preset, default_preset
+from model.presets import PRESETS, Preset
 
 _ASKER, _SEEN = "_plan_asker", "_plan_seen"
 _NAME, _SUGGESTED, _REFUSED = "train_name", "_train_suggested", "_train_refused"
@@ -44,7 +44,7 @@ def draw_form(runs: Runs) -> None:
     """The whole form."""
     left, right = st.columns([6, 5], gap="large")
     with left:
-        data = choose_data()
+        data = choose_data(runs.checkpoints)
     if data is None:
         return
     with right:
@@ -75,7 +75,7 @@ def draw_form(runs: Runs) -> None:
 
 
 def _preset(data: Data) -> Preset:
-    start = default_preset(data.task, data.default_preset)
+    start = data.default_preset
     names = [name for name in PRESETS if name == start or name not in TASKS]
     key = f"train_preset_{data.task}"
     chosen = st.segmented_control(

@@ -88,8 +88,7 @@ def _heads(runs: Runs, name: str) -> None:
     film = Film(f"{name} {kind} {layers} {heads}", kind, (frame,), layer=layers)
     place = film_view(film, key="probe_film")
     weights = frame.weights[place.layer - 1, place.head - 1]
-    says = "".join(trace.predicted_tokens[-1:]) == "<eos>"
-    answer = " ".join(trace.predicted_tokens[: -1 if says else None])
+    answer = said(trace)
     st.caption(
         plain(
             f"At step {step:,} the model answers: {answer or '(nothing)'}. Layer {place.layer}, head {place.head}: "
@@ -99,6 +98,16 @@ def _heads(runs: Runs, name: str) -> None:
     table = st.expander("This head as a table", on_change="rerun", key="probe_table")
     if table.open:
         table.dataframe(head_table(weights, frame.rows, frame.columns, frame.predicted), hide_index=True)
+
+
+def said(trace: AttentionTrace) -> str:
+    """What a decoding came to, as text: tokens of one word together, words apart."""
+    text, before = "", -1
+    for token, word in zip(trace.predicted_tokens, (*trace.tgt_words[1:], -1), strict=True):
+        if token != "<eos>":
+            text += token if word == before or not text else f" {token}"
+        before = word
+    return text
 
 
 def _read(path: Path) -> AttentionTrace | None:

@@ -27,6 +27,7 @@ from model.folder import METRICS, CheckpointError
 
 _TICK_SECONDS = 1.0
 _REFUSED = "_watch_refused"
+_FIGURES = {"score": score_figure, "learning rate": rate_figure, "tokens/s": speed_figure}
 _COLOURS = {"running": "green", "finished": "blue", "failed": "red"}
 _WORDS = {
     "starting": "The process is starting: it reads the data and builds the model.",
@@ -55,11 +56,11 @@ def draw_run(runs: Runs, name: str) -> None:
     every = _TICK_SECONDS if status.busy else None
     st.fragment(_state, run_every=every)(runs, name, status.state)
     st.fragment(_curves, run_every=every)(runs, name)
-    left, right = st.columns([5, 6], gap="large")
-    with left:
-        st.fragment(_samples, run_every=every)(runs, name)
-    with right:
-        draw_probe(runs, name, every)
+    draw_probe(runs, name, every)
+    if not status.busy and runs.folder(name).is_dir():
+        label = "Watch its heads form, from the first step to the last"
+        st.page_link("pages/runs.py", label=label, icon=":material/movie:", query_params={"run": name})
+    st.fragment(_samples, run_every=every)(runs, name)
     with st.expander("The command"):
         launch = runs.launch(name)
         if launch is not None:
@@ -146,21 +147,23 @@ def _loss(value: float | None) -> str:
 
 
 def _curves(runs: Runs, name: str) -> None:
-    metrics = metrics_of(runs, name)
+    metrics, status = metrics_of(runs, name), runs.status(name)
+    max_steps = status.max_steps if status else 0
     left, right = st.columns(2, gap="large")
     with left:
-        draw_figure(loss_figure(metrics))
+        draw_figure(loss_figure(metrics, max_steps))
     with right:
+        figure = st.container()  # the switch stands below, so that both curves begin at one height
         which = st.segmented_control(
             "Right-hand curve",
-            ["score", "learning rate", "tokens/s"],
+            list(_FIGURES),
             default="score",
             required=True,
             key="run_curve",
             label_visibility="collapsed",
         )
-        figures = {"learning rate": rate_figure, "tokens/s": speed_figure}
-        draw_figure(figures.get(which or "score", score_figure)(metrics))
+        with figure:
+            draw_figure(_FIGURES.get(which or "score", score_figure)(metrics, max_steps))
     table = st.expander("The evaluations as a table", on_change="rerun", key="run_table")
     if table.open:
         table.dataframe(evaluation_table(metrics), hide_index=True)

@@ -19,6 +19,8 @@ MAX_DRAWN = 300  # points of one curve; more are not seen and cost time at each 
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 2, 2, 2], [4, 4], [1, 3], [10, 4], [6, 2, 1, 2])
 MAX_CURVES = len(DASHES)
 
+HEIGHT = 260  # pixels of every curve, axis and legend included
+
 TRAINING, VALIDATION = "training", "validation"
 MEASURES = {
     "loss": ("loss", "loss (nats per target token)"),
@@ -34,11 +36,15 @@ Table = dict[str, list[Any]]
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A chart as a Vega-Lite specification, its data by column, and a sentence that says what there is to see."""
+    """A chart as a Vega-Lite specification, its data by column, and a sentence that says what there is to see.
+
+    `title` names what is measured, with its unit; it stands above the chart, where it is read without turning the head.
+    """
 
     spec: dict[str, Any]
     data: Table
     caption: str
+    title: str = ""
 
 
 def thin(points: Sequence[Point], most: int = MAX_DRAWN) -> list[Point]:
@@ -50,10 +56,17 @@ def thin(points: Sequence[Point], most: int = MAX_DRAWN) -> list[Point]:
     return kept
 
 
-def loss_figure(metrics: Metrics, max_steps: int = 0) -> Figure:
-    """Training and validation loss of one run."""
+def loss_figure(metrics: Metrics, max_steps: int = 0, mark: int | None = None) -> Figure:
+    """Training and validation loss of one run; the axis reaches to `max_steps`, so that it stands still.
+
+    A rule stands at step `mark`, if that is given.
+    """
     rows = _rows(metrics.train, "loss", TRAINING) + _rows(metrics.evals, "loss", VALIDATION)
-    return Figure(_spec("loss", MEASURES["loss"][1]), _columns(rows), loss_caption(metrics))
+    spec = _spec("loss", MEASURES["loss"][1], max_steps, (TRAINING, VALIDATION), marked=mark is not None)
+    data = _columns(rows)
+    if mark is not None:
+        data["mark"] = [mark] * len(rows)
+    return Figure(spec, data, loss_caption(metrics), "Loss, in nats per target token")
 
 
 def loss_caption(metrics: Metrics) -> str:
@@ -79,10 +92,11 @@ def score_name(metrics: Metrics) -> str:
     return "bleu" if metrics.latest("evals", "bleu") is not None else "exact_match"
 
 
-def score_figure(metrics: Metrics) -> Figure:
+def score_figure(metrics: Metrics, max_steps: int = 0) -> Figure:
     """Exact match and token accuracy, or BLEU, at each evaluation of one run."""
     main = score_name(metrics)
     names = ("bleu",) if main == "bleu" else ("exact_match", "token_accuracy")
+    heading = "BLEU on validation" if main == "bleu" else "Right on validation, in %"
     rows = [row for name in names for row in _rows(metrics.evals, name, MEASURES[name][0])]
     title = "BLEU" if main == "bleu" else "right (%)"
     top = None if main == "bleu" else 100.0
@@ -92,24 +106,25 @@ def score_figure(metrics: Metrics) -> Figure:
     else:
         caption = f"{_score(main, last)} at step {metrics.evals[-1]['step']:,.0f}; best so far {_score(main, best)}."
         caption = caption[0].upper() + caption[1:]
-    return Figure(_spec("score", title, top), _columns(rows), caption)
+    spec = _spec("score", title, max_steps, tuple(MEASURES[name][0] for name in names), top)
+    return Figure(spec, _columns(rows), caption, heading)
 
 
-def rate_figure(metrics: Metrics) -> Figure:
+def rate_figure(metrics: Metrics, max_steps: int = 0) -> Figure:
     """The learning rate as it was used."""
     rows = _rows(metrics.train, "lr", "learning rate")
     last, top = metrics.latest("train", "lr"), max((p["lr"] for p in metrics.train if "lr" in p), default=None)
     known = last is not None and top is not None
     caption = f"Learning rate {last:.3g} now; highest so far {top:.3g}." if known else "No update is logged yet."
-    return Figure(_spec("rate", "learning rate"), _columns(rows), caption)
+    return Figure(_spec("rate", "learning rate", max_steps), _columns(rows), caption, "Learning rate")
 
 
-def speed_figure(metrics: Metrics) -> Figure:
+def speed_figure(metrics: Metrics, max_steps: int = 0) -> Figure:
     """Tokens per second: source and target tokens, padding left out."""
     rows = _rows(metrics.train, "tokens_per_s", "tokens/s")
     last = metrics.latest("train", "tokens_per_s")
     caption = f"{last:,.0f} source and target tokens per second now." if last is not None else "No speed is known yet."
-    return Figure(_spec("speed", "tokens/s"), _columns(rows), caption)
+    return Figure(_spec("speed", "tokens/s", max_steps), _columns(rows), caption, "Tokens per second")
 
 
 def comparison_figure(runs: Mapping[str, Metrics], measure: str) -> Figure:
@@ -128,7 +143,8 @@ def comparison_figure(runs: Mapping[str, Metrics], measure: str) -> Figure:
         told = [f"{name} {_value(measure, lasts[name][1])} (step {lasts[name][0]:,.0f})" for name in order]
         caption = f"Validation {MEASURES[measure][0]} at the end, best first: {', '.join(told)}."
     top = 100.0 if measure in _IN_PERCENT else None
-    return Figure(_spec("comparison", MEASURES[measure][1], top, labelled=True), _columns(rows), caption)
+    title = f"Validation: {MEASURES[measure][1]}"
+    return Figure(_spec("comparison", MEASURES[measure][1], 0, tuple(chosen), top), _columns(rows), caption, title)
 
 
 def evaluation_table(metrics: Metrics) -> list[dict[str, Any]]:
@@ -175,41 +191,52 @@ def _score(name: str, value: float) -> str:
     return f"BLEU {value:.1f}" if name == "bleu" else f"{100 * value:.1f} % exactly right"
 
 
-def step_axis() -> alt.X:
-    """Steps from left to right, no further than there are any."""
+def step_axis(max_steps: int = 0) -> alt.X:
+    """Steps from left to right, to `max_steps` or no further than there are any."""
     axis = alt.Axis(format=",d", tickCount=6, grid=False)
-    return alt.X("step:Q", title="step", scale=alt.Scale(nice=False), axis=axis)
+    scale = alt.Scale(domain=[0, max_steps]) if max_steps else alt.Scale(nice=False)
+    return alt.X("step:Q", title="step", scale=scale, axis=axis)
 
 
-@lru_cache(maxsize=32)
-def _spec(kind: str, title: str, top: float | None = None, *, labelled: bool = False) -> dict[str, Any]:
-    """A chart of curves over steps: dashes as well as colours tell the curves apart; made once for each kind."""
+def marker() -> alt.Chart:
+    """A dashed rule at the step that the column `mark` names in every row."""
+    return alt.Chart().mark_rule(strokeDash=[4, 3], opacity=0.7).encode(x="max(mark):Q")
+
+
+@lru_cache(maxsize=64)
+def _spec(
+    kind: str,
+    title: str,
+    max_steps: int,
+    curves: tuple[str, ...] = (),
+    top: float | None = None,
+    *,
+    marked: bool = False,
+) -> dict[str, Any]:
+    """A chart of curves over steps, with a legend for `curves`; dashes as well as colours tell them apart."""
     scale = alt.Scale(zero=kind in ("rate", "speed"), nice=True) if top is None else alt.Scale(domain=[0, top])
     base = alt.Chart().encode(
-        x=step_axis(),
-        y=alt.Y("value:Q", title=title, scale=scale, axis=alt.Axis(tickCount=5)),
+        x=step_axis(max_steps),
+        y=alt.Y("value:Q", title=None, scale=scale, axis=alt.Axis(tickCount=5)),
         tooltip=[
             alt.Tooltip("curve:N", title=" "),
             alt.Tooltip("step:Q", format=",d"),
             alt.Tooltip("value:Q", format=".4~g", title=title),
         ],
     )
-    several = kind in ("loss", "score", "comparison")
-    legend = alt.Legend(orient="top", title=None, labelLimit=220, symbolSize=400) if several else None
-    coloured = base.encode(
-        color=alt.Color("curve:N", legend=legend, sort=None),
-        strokeDash=alt.StrokeDash("curve:N", scale=alt.Scale(range=list(DASHES)), legend=legend, sort=None),
-    )
-    layers = [coloured.mark_line(strokeWidth=2)]
-    if kind != "loss" and several:
-        layers.append(coloured.mark_point(size=30, filled=True))
-    if labelled:
-        ends = alt.Chart().transform_joinaggregate(end="max(step)", groupby=["curve"])
-        layers.append(
-            ends.transform_filter("datum.step == datum.end")
-            .mark_text(align="right", dy=-9, fontSize=12)
-            .encode(x="step:Q", y="value:Q", text="curve:N", color=alt.Color("curve:N", legend=None, sort=None))
+    if curves:
+        legend = alt.Legend(orient="top", title=None, labelLimit=220, symbolSize=400, symbolType="stroke")
+        dashes = alt.Scale(domain=list(curves), range=list(DASHES[: len(curves)]))
+        base = base.encode(
+            color=alt.Color("curve:N", legend=legend, sort=None, scale=alt.Scale(domain=list(curves))),
+            strokeDash=alt.StrokeDash("curve:N", legend=legend, sort=None, scale=dashes),
         )
-    made: dict[str, Any] = alt.layer(*layers).properties(height=210).to_dict()
+    layers = [base.mark_line(strokeWidth=2)]
+    if kind in ("score", "comparison"):
+        dots = base.encode(strokeDash=alt.Undefined, color=alt.Color("curve:N", legend=None))
+        layers.append(dots.mark_circle(size=28))
+    if marked:
+        layers.append(marker())
+    made: dict[str, Any] = alt.layer(*layers).properties(height=HEIGHT).to_dict()
     made.pop("config", None)
     return made

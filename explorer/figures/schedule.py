@@ -20,7 +20,7 @@ _AFTER = {
 def schedule_figure(points: Sequence[tuple[int, float]], schedule: str) -> Figure:
     """The planned learning rate; `points` are pairs of step and rate that hold its peak and both ends."""
     data: Table = {"step": [step for step, _ in points], "rate": [rate for _, rate in points]}
-    return Figure(_spec(), data, schedule_caption(points, schedule))
+    return Figure(_spec(), data, schedule_caption(points, schedule), "The learning rate")
 
 
 def schedule_caption(points: Sequence[tuple[int, float]], schedule: str) -> str:
@@ -41,10 +41,10 @@ def _spec() -> dict[str, Any]:
         .mark_line(strokeWidth=2)
         .encode(
             x=step_axis(),
-            y=alt.Y("rate:Q", title="learning rate", axis=alt.Axis(tickCount=4, format="~g")),
+            y=alt.Y("rate:Q", title=None, axis=alt.Axis(tickCount=4, format="~g")),
             tooltip=[alt.Tooltip("step:Q", format=",d"), alt.Tooltip("rate:Q", format=".3~g", title="learning rate")],
         )
-        .properties(height=190)
+        .properties(height=160)
     )
     made: dict[str, Any] = chart.to_dict()
     made.pop("config", None)

@@ -1,0 +1,134 @@
+"""What can be done with one run or model: open, watch, resume, rename, delete, export; and import of a new one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import IO
+
+import streamlit as st
+
+from explorer.facts import count, plain
+from explorer.run_archive import ArchiveError, export, take_in
+from explorer.run_choice import NEW, choose_run
+from explorer.run_status import age
+from explorer.runs import Entry, RunError, Runs
+from model.folder import CheckpointError
+
+MAX_ZIP_MEGABYTES = 1024
+_SAID, _IMPORTED = "_runs_said", "_runs_imported"
+
+
+def draw_said() -> None:
+    """What came of the last thing that was done, once."""
+    said = st.session_state.pop(_SAID, None)
+    if said:
+        (st.success if said[0] else st.error)(plain(said[1]))
+
+
+def draw_actions(runs: Runs, entry: Entry) -> None:
+    """The buttons for one entry."""
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="right"):
+        if not entry.problem and entry.summary.get("model"):
+            at = {"model": entry.name}
+            st.page_link("pages/translate.py", label="Open in Translate", icon=":material/translate:", query_params=at)
+        if entry.status is not None:
+            at = {"run": entry.name}
+            st.page_link("pages/train.py", label="Watch", icon=":material/monitoring:", query_params=at)
+        if entry.status is not None and entry.status.resumable:
+            st.button("Resume", key="runs_resume", on_click=_attempt, args=(runs.resume, entry.name, "goes on"))
+        fixed = entry.bundled or entry.busy
+        if st.button("Rename", key="runs_rename", disabled=fixed):
+            _rename(runs, entry.name)
+        if runs.folder(entry.name).is_dir():
+            st.download_button(
+                "Export",
+                data=lambda: _exported(runs, entry.name),
+                file_name=f"{entry.name}.zip",
+                mime="application/zip",
+                key="runs_export",
+                on_click="ignore",
+                help="Weights, tokenizers, card, curves and snapshots as one zip file.",
+            )
+        if st.button("Delete", key="runs_delete", disabled=fixed):
+            _delete(runs, entry)
+
+
+def about(entry: Entry) -> str:
+    """What there is to know about an entry before doing anything with it."""
+    parts = [f"Changed {age(entry.date)}"] if entry.date else []
+    if entry.bundled:
+        parts.append("It came with Headlight and can be neither renamed nor deleted")
+    elif entry.busy:
+        parts.append("It is at work: stop it before you rename or delete it")
+    if entry.status is not None and entry.status.error:
+        parts.append(entry.status.error.removesuffix("."))
+    return ". ".join(parts) + "." if parts else ""
+
+
+def _attempt(action: Callable[[str], None], name: str, done: str) -> None:
+    try:
+        action(name)
+    except (RunError, CheckpointError, OSError) as refused:
+        st.session_state[_SAID] = (False, str(refused))
+        return
+    st.session_state[_SAID] = (True, f"'{name}' {done}.")
+
+
+def _exported(runs: Runs, name: str) -> bytes:
+    """The zip file, made when somebody asks for it."""
+    path = export(runs.folder(name))
+    try:
+        return path.read_bytes()
+    finally:
+        os.unlink(path)
+
+
+@st.dialog("Rename")
+def _rename(runs: Runs, name: str) -> None:
+    new = st.text_input("New name", value=name, max_chars=64, key="runs_new_name").strip()
+    if st.button("Rename", type="primary", key="runs_rename_go", disabled=new in ("", name)):
+        _attempt(lambda old: runs.rename(old, new), name, f"is now called '{new}'")
+        if st.session_state[_SAID][0]:
+            choose_run(new)
+        st.rerun()
+
+
+@st.dialog("Delete for good?")
+def _delete(runs: Runs, entry: Entry) -> None:
+    size = entry.summary.get("parameters")
+    what = f", a model of {count(size)} parameters," if size else ""
+    st.markdown(plain(f"'{entry.name}'{what} will be deleted with its curves and snapshots. This cannot be undone."))
+    with st.container(horizontal=True):
+        if st.button("Delete", type="primary", key="runs_delete_go"):
+            _attempt(runs.delete, entry.name, "is deleted")
+            choose_run(NEW)
+            st.rerun()
+        if st.button("Keep it", key="runs_delete_no"):
+            st.rerun()
+
+
+def draw_import(runs: Runs) -> None:
+    """A zip file in; what it may not hold is refused."""
+    st.caption("A zip file that was exported here or on another machine. Nothing in it is run, and nothing unpickled.")
+    file = st.file_uploader("Zip file", type=["zip"], max_upload_size=MAX_ZIP_MEGABYTES, key="runs_zip")
+    name = st.text_input(
+        "Name",
+        key="runs_zip_name",
+        max_chars=64,
+        placeholder="as in the zip file",
+        help="Only needed if there is a model of that name already.",
+    )
+    if st.button("Import", key="runs_import", disabled=file is None) and file is not None:
+        _take_in(runs, file, name.strip())
+        st.rerun()
+
+
+def _take_in(runs: Runs, file: IO[bytes], name: str) -> None:
+    try:
+        taken = take_in(file, runs.checkpoints, name)
+    except (ArchiveError, CheckpointError, OSError) as refused:
+        st.session_state[_SAID] = (False, str(refused))
+        return
+    st.session_state[_SAID] = (True, f"'{taken}' is here now.")
+    choose_run(taken)

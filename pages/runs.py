@@ -1,0 +1,51 @@
+"""Runs: every run and model, what can be done with it, curves side by side, and how its heads formed."""
+
+from __future__ import annotations
+
+from explorer.shell import ensure_shell
+
+ensure_shell()
+
+import streamlit as st  # noqa: E402 - nothing runs before the shell has had its say
+
+from explorer import runtime  # noqa: E402
+from explorer.facts import plain  # noqa: E402
+from explorer.run_choice import run_box  # noqa: E402
+from explorer.runs import Runs  # noqa: E402
+from explorer.runs_actions import about, draw_actions, draw_import, draw_said  # noqa: E402
+from explorer.runs_heads import draw_heads  # noqa: E402
+from explorer.runs_table import draw_comparison, draw_table  # noqa: E402
+
+
+def draw() -> None:
+    """The list, then everything about one of its entries."""
+    runs = Runs(runtime.CHECKPOINTS)
+    entries = runs.entries()
+    st.markdown("#### Every run and model on this machine")
+    if not entries:
+        st.info("There is no run and no model here yet. Train one, or import a zip file.")
+        draw_import(runs)
+        return
+    draw_said()
+    draw_table(entries)
+    by_name = {entry.name: entry for entry in entries}
+    box, actions = st.columns([1, 3], vertical_alignment="center")
+    with box:
+        name = run_box("Run or model", list(by_name), str, visible=False)
+    entry = by_name.get(name) or entries[0]
+    with actions:
+        draw_actions(runs, entry)
+    st.caption(plain(about(entry)))
+    heads, curves, new = st.tabs(["Watch heads form", "Compare curves", "Import"], on_change="rerun", key="runs_tab")
+    if heads.open:
+        with heads:
+            draw_heads(runs, entry)
+    if curves.open:
+        with curves:
+            draw_comparison(runs, entries, entry.name)
+    if new.open:
+        with new:
+            draw_import(runs)
+
+
+draw()
