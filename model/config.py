@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import math
 import types
 import typing
 from dataclasses import dataclass, field
@@ -147,7 +148,7 @@ class TrainConfig:
         _check(self, non_negative=("weight_decay", "epsilon", "seed"))
         if self.weight_decay and self.optimizer != "adamw":
             raise ConfigError("weight_decay needs optimizer=adamw; Adam has none.")
-        if self.learning_rate <= 0:
+        if not 0 < self.learning_rate < math.inf:
             raise ConfigError(f"learning_rate={self.learning_rate} must be above 0.")
 
 
@@ -171,8 +172,10 @@ class DecodeConfig:
     seed: int = _help("seed of sampling", default=0)
 
     def __post_init__(self) -> None:
-        _check(self, positive=("beam_size",))
-        if self.temperature <= 0:
+        _check(self, positive=("beam_size",), non_negative=("max_length",))
+        if not math.isfinite(self.alpha):
+            raise ConfigError(f"alpha={self.alpha} must be a number.")
+        if not 0 < self.temperature < math.inf:
             raise ConfigError(f"temperature={self.temperature} must be above 0; use method=greedy for the likeliest.")
         if not 0 < self.top_p <= 1:
             raise ConfigError(f"top_p={self.top_p} must lie above 0 and not above 1.")

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.config import ATTENTION_KINDS, AttentionKind
+from model.config import ATTENTION_KINDS, AttentionKind, ModelConfig
 
 Operation = Literal["zero", "uniform", "mean", "row", "pattern", "output"]
 
@@ -73,6 +73,19 @@ class HeadEdits:
         """The edits of one attention layer for queries that start at position `offset`; None if it has none."""
         here = tuple(edit for edit in self.edits if edit.kind == kind and edit.layer == layer)
         return SiteEdit(here, offset) if here else None
+
+    def check(self, config: ModelConfig) -> None:
+        """Refuse edits of layers and heads that a model does not have.
+
+        Raises:
+            EditError: there is one.
+        """
+        for edit in self.edits:
+            n_layers, n_heads = config.n_layers(edit.kind), config.n_heads(edit.kind)
+            if not 0 <= edit.layer < n_layers:
+                raise EditError(f"{edit}: this model has {n_layers} layers of {edit.kind} attention.")
+            if not 0 <= edit.head < n_heads:
+                raise EditError(f"{edit}: this layer has {n_heads} heads.")
 
     def describe(self) -> tuple[str, ...]:
         """A line per edit, counted from 1 as on screen."""

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import struct
+import tokenize
+import zipfile
+import zlib
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -13,6 +17,22 @@ from model.config import ATTENTION_KINDS, AttentionKind
 
 VISIBLE, FUTURE, PADDING = 0, 1, 2
 TRACE_VERSION = 1
+
+# What zipfile, zlib and numpy raise over files that were cut, damaged or never were archives of arrays.
+_UNREADABLE: tuple[type[Exception], ...] = (
+    OSError,
+    EOFError,
+    KeyError,
+    MemoryError,
+    OverflowError,
+    RuntimeError,
+    SyntaxError,
+    ValueError,
+    struct.error,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 Floats = NDArray[np.float32]
 Codes = NDArray[np.uint8]
@@ -65,17 +85,19 @@ class AttentionTrace:
                 raise TraceError(f"{kind} must be [layer, head, {size[0]}, {size[1]}], but is {list(weights.shape)}.")
             if mask.shape != size:
                 raise TraceError(f"{kind}_mask must be {list(size)}, but is {list(mask.shape)}.")
-        for name, length in (
-            ("predicted_tokens", n_tgt),
-            ("src_words", n_src),
-            ("tgt_words", n_tgt),
-            ("probabilities", n_tgt),
-            ("top_ids", n_tgt),
-            ("top_probabilities", n_tgt),
-            ("top_tokens", n_tgt),
-        ):
+        for name, length in (("predicted_tokens", n_tgt), ("src_words", n_src), ("tgt_words", n_tgt)):
             if len(getattr(self, name)) != length:
                 raise TraceError(f"{name} must have {length} entries, but has {len(getattr(self, name))}.")
+        k = len(self.top_tokens[0]) if self.top_tokens else 0
+        for name, shape in (
+            ("probabilities", (n_tgt,)),
+            ("top_ids", (n_tgt, k)),
+            ("top_probabilities", (n_tgt, k)),
+        ):
+            if getattr(self, name).shape != shape:
+                raise TraceError(f"{name} must be {list(shape)}, but is {list(getattr(self, name).shape)}.")
+        if [len(row) for row in self.top_tokens] != [k] * n_tgt:
+            raise TraceError(f"top_tokens must be [{n_tgt}, {k}] like top_ids.")
 
     def weights(self, kind: AttentionKind) -> Floats:
         """[layer, head, query, key] of one kind."""
@@ -104,9 +126,10 @@ class AttentionTrace:
             TraceError: it is not one, is incomplete, or its shapes do not fit its token lists.
         """
         try:
+            zipfile.ZipFile(path).close()  # refuses what is no archive before numpy guesses at it
             with np.load(path, allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
-        except (OSError, ValueError, EOFError, KeyError) as error:
+        except _UNREADABLE as error:
             raise TraceError(f"{Path(path).name} is not a readable attention file (.npz): {error}") from error
         missing = [item.name for item in fields(cls) if item.name not in arrays]
         if missing:
@@ -120,6 +143,9 @@ def _is_text(name: str) -> bool:
 
 def _read(name: str, array: NDArray[np.generic]) -> Any:
     """A field of the trace from its array in the file."""
+    dimensions = _dimensions(name)
+    if array.ndim != dimensions:
+        raise TraceError(f"{name} must have {dimensions} axes, but has {array.ndim}.")
     if _is_text(name):
         if array.dtype.kind not in "US" and array.size:
             raise TraceError(f"{name} must hold strings, not {array.dtype}.")
@@ -132,6 +158,13 @@ def _read(name: str, array: NDArray[np.generic]) -> Any:
     if name.endswith("_mask"):
         return array.astype(np.uint8)
     return array.astype(np.int64 if name == "top_ids" else np.float32)
+
+
+def _dimensions(name: str) -> int:
+    """How many axes the array of a field has in the file."""
+    if name in ATTENTION_KINDS:
+        return 4
+    return 2 if name.startswith("top_") or name.endswith("_mask") else 1
 
 
 def future_mask(length: int) -> Codes:

@@ -175,6 +175,8 @@ class Transformer(nn.Module):
                 nn.init.xavier_uniform_(parameter, generator=generator)
             elif name.endswith("bias"):
                 nn.init.zeros_(parameter)
+            else:  # the scale of a norm
+                nn.init.ones_(parameter)
 
     def embed(self, tokens: Tensor, *, side: str, offset: int = 0) -> Tensor:
         """Embedding × √d_model + position, then dropout (Vaswani et al. 2017, §3.4–3.5).
@@ -201,7 +203,11 @@ class Transformer(nn.Module):
         Shapes:
             src: [batch, src] ids, right-padded; src_mask: as masks.padding_mask(src), which is the default.
             returns: memory [batch, src, d_model].
+        Raises:
+            EditError: an edit names a layer or head that this model does not have.
         """
+        if edit is not None:
+            edit.check(self.config)
         mask = padding_mask(src) if src_mask is None else src_mask
         return self.encoder(self.embed(src, side="src"), mask=mask, fused=fused, record=record, edit=edit)
 
