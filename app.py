@@ -6,7 +6,13 @@ import streamlit as st
 
 from explorer import session, shell, sidebar
 
-st.set_page_config(page_title="Headlight", page_icon="🔦", layout="wide", initial_sidebar_state="auto")
+st.set_page_config(
+    page_title="Headlight",
+    page_icon="🔦",
+    layout="wide",
+    # An entry of our own brings the menu, and with it the light and dark switch, in the "minimal" toolbar.
+    menu_items={"About": "Headlight: see what an encoder-decoder Transformer looks at, token by token, head by head."},
+)
 
 pages = [
     st.Page("pages/translate.py", title="Translate", icon=":material/translate:", url_path="start", default=True),

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from model.checkpoint import LoadedModel
-from model.config import EOS, SOS, DecodeConfig
+from model.config import EOS, PAD, SOS, DecodeConfig
 from model.decoding import Decoding, decode_recorded
 from model.edits import HeadEdits
 from model.search import Hypothesis
@@ -134,7 +134,7 @@ class Translator:
 
     def _check_prefix(self, prefix: Sequence[int]) -> None:
         size = len(self.loaded.target)
-        if any(not 0 <= token < size or token == SOS for token in prefix) or EOS in prefix[:-1]:
+        if any(not 0 <= token < size or token in (PAD, SOS) for token in prefix) or EOS in prefix[:-1]:
             raise InputError("The chosen path does not fit this model; the model's own translation is shown.")
 
     def _candidate(self, hypothesis: Hypothesis) -> Candidate:

@@ -21,8 +21,9 @@ def counter(page: Page) -> str:
 
 def steps(page: Page) -> tuple[int, int]:
     """(this step, how many there are)."""
+    expect(page.locator(".controls output")).to_have_text(re.compile(r"^step \d+ of \d+$"))
     found = re.fullmatch(r"step (\d+) of (\d+)", counter(page))
-    assert found, counter(page)
+    assert found
     return int(found[1]), int(found[2])
 
 

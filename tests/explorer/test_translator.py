@@ -87,7 +87,7 @@ def test_a_prefix_is_forced_and_decoding_goes_on(words: Translator) -> None:
     assert again.path[: len(forked.path)] == forked.path
 
 
-@pytest.mark.parametrize("prefix", [(10**6,), (-1,), (SOS,), (EOS, 5)])
+@pytest.mark.parametrize("prefix", [(10**6,), (-1,), (SOS,), (0,), (EOS, 5)])
 def test_a_path_of_another_model_is_refused(words: Translator, prefix: tuple[int, ...]) -> None:
     with pytest.raises(InputError, match="does not fit"):
         words.translate("I read red books", GREEDY, prefix=prefix)
