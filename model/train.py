@@ -115,7 +115,7 @@ def _train(options: argparse.Namespace, world: World, signals: Signals) -> int:
 
     from model.checkpoint import find_model, load_model
     from model.data.files import save_splits
-    from model.presets import default_preset, get_preset
+    from model.presets import get_preset
     from model.training.device import Runtime, default_threads, resolve_device
     from model.training.launch import Launch, create_folder
     from model.training.settings import make_settings, parse_assignments
@@ -127,7 +127,7 @@ def _train(options: argparse.Namespace, world: World, signals: Signals) -> int:
         raise CheckpointError(f"there is a model '{options.name}' already; choose another name or pass --overwrite.")
     assignments = parse_assignments(options.set)
     task, own = _find_task(options, split_seed=0)
-    preset = get_preset(options.preset or default_preset(task.name, task.default_preset))
+    preset = get_preset(options.preset or task.default_preset)
     settings = make_settings(task.data, preset, assignments)
     if settings.data.split_seed:
         task, own = _find_task(options, split_seed=settings.data.split_seed)

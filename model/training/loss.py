@@ -1,22 +1,78 @@
-"""Label-smoothed cross-entropy over real target tokens, and the module that training runs forward."""
+"""Label-smoothed cross-entropy over real target tokens, and the module that training runs forward.
+
+The product with the vocabulary, its softmax and their gradients are the largest part of a small model's work. They are
+done here a slice of rows at a time, forward and backward together, so that a slice stays in the processor's cache and
+the [token, vocab] logits never exist as a whole.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
+import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from model.config import PAD
-from model.masks import padding_mask
+from model.masks import causal_mask, padding_mask
 from model.transformer import Transformer
 
+SLICE_NUMBERS = {"cpu": 1_500_000, "cuda": 100_000_000}  # logits in a slice: what the cache, or the memory, holds well
 
-def smoothed_cross_entropy(logits: Tensor, labels: Tensor, smoothing: float) -> Tensor:
+
+class _ProjectedCrossEntropy(torch.autograd.Function):
+    """Σ over tokens of the cross-entropy of softmax(hidden · weightᵀ) with smoothed labels."""
+
+    @staticmethod
+    def forward(ctx: Any, hidden: Tensor, weight: Tensor, labels: Tensor, smoothing: float) -> Tensor:
+        kind = hidden.device.type
+        dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else hidden.dtype
+        table = weight.to(dtype)
+        mean_row = weight.mean(dim=0)  # [d_model]: hidden · mean_row is the mean logit, which smoothing needs
+        grad_hidden, grad_weight = torch.empty_like(hidden), torch.zeros_like(weight)
+        total = torch.zeros((), dtype=torch.float64 if kind == "cpu" else torch.float32, device=hidden.device)
+        size = max(64, SLICE_NUMBERS.get(kind, SLICE_NUMBERS["cuda"]) // len(weight))
+        for at in range(0, len(labels), size):
+            rows, wanted = hidden[at : at + size].to(dtype), labels[at : at + size, None]
+            logits = rows @ table.T  # [token, vocab]
+            logits = logits if logits.dtype == torch.float64 else logits.float()
+            right, highest = logits.gather(1, wanted)[:, 0], logits.amax(dim=1)
+            found = torch.softmax(logits, dim=1)
+            log_sum = highest - found.amax(dim=1).log()  # log Σ exp(logit), from what is there already
+            total += (log_sum - (1 - smoothing) * right).sum(dtype=total.dtype)
+            # The gradient by the logits is softmax - labels; the evenly smoothed part follows for all slices at once.
+            found.scatter_add_(1, wanted, found.new_full((len(rows), 1), smoothing - 1))
+            found = found.to(dtype)
+            grad_hidden[at : at + size] = found @ table
+            grad_weight += found.T @ rows
+        grad_hidden -= smoothing * mean_row
+        summed = hidden.sum(dim=0)
+        grad_weight -= smoothing / len(weight) * summed
+        ctx.save_for_backward(grad_hidden, grad_weight)
+        return (total - smoothing * (summed @ mean_row)).to(weight.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor, Tensor, None, None]:
+        grad_hidden, grad_weight = ctx.saved_tensors
+        (grad,) = grad_outputs
+        return grad_hidden * grad, grad_weight * grad, None, None
+
+
+@torch.compiler.disable  # type: ignore[untyped-decorator]  # its slices are a loop of unknown length
+def projected_cross_entropy(hidden: Tensor, weight: Tensor, labels: Tensor, smoothing: float) -> Tensor:
     """Summed cross-entropy in nats with `smoothing` of the mass spread over all tokens (Vaswani et al. 2017, §5.4).
 
+    It equals F.cross_entropy(hidden · weightᵀ, labels, label_smoothing=smoothing, reduction="sum").
+
     Shapes:
-        logits: [token, vocab]; labels: [token] ids; returns a scalar.
+        hidden: [token, d_model]; weight: [vocab, d_model]; labels: [token] ids; returns a scalar.
     """
-    return F.cross_entropy(logits, labels, label_smoothing=smoothing, reduction="sum")
+    loss: Tensor = _ProjectedCrossEntropy.apply(hidden, weight, labels, smoothing)
+    return loss
+
+
+def additive(mask: Tensor, dtype: torch.dtype) -> Tensor:
+    """A mask as the fused kernel takes it without converting it in every layer: 0 where True, -inf elsewhere."""
+    return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill_(~mask, -torch.inf)
 
 
 class TrainingLoss(nn.Module):
@@ -29,15 +85,34 @@ class TrainingLoss(nn.Module):
         self.fused = fused
 
     def forward(self, src: Tensor, tgt_in: Tensor, labels: Tensor) -> Tensor:
-        """Summed loss of a batch in nats.
+        """Summed loss of a batch in nats, over its real target tokens.
 
         Shapes:
             src: [batch, src]; tgt_in, labels: [batch, tgt], right-padded; returns a scalar.
-        Only rows that predict a real token are projected to the vocabulary: that product and its softmax are the
-        largest part of a small model's work.
         """
-        src_mask = padding_mask(src)
-        memory = self.model.encode(src, src_mask=src_mask, fused=self.fused)
-        hidden = self.model.decode(tgt_in, memory, src_mask=src_mask, fused=self.fused)
+        model = self.model
+        hidden = self._fused(src, tgt_in) if self.fused else self._explicit(src, tgt_in)
         real = labels != PAD
-        return smoothed_cross_entropy(self.model.output(hidden[real]), labels[real], self.smoothing)
+        return projected_cross_entropy(hidden[real], model.output.weight, labels[real], self.smoothing)
+
+    def _explicit(self, src: Tensor, tgt_in: Tensor) -> Tensor:
+        src_mask = padding_mask(src)
+        return self.model.decode(tgt_in, self.model.encode(src, src_mask=src_mask), src_mask=src_mask)
+
+    def _fused(self, src: Tensor, tgt_in: Tensor) -> Tensor:
+        """The same with PyTorch's kernel; a causal row never sees the padding on its right, so that needs no mask."""
+        model = self.model
+        dtype = torch.get_autocast_dtype(src.device.type) if torch.is_autocast_enabled(src.device.type) else None
+        dtype = dtype or model.output.weight.dtype
+        src_mask = additive(padding_mask(src), dtype)
+        causal = causal_mask(tgt_in.size(1), tgt_in.device)
+        self_mask = additive(causal if model.config.causal else padding_mask(tgt_in), dtype)
+        memory = model.encode(src, src_mask=src_mask, fused=True)
+        hidden, _ = model.decoder(
+            model.embed(tgt_in, side="tgt"),
+            model.decoder.project_memory(memory),
+            self_mask=self_mask,
+            cross_mask=src_mask,
+            fused=True,
+        )
+        return hidden

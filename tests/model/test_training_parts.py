@@ -13,11 +13,13 @@ from torch.nn import functional as F
 
 from model.config import PAD, ConfigError, DataConfig, TrainConfig
 from model.data.batching import EncodedPairs
+from model.dropout import dropout, keep_mask
 from model.masks import padding_mask
 from model.presets import PRESETS, get_preset
+from model.training import loss
 from model.training.corpus import Corpus
 from model.training.evaluation import is_better
-from model.training.loss import TrainingLoss, smoothed_cross_entropy
+from model.training.loss import TrainingLoss, projected_cross_entropy
 from model.training.randomness import start_stream, stream_seed
 from model.training.schedule import curve, learning_rate
 from model.training.settings import make_settings, parse_assignments
@@ -59,16 +61,58 @@ def test_the_curve_shows_both_ends_and_the_peak() -> None:
     assert (333, config.learning_rate) in points
 
 
-@given(smoothing=st.sampled_from([0.0, 0.1, 0.5]), seed=st.integers(0, 9))
-def test_label_smoothing_is_pytorchs_and_the_formula(smoothing: float, seed: int) -> None:
+@given(smoothing=st.sampled_from([0.0, 0.1, 0.5]), seed=st.integers(0, 9), slice_numbers=st.sampled_from([1, 10**6]))
+def test_label_smoothing_is_pytorchs_and_the_formula(smoothing: float, seed: int, slice_numbers: int) -> None:
+    """Value and both gradients, whether the rows fit into one slice or need several."""
     generator = torch.Generator().manual_seed(seed)
-    logits = torch.randn(7, 11, generator=generator, dtype=torch.float64)
-    labels = torch.randint(0, 11, (7,), generator=generator)
-    ours = smoothed_cross_entropy(logits, labels, smoothing)
-    torch.testing.assert_close(ours, F.cross_entropy(logits, labels, label_smoothing=smoothing, reduction="sum"))
+    hidden = torch.randn(150, 5, generator=generator, dtype=torch.float64, requires_grad=True)
+    weight = torch.randn(11, 5, generator=generator, dtype=torch.float64, requires_grad=True)
+    labels = torch.randint(0, 11, (150,), generator=generator)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(loss.SLICE_NUMBERS, "cpu", slice_numbers)
+        ours = projected_cross_entropy(hidden, weight, labels, smoothing)
+    logits = hidden @ weight.T
+    theirs = F.cross_entropy(logits, labels, label_smoothing=smoothing, reduction="sum")
+    torch.testing.assert_close(ours, theirs)
+    for mine, wanted in zip(
+        torch.autograd.grad(3 * ours, (hidden, weight)), torch.autograd.grad(3 * theirs, (hidden, weight)), strict=True
+    ):
+        torch.testing.assert_close(mine, wanted)
     log_p = logits.log_softmax(-1)
     by_hand = -(1 - smoothing) * log_p.gather(1, labels[:, None]).sum() - smoothing / 11 * log_p.sum()
     torch.testing.assert_close(ours, by_hand)
+
+
+def test_certain_and_hopeless_predictions_have_a_finite_loss() -> None:
+    hidden = torch.tensor([[300.0], [-300.0]], requires_grad=True)
+    weight = torch.tensor([[1.0], [-1.0]])
+    found = projected_cross_entropy(hidden, weight, torch.tensor([0, 0]), 0.0)
+    assert found.item() == pytest.approx(600.0)
+    found.backward()
+    torch.testing.assert_close(hidden.grad, torch.tensor([[0.0], [-2.0]]))
+
+
+@pytest.mark.parametrize("shape", [(3,), (64, 7), (5, 6, 11)])
+def test_quick_dropout_is_dropout(shape: tuple[int, ...]) -> None:
+    start_stream(1, "dropout")
+    x = torch.ones(shape, dtype=torch.float64, requires_grad=True)
+    y = dropout(x, 0.25)
+    assert set(y.unique().tolist()) <= {0.0, 1 / 0.75}
+    y.sum().backward()
+    assert torch.equal(x.grad, y), "what was dropped gets no gradient, the rest gets the factor"
+    start_stream(1, "dropout")
+    assert torch.equal(dropout(x, 0.25), y), "the same stream drops the same"
+    assert dropout(x, 0.0) is x
+
+
+@pytest.mark.parametrize("p", [0.1, 0.3, 0.5, 0.9])
+def test_quick_dropout_drops_its_share_evenly(p: float) -> None:
+    """Over 10⁶ draws, within five standard deviations, in each of the four places of a random number."""
+    dropped = ~keep_mask(torch.Size([250_000, 4]), p)
+    deviation = (p * (1 - p) / 250_000) ** 0.5
+    assert ((dropped.double().mean(dim=0) - p).abs() < 5 * deviation + 2**-16).all()
+    pairs = (dropped[:, 0] & dropped[:, 1]).double().mean()
+    assert abs(pairs - p * p) < 5 * (p * p / 250_000) ** 0.5 + 2**-15
 
 
 @pytest.mark.parametrize("fused", [True, False])
