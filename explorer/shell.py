@@ -15,12 +15,21 @@ _APP = Path(__file__).parents[1] / "app.py"
 _INSIDE = "_inside_shell"
 
 
+# Streamlit's header is an opaque bar over the page's first lines; here only its buttons are in the way of anything.
+_STYLE = """<style>
+.stMainBlockContainer { padding: 1.25rem 2rem 2rem; }
+[data-testid="stHeader"] { background: transparent; pointer-events: none; }
+[data-testid="stHeader"] button, [data-testid="stHeader"] a { pointer-events: auto; }
+@media (max-width: 640px) {
+  .stMainBlockContainer { padding: 3.5rem 0.75rem 2rem; }
+  .st-key-sentence_row > * { flex: 1 1 100% !important; width: 100% !important; }
+}
+</style>"""
+
+
 def style() -> None:
     """Margins that Streamlit has no option for: figures get the width, and the first screen shows the answer."""
-    st.html(
-        "<style>.stMainBlockContainer { padding: 1.25rem 2rem 2rem; }"
-        " @media (max-width: 640px) { .stMainBlockContainer { padding: 3rem 0.75rem 2rem; } }</style>"
-    )
+    st.html(_STYLE)
 
 
 def enter_shell() -> None:

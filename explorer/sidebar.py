@@ -68,7 +68,7 @@ def _model(summaries: dict[str, dict[str, Any]]) -> str:
 
 def _sentence(summary: dict[str, Any], prompts: Sequence[Prompt]) -> str:
     session.suggest_text(summary["name"], prompts[0].source if prompts else "")
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    with st.container(horizontal=True, vertical_alignment="bottom", key="sentence_row"):
         text = _field()
         if prompts:
             _examples(prompts)

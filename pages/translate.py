@@ -61,7 +61,7 @@ def _headline(selection: Selection, shown: Translation) -> None:
         if selection.path is not None:
             st.badge("a path you chose", color="orange")
     note = note_for(selection.text, examples_of(runtime.models()[selection.model]))
-    lines = ([f"What to look for: {note}."] if note else []) + list(shown.notes)
+    lines = ([f"What to look for: {note}" + ("" if note[-1] in ".?!" else ".")] if note else []) + list(shown.notes)
     if lines:
         st.caption(plain(" ".join(lines)))
 
