@@ -13,25 +13,30 @@ _WISH = "_run_wish"
 
 def choose_run(name: str) -> None:
     """Look at this run from the next script run on; `NEW` is the form for a new one."""
-    st.session_state[_WISH] = name
+    # Twice: a box whose options have just changed is a new box to Streamlit, which writes its value into the address
+    # only when it is set once more.
+    st.session_state[_WISH] = (name, 2)
 
 
-def run_box(label: str, names: Sequence[str], format_func: Callable[[str], str], *, visible: bool = True) -> str:
+def run_box(label: str, names: Sequence[str], format_func: Callable[[str], str]) -> str:
     """Draw the box and return the chosen name; a name in the address that does not exist any more is passed over."""
     options = list(names)
-    wish = st.session_state.pop(_WISH, None)
-    if wish is not None and wish not in options:
-        options.append(wish)
+    wish, times = st.session_state.pop(_WISH, (None, 0))
     if wish is not None:
+        if wish not in options:
+            options.append(wish)
         st.session_state[RUN] = wish
+        if times > 1:
+            st.session_state[_WISH] = (wish, times - 1)
     elif st.session_state.get(RUN, options[0]) not in options:
         st.session_state[RUN] = options[0]
     chosen = st.selectbox(
-        label,
-        options,
-        format_func=format_func,
-        key=RUN,
-        bind="query-params",
-        label_visibility="visible" if visible else "collapsed",
+        label, options, format_func=format_func, key=RUN, bind="query-params", label_visibility="collapsed"
     )
     return chosen or options[0]
+
+
+def settle_choice() -> None:
+    """Called when a page is drawn: one run more, if the address does not say yet what was chosen."""
+    if _WISH in st.session_state:
+        st.rerun()

@@ -17,10 +17,18 @@ from explorer.run_process import ROOT, lower_priority
 TIMEOUT_SECONDS = 180.0
 MAX_PLANS = 128
 MAX_ASKERS = 512
+REFUSAL = 2  # the exit code that goes with one sentence for people
 
 
 class PlanError(ValueError):
-    """A run that could not start as it is; the message is the command's own sentence."""
+    """There is no plan; the message says why.
+
+    `refused` is True where the run itself could not start as it is: the message is then the command's own sentence.
+    """
+
+    def __init__(self, message: str, *, refused: bool = False) -> None:
+        super().__init__(message)
+        self.refused = refused
 
 
 @dataclass(frozen=True)
@@ -103,7 +111,8 @@ def run_trial(command: Sequence[str]) -> Plan:
         ) from None
     if process.returncode:
         lines = [line.strip() for line in said.splitlines() if line.strip()]
-        raise PlanError(lines[-1] if lines else "The training command failed without a word.")
+        said_why = process.returncode == REFUSAL and bool(lines)
+        raise PlanError(lines[-1] if lines else "The training command failed without a word.", refused=said_why)
     return read_plan(output)
 
 
@@ -128,7 +137,7 @@ class PlanDesk:
             while len(self._wanted) > MAX_ASKERS:
                 self._wanted.popitem(last=False)
             answer = self._answers.get(key)
-            if answer is None or (answer.done() and answer.exception() is None and answer.result() is None):
+            if answer is None or (answer.done() and _passed_over(answer)):
                 answer = self._answers[key] = self._worker.submit(self._answer, key)
             self._answers.move_to_end(key)
             while len(self._answers) > MAX_PLANS:
@@ -140,8 +149,19 @@ class PlanDesk:
             return answer.result()
         return error if isinstance(error, PlanError) else PlanError(f"The estimate failed: {error}.")
 
+    def forget(self, command: Sequence[str]) -> None:
+        """Let the next question for this plan be asked anew, where the last answer was a failure of the estimate."""
+        with self._lock:
+            answer = self._answers.get(tuple(command))
+            if answer is not None and answer.done():
+                del self._answers[tuple(command)]
+
     def _answer(self, key: tuple[str, ...]) -> Plan | None:
         with self._lock:
             if key not in self._wanted.values():
                 return None
         return run_trial(key)
+
+
+def _passed_over(answer: Future[Plan | None]) -> bool:
+    return answer.exception() is None and answer.result() is None

@@ -36,7 +36,6 @@ def choose_data(checkpoints: Path) -> Data | None:
         "Data",
         names,
         index=names.index(_PREFERRED),
-        required=True,
         format_func=_title,
         key="train_task",
         persist_state="session",

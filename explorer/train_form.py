@@ -109,22 +109,34 @@ def _name(runs: Runs, data: Data) -> str:
 
 def _ask(runs: Runs, order: Order) -> Plan | PlanError | None:
     asker = st.session_state.setdefault(_ASKER, uuid.uuid4().hex)
-    return plan_desk().ask(asker, dataclasses.replace(order, name=_TRIAL).trial(runs.checkpoints))
+    return plan_desk().ask(asker, _trial(runs, order))
+
+
+def _trial(runs: Runs, order: Order) -> list[str]:
+    """The question for a plan, which does not depend on the name."""
+    return dataclasses.replace(order, name=_TRIAL).trial(runs.checkpoints)
 
 
 def _plan(runs: Runs, order: Order, unfit: str) -> None:
     """What the run would take, and Start; looks again by itself until that is known."""
     answer = None if unfit else _ask(runs, order)
-    wrong = unfit or (str(answer) if isinstance(answer, PlanError) else "")
     plan = answer if isinstance(answer, Plan) else None
     parts = st.columns(3)
     parts[0].metric("Parameters", count(plan.parameters) if plan else "…")
     parts[1].metric("Memory", _bytes(plan.memory) if plan else "…")
     parts[2].metric("Takes about", clock(plan.seconds) if plan else "…")
-    if st.button("Start training", type="primary", disabled=bool(wrong), width="stretch"):
+    impossible = bool(unfit) or (isinstance(answer, PlanError) and answer.refused)
+    if st.button("Start training", type="primary", disabled=impossible, width="stretch"):
         _start(runs, order)
-    if wrong or _REFUSED in st.session_state:
-        st.error(plain(wrong or st.session_state.pop(_REFUSED)))
+    if _REFUSED in st.session_state:
+        st.error(plain(st.session_state.pop(_REFUSED)))
+    if impossible:
+        st.error(plain(unfit or str(answer)))
+    elif isinstance(answer, PlanError):
+        st.warning(plain(str(answer)))
+        if st.button("Estimate again"):
+            plan_desk().forget(_trial(runs, order))
+            st.rerun()  # the timer starts again
     elif plan is None:
         st.caption("Looking at the data, counting, and timing a few updates on this machine …")
     else:

@@ -10,7 +10,7 @@ import streamlit as st  # noqa: E402 - nothing runs before the shell has had its
 
 from explorer import runtime  # noqa: E402
 from explorer.facts import plain  # noqa: E402
-from explorer.run_choice import run_box  # noqa: E402
+from explorer.run_choice import run_box, settle_choice  # noqa: E402
 from explorer.runs import Runs  # noqa: E402
 from explorer.runs_actions import about, draw_actions, draw_import, draw_said  # noqa: E402
 from explorer.runs_heads import draw_heads  # noqa: E402
@@ -31,7 +31,7 @@ def draw() -> None:
     by_name = {entry.name: entry for entry in entries}
     box, actions = st.columns([1, 3], vertical_alignment="center")
     with box:
-        name = run_box("Run or model", list(by_name), str, visible=False)
+        name = run_box("Run or model", list(by_name), str)
     entry = by_name.get(name) or entries[0]
     with actions:
         draw_actions(runs, entry)
@@ -46,6 +46,7 @@ def draw() -> None:
     if new.open:
         with new:
             draw_import(runs)
+    settle_choice()
 
 
 draw()
