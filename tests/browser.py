@@ -170,6 +170,7 @@ class Watch:
 
 
 def settle(page: Page, timeout_ms: float = TIMEOUT_MS) -> None:
-    """Wait until Streamlit has run the script and the page has drawn its last frame."""
+    """Wait until Streamlit has run the script, has replaced every placeholder, and has drawn its last frame."""
     page.wait_for_selector(IDLE, timeout=timeout_ms)
+    page.wait_for_function("() => !document.querySelector('[data-testid=stSkeleton]')", timeout=timeout_ms)
     page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
