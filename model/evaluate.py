@@ -91,7 +91,10 @@ def main(arguments: Sequence[str]) -> int:
     heads = _best_aligned_head(loaded, examples)
     if heads is not None:
         values["aligned_head"] = heads
-    print(json.dumps(flat(values), ensure_ascii=False) if options.json else _for_people(values))
+    if options.json:
+        print(json.dumps(flat(values), ensure_ascii=False))
+    else:
+        print(_for_people(values, with_bleu=loaded.data_config.tokenizer != "characters"))
     return 0
 
 
@@ -174,7 +177,8 @@ def _best_aligned_head(loaded: LoadedModel, examples: Sequence[Example]) -> dict
     return {"layer": int(layer) + 1, "head": int(head) + 1, "share": float(hits.max() / max(rows, 1))}
 
 
-def _for_people(values: dict[str, Any]) -> str:
+def _for_people(values: dict[str, Any], *, with_bleu: bool) -> str:
+    """The scores, a line each; BLEU is left out where there are no words to match."""
     sentences = values["sentences"]
     right = round(values["exact_match"] * sentences)
     lines = [
@@ -182,9 +186,10 @@ def _for_people(values: dict[str, Any]) -> str:
         f"exact match     {values['exact_match']:.4f}  ({right:,} of {sentences:,})",
         f"token accuracy  {values['token_accuracy']:.4f}",
         f"loss            {values['loss']:.4f}  nats per target token",
-        f"BLEU            {values['bleu']:.1f}  ({values['bleu_signature']})",
-        f"BLEU, any case  {values['bleu_lc_tok']:.1f}",
     ]
+    if with_bleu:
+        lines.append(f"BLEU            {values['bleu']:.1f}  ({values['bleu_signature']})")
+        lines.append(f"BLEU, any case  {values['bleu_lc_tok']:.1f}")
     if "aligned_head" in values:
         head = values["aligned_head"]
         lines.append(

@@ -142,7 +142,7 @@ def _train(options: argparse.Namespace, world: World, signals: Signals) -> int:
         processes=world.size,
     )
     torch.set_num_threads(runtime.threads)
-    origin = {"title": options.name, "preset": preset.name, "set": assignments, "init": options.init, **own}
+    origin = {"title": task.title, "preset": preset.name, "set": assignments, "init": options.init, **own}
     setup = prepare(options.name, task, settings, runtime, start_from=start_from, origin=origin)
     if options.dry_run:
         if world.is_main:
@@ -256,7 +256,8 @@ def _run(launch: Launch, setup: Setup) -> int:
         folder = launch.checkpoints / setup.name
         if finished:
             results = json.loads((folder / CONFIG).read_text(encoding="utf-8"))["results"]
-            print(f"{setup.name} finished: {', '.join(score_lines(results['test']))} on {results['split']}.")
+            told = ", ".join(score_lines(results["test"])[:3])
+            print(f"{setup.name} finished: {told}, on the split '{results['split']}'.")
         else:
             print(f"{setup.name} stopped; go on with --resume {setup.name}.")
     return 0

@@ -59,7 +59,8 @@ def model_facts(model: ModelConfig, n_parameters: int) -> list[str]:
         "all": "source embedding, target embedding and output share one matrix",
     }
     return [
-        f"{n_parameters:,} parameters; d_model {model.d_model}, d_ff {model.d_ff}, {model.activation}",
+        f"{n_parameters:,} parameters ({4 * n_parameters / 1e6:.2f} MB)",
+        f"d_model {model.d_model}, d_ff {model.d_ff}, {model.activation}",
         f"encoder: {model.n_encoder_layers} layers of {model.n_encoder_heads} heads; "
         f"decoder: {model.n_decoder_layers} layers of {model.n_decoder_heads} heads",
         f"{'pre-norm' if model.norm_first else 'post-norm'}, {model.positions} positions",

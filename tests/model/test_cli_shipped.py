@@ -1,0 +1,94 @@
+"""The models in the repository do what their cards and the README say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from model import evaluate, train, translate
+from model.checkpoint import load_model, snapshot_steps
+from model.folder import SHIPPED, list_models, read_json
+from model.training.card import score_lines
+
+CHECKPOINTS = Path(__file__).resolve().parents[2] / "checkpoints"
+WHERE = ["--checkpoints", str(CHECKPOINTS)]
+
+
+def scores(name: str, capsys: pytest.CaptureFixture[str], split: str = "test") -> dict[str, Any]:
+    """What `model.evaluate --json` prints."""
+    task = read_json(CHECKPOINTS / name / "config.json")["data"]["task"]
+    assert evaluate.main(["--model", name, *WHERE, "--task", task, "--split", split, "--json"]) == 0
+    printed: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return printed
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_each_is_small_whole_and_says_where_it_comes_from(name: str) -> None:
+    folder = CHECKPOINTS / name
+    loaded = load_model(folder)
+    assert (folder / "model.safetensors").stat().st_size <= 2e6
+    assert loaded.summary["bundled"]
+    assert loaded.summary["trained"]
+    config = read_json(folder / "config.json")
+    for wanted in (
+        f"{loaded.summary['parameters']:,} parameters",
+        f"python -m model.train --task {config['data']['task']} --name {name}",
+        "MIT",
+        *score_lines(config["results"]["test"]),
+    ):
+        assert wanted in loaded.card
+    assert sum(1 for _ in (folder / "metrics.jsonl").open()) < 300
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_the_card_has_the_numbers_that_evaluate_prints(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    told = read_json(CHECKPOINTS / name / "config.json")["results"]["test"]
+    printed = scores(name, capsys)
+    assert printed["exact_match"] == told["exact_match"] >= 0.99
+    assert printed["token_accuracy"] == pytest.approx(told["token_accuracy"], abs=1e-4)
+    assert printed["loss"] == pytest.approx(told["loss"], abs=1e-4)
+    assert printed["sentences"] == told["sentences"]
+    if name in ("adjective-swap", "phrases-en-de"):
+        assert printed["exact_match"] == 1.0
+    if name == "reverse":
+        assert printed["groups"].keys() == {f"{length:02d} letters" for length in range(1, 17)}
+        assert min(printed["groups"].values()) >= 0.99
+        assert printed["aligned_head"]["share"] >= 0.95
+
+
+def test_the_sentences_of_the_issue(capsys: pytest.CaptureFixture[str]) -> None:
+    sentences = ["I read red books", "We eat green apples", "They buy blue cars"]
+    assert translate.main(["--model", "adjective-swap", *WHERE, *sentences]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "je lis livres rouge",
+        "nous mangeons pommes vert",
+        "ils achetent voitures bleu",
+    ]
+
+
+def test_between_them_they_cover_the_choices() -> None:
+    configs = [load_model(CHECKPOINTS / name).model_config for name in SHIPPED]
+    assert {config.norm_first for config in configs} == {True, False}
+    assert {config.positions for config in configs} >= {"sinusoidal", "learned"}
+    assert any(config.n_encoder_layers != config.n_decoder_layers for config in configs)
+    assert any(config.n_encoder_heads != config.n_decoder_heads for config in configs)
+
+
+def test_reverse_shows_its_heads_forming() -> None:
+    folder = CHECKPOINTS / "reverse"
+    steps = snapshot_steps(folder)
+    assert steps[0] == 0
+    assert 8 <= len(steps) <= 16
+    assert sum(path.stat().st_size for path in (folder / "snapshots").iterdir()) <= 4e6
+    assert load_model(folder, snapshot=steps[-1]).model_config == load_model(folder).model_config
+
+
+def test_all_are_listed_and_none_can_be_resumed(capsys: pytest.CaptureFixture[str]) -> None:
+    listed = {summary["name"]: summary for summary in list_models(CHECKPOINTS)}
+    assert set(SHIPPED) <= set(listed)
+    assert all(listed[name]["error"] is None for name in SHIPPED)
+    assert train.main(["--resume", "reverse", *WHERE]) == 0
+    assert "nothing to resume" in capsys.readouterr().out
