@@ -17,7 +17,7 @@ _INSIDE = "_inside_shell"
 
 # Streamlit's header is an opaque bar over the page's first lines; here only its buttons are in the way of anything.
 _STYLE = """<style>
-.stMainBlockContainer { padding: 1.25rem 2rem 2rem; }
+.stMainBlockContainer { padding: 1.25rem 3rem 2rem 2rem; }
 [data-testid="stHeader"] { background: transparent; pointer-events: none; }
 [data-testid="stHeader"] button, [data-testid="stHeader"] a { pointer-events: auto; }
 @media (max-width: 640px) {
