@@ -38,5 +38,10 @@ def run_box(label: str, names: Sequence[str], format_func: Callable[[str], str])
 
 def settle_choice() -> None:
     """Called when a page is drawn: one run more, if the address does not say yet what was chosen."""
-    if _WISH in st.session_state:
+    if is_settling():
         st.rerun()
+
+
+def is_settling() -> bool:
+    """Whether the page is going to be drawn once more by itself."""
+    return _WISH in st.session_state

@@ -10,7 +10,7 @@ import streamlit as st
 
 from explorer.facts import count, plain
 from explorer.run_archive import ArchiveError, export, take_in
-from explorer.run_choice import NEW, choose_run
+from explorer.run_choice import choose_run, is_settling
 from explorer.run_status import age
 from explorer.runs import Entry, RunError, Runs
 from model.folder import CheckpointError
@@ -20,8 +20,10 @@ _SAID, _IMPORTED = "_runs_said", "_runs_imported"
 
 
 def draw_said() -> None:
-    """What came of the last thing that was done, once."""
-    said = st.session_state.pop(_SAID, None)
+    """What came of the last thing that was done; it goes with the next thing that the person does."""
+    said = st.session_state.get(_SAID)
+    if not is_settling():
+        st.session_state.pop(_SAID, None)
     if said:
         (st.success if said[0] else st.error)(plain(said[1]))
 
@@ -36,7 +38,7 @@ def draw_actions(runs: Runs, entry: Entry) -> None:
             at = {"run": entry.name}
             st.page_link("pages/train.py", label="Watch", icon=":material/monitoring:", query_params=at)
         if entry.status is not None and entry.status.resumable:
-            st.button("Resume", key="runs_resume", on_click=_attempt, args=(runs.resume, entry.name, "goes on"))
+            st.button("Resume", key="runs_resume", on_click=_resume, args=(runs, entry.name))
         fixed = entry.bundled or entry.busy
         if st.button("Rename", key="runs_rename", disabled=fixed):
             _rename(runs, entry.name)
@@ -66,13 +68,19 @@ def about(entry: Entry) -> str:
     return ". ".join(parts) + "." if parts else ""
 
 
-def _attempt(action: Callable[[str], None], name: str, done: str) -> None:
+def _attempt(action: Callable[[str], None], name: str, done: str) -> bool:
+    """Do something with a run and remember what to say about it; whether it was done."""
     try:
         action(name)
     except (RunError, CheckpointError, OSError) as refused:
         st.session_state[_SAID] = (False, str(refused))
-        return
+        return False
     st.session_state[_SAID] = (True, f"'{name}' {done}.")
+    return True
+
+
+def _resume(runs: Runs, name: str) -> None:
+    _attempt(runs.resume, name, "goes on")
 
 
 def _exported(runs: Runs, name: str) -> bytes:
@@ -86,12 +94,14 @@ def _exported(runs: Runs, name: str) -> bytes:
 
 @st.dialog("Rename")
 def _rename(runs: Runs, name: str) -> None:
-    new = st.text_input("New name", value=name, max_chars=64, key="runs_new_name").strip()
-    if st.button("Rename", type="primary", key="runs_rename_go", disabled=new in ("", name)):
-        _attempt(lambda old: runs.rename(old, new), name, f"is now called '{new}'")
-        if st.session_state[_SAID][0]:
-            choose_run(new)
-        st.rerun()
+    st.text_input("New name", value=name, max_chars=64, key="runs_new_name")
+    _close_with("Rename", "runs_rename_go", _rename_now, (runs, name))
+
+
+def _rename_now(runs: Runs, name: str) -> None:
+    new = str(st.session_state["runs_new_name"]).strip()
+    if _attempt(lambda old: runs.rename(old, new), name, f"is now called '{new}'"):
+        choose_run(new)
 
 
 @st.dialog("Delete for good?")
@@ -100,12 +110,19 @@ def _delete(runs: Runs, entry: Entry) -> None:
     what = f", a model of {count(size)} parameters," if size else ""
     st.markdown(plain(f"'{entry.name}'{what} will be deleted with its curves and snapshots. This cannot be undone."))
     with st.container(horizontal=True):
-        if st.button("Delete", type="primary", key="runs_delete_go"):
-            _attempt(runs.delete, entry.name, "is deleted")
-            choose_run(NEW)
-            st.rerun()
+        _close_with("Delete", "runs_delete_go", _delete_now, (runs, entry.name))
         if st.button("Keep it", key="runs_delete_no"):
             st.rerun()
+
+
+def _delete_now(runs: Runs, name: str) -> None:
+    _attempt(runs.delete, name, "is deleted")
+
+
+def _close_with(label: str, key: str, action: Callable[..., None], args: tuple[object, ...]) -> None:
+    """A button that does something and closes the dialog it stands in."""
+    if st.button(label, key=key, type="primary", on_click=action, args=args):
+        st.rerun()
 
 
 def draw_import(runs: Runs) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shutil
 import time
@@ -58,8 +59,9 @@ def keep(file: Uploaded, checkpoints: Path) -> Path:
 
 def _safe(name: str) -> str:
     """A file name that any system takes and no shell trips over."""
-    base = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(name.replace("\\", "/")).name).strip(".-")
-    return base[-80:] or "data.txt"
+    base = Path(name.replace("\\", "/")).name
+    stem, suffix = (re.sub(r"[^A-Za-z0-9._-]+", "-", part).strip(".-") for part in os.path.splitext(base))
+    return (stem[-60:].lstrip(".-") or "data") + f".{suffix[:10] or 'txt'}"
 
 
 def _forget_old(folder: Path) -> None:

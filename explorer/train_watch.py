@@ -7,7 +7,6 @@ from pathlib import Path
 
 import streamlit as st
 
-from explorer import runtime
 from explorer.facts import count, plain
 from explorer.figures.curves import (
     evaluation_table,
@@ -104,7 +103,8 @@ def _buttons(runs: Runs, status: RunStatus) -> None:
         return
     if status.resumable:
         st.button("Resume", key="run_resume", type="primary", on_click=_do, args=(runs.resume, status.name))
-    if status.name in runtime.models():
+    entry = runs.entry(status.name)
+    if entry is not None and entry.summary.get("model") and not entry.problem:
         label = "Open in Translate" if status.state == "finished" else "Open as it is"
         at = {"model": status.name}
         st.page_link("pages/translate.py", label=label, icon=":material/translate:", query_params=at)

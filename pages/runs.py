@@ -26,12 +26,14 @@ def draw() -> None:
         st.info("There is no run and no model here yet. Train one, or import a zip file.")
         draw_import(runs)
         return
-    draw_said()
+    said = st.container()
     draw_table(entries)
     by_name = {entry.name: entry for entry in entries}
     box, actions = st.columns([1, 3], vertical_alignment="center")
     with box:
         name = run_box("Run or model", list(by_name), str)
+    with said:
+        draw_said()
     entry = by_name.get(name) or entries[0]
     with actions:
         draw_actions(runs, entry)

@@ -58,7 +58,7 @@ def write_snapshots(folder: Path, steps: Sequence[int]) -> None:
     weights = stored_weights(load_model(folder).model)
     (folder / SNAPSHOTS).mkdir(exist_ok=True)
     for step in steps:
-        scaled = {name: tensor * (0.2 + 0.8 * step / max(steps)) for name, tensor in weights.items()}
+        scaled = {name: tensor * (0.2 + 0.8 * step / max(1, *steps)) for name, tensor in weights.items()}
         write_weights(snapshot_path(folder, step), scaled, half=True)
 
 

@@ -1,0 +1,263 @@
+"""The Runs page, run by Streamlit's own test harness from app.py."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from explorer import runtime
+from explorer.run_archive import export
+from model.folder import METRICS, SHIPPED, SNAPSHOTS
+from tests.explorer.toy_models import save_toy
+from tests.explorer.toy_runs import eval_line, save_run, write_metrics, write_status
+from tests.pages.test_train import button, words
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "checkpoints"
+    folder.mkdir()
+    monkeypatch.setattr(runtime, "CHECKPOINTS", folder)
+    return folder
+
+
+@pytest.fixture
+def app(checkpoints: Path) -> AppTest:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    at.run()
+    return at.switch_page("pages/runs.py")
+
+
+def film(at: AppTest) -> dict[str, object]:
+    """The header of the film's payload."""
+    found = [bytes(element.proto.bytes) for element in at.get("bidi_component") if element.proto.bytes]
+    assert len(found) == 1
+    return json.loads(found[0][4 : 4 + int.from_bytes(found[0][:4], "little")])
+
+
+def on_tab(at: AppTest, tab: str) -> AppTest:
+    at.session_state["runs_tab"] = tab
+    return at.run()
+
+
+def test_nothing_is_there_yet(app: AppTest) -> None:
+    at = app.run()
+    assert not at.exception
+    assert "There is no run and no model here yet." in words(at)
+    assert at.get("file_uploader")
+
+
+def test_lists_runs_and_models_with_what_is_known(app: AppTest, checkpoints: Path) -> None:
+    save_run(checkpoints / "mine")
+    save_run(checkpoints / "busy", state="running")
+    save_toy(checkpoints / SHIPPED[0], "adjective-swap")
+    broken = save_run(checkpoints / "broken")
+    (broken / "config.json").write_text("{")
+    at = app.run()
+    assert not at.exception
+    table = at.dataframe[0].value.set_index("name")
+    assert table.index[0] == "busy"
+    assert table.loc["busy", "state"] == "running (50 %)"
+    assert table.loc["mine", "state"] == "finished"
+    assert table.loc["mine", "exact match (%)"] == 50.0
+    assert table.loc[SHIPPED[0], "state"] == "untrained"
+    assert table.loc["broken", "state"] == "cannot be opened"
+    assert "BLEU" not in table.columns
+    assert "4 runs and models; busy is running." in words(at)
+    assert "broken cannot be opened: broken/config.json" in words(at)
+
+
+def test_what_came_with_the_program_stays(app: AppTest, checkpoints: Path) -> None:
+    save_run(checkpoints / SHIPPED[0])
+    at = app.run()
+    assert button(at, "Rename").disabled
+    assert button(at, "Delete").disabled
+    assert "It came with Headlight and can be neither renamed nor deleted." in words(at)
+
+
+def test_what_is_at_work_stays(app: AppTest, checkpoints: Path) -> None:
+    save_run(checkpoints / "busy", state="running")
+    at = app.run()
+    assert button(at, "Delete").disabled
+    assert "stop it before you rename or delete it" in words(at)
+
+
+def test_rename(app: AppTest, checkpoints: Path) -> None:
+    save_run(checkpoints / "mine")
+    save_run(checkpoints / "other")
+    at = app.run()
+    at.selectbox(key="run").set_value("mine").run()
+    button(at, "Rename").click().run()
+    at.text_input(key="runs_new_name").set_value("other")  # in a dialog, the harness runs the whole page at once
+    at.button(key="runs_rename_go").click().run()
+    assert "There is a run or model 'other' already" in words(at)
+    button(at, "Rename").click().run()
+    at.text_input(key="runs_new_name").set_value("better")
+    at.button(key="runs_rename_go").click().run()
+    assert not at.exception
+    assert "'mine' is now called 'better'." in words(at)
+    assert at.selectbox(key="run").value == "better"
+    assert {path.name for path in checkpoints.iterdir()} == {"better", "other"}
+
+
+def test_delete_asks_first(app: AppTest, checkpoints: Path) -> None:
+    save_run(checkpoints / "mine")
+    save_run(checkpoints / "other")
+    at = app.run()
+    at.selectbox(key="run").set_value("mine").run()
+    button(at, "Delete").click().run()
+    assert "This cannot be undone." in words(at)
+    assert (checkpoints / "mine").is_dir()
+    at.button(key="runs_delete_no").click().run()
+    assert (checkpoints / "mine").is_dir()
+    button(at, "Delete").click().run()
+    at.button(key="runs_delete_go").click().run()
+    assert not at.exception
+    assert "'mine' is deleted." in words(at)
+    assert [path.name for path in checkpoints.iterdir()] == ["other"]
+    assert at.selectbox(key="run").value == "other"
+
+
+def test_links_lead_to_the_other_pages(app: AppTest, checkpoints: Path) -> None:
+    save_run(checkpoints / "mine")
+    at = app.run()
+    links = {link.proto.label: link.proto.query_string for link in at.get("page_link")}
+    assert links == {"Open in Translate": "model=mine", "Watch": "run=mine"}
+    assert at.get("download_button")
+
+
+def test_import(app: AppTest, checkpoints: Path, tmp_path: Path) -> None:
+    path = export(save_run(tmp_path / "theirs"))
+    content = path.read_bytes()
+    path.unlink()
+    save_run(checkpoints / "mine")
+    at = on_tab(app, "Import")
+    at.get("file_uploader")[0].set_value(("theirs.zip", content, "application/zip")).run()
+    button(at, "Import").click().run()
+    assert not at.exception
+    assert "'theirs' is here now." in words(at)
+    assert at.selectbox(key="run").value == "theirs"
+    assert (checkpoints / "theirs" / METRICS).is_file()
+
+
+def test_a_hostile_zip_file_is_a_sentence(app: AppTest, checkpoints: Path) -> None:
+    save_run(checkpoints / "mine")
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr("x/../../evil", "x")
+    at = on_tab(app, "Import")
+    at.get("file_uploader")[0].set_value(("x.zip", made.getvalue(), "application/zip")).run()
+    button(at, "Import").click().run()
+    assert not at.exception
+    assert "leads out of the model's folder" in words(at)
+    assert [path.name for path in checkpoints.iterdir()] == ["mine"]
+
+
+def test_curves_side_by_side(app: AppTest, checkpoints: Path) -> None:
+    save_run(checkpoints / "mine")
+    other = save_run(checkpoints / "other")
+    write_metrics(other, (eval_line(10, 0.5, 0.9),))
+    at = on_tab(app, "Compare curves")
+    assert not at.exception
+    (chooser,) = at.multiselect
+    chooser.set_value(["mine", "other"]).run()
+    assert "Validation loss at the end, best first: other 0.50 (step 10), mine 1.20 (step 30)." in words(at)
+    at.segmented_control(key="compare_measure").set_value("exact_match").run()
+    assert "best first: other 90.0 % (step 10), mine 50.0 % (step 30)." in words(at)
+    at.multiselect[0].set_value([]).run()
+    assert "Choose one or more runs." in words(at)
+
+
+def test_there_may_be_nothing_to_compare(app: AppTest, checkpoints: Path) -> None:
+    save_toy(checkpoints / "plain", "reverse")
+    at = on_tab(app, "Compare curves")
+    assert not at.exception
+    assert "There is nothing to compare yet" in words(at)
+
+
+def test_heads_form_over_the_snapshots(app: AppTest, checkpoints: Path) -> None:
+    save_run(checkpoints / "mine")
+    at = app.run()
+    assert not at.exception
+    shown = film(at)
+    assert [frame["step"] for frame in shown["frames"]] == [0, 10, 30]  # type: ignore[attr-defined]
+    assert shown["kind"] == "cross"
+    assert {tuple(frame["rows"]) for frame in shown["frames"]}.__len__() == 1  # type: ignore[attr-defined]
+    assert "By itself the model answers at this step:" in words(at)
+    assert "as a mean over 32 validation sentences with known alignment" in words(at)
+    assert "is not yet a proof that the model uses what it finds there" in words(at)
+    assert len(at.get("vega_lite_chart")) == 2
+
+
+def test_another_moment_and_head_change_words_and_not_the_film(app: AppTest, checkpoints: Path) -> None:
+    save_run(checkpoints / "mine")
+    at = app.run()
+    shown = film(at)
+    at.session_state["film_mine"] = {"at": {"seq": shown["seq"], "frame": 1, "layer": 1, "head": 3}}
+    at.run()
+    assert not at.exception
+    assert "Step 10, layer 1, head 3." in words(at)
+    assert "L1 H3:" in words(at)
+    assert film(at) == shown
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder"])
+def test_self_attention_forms_too(app: AppTest, checkpoints: Path, kind: str) -> None:
+    save_run(checkpoints / "mine")
+    at = app.run()
+    at.segmented_control(key="film_kind").set_value(kind).run()
+    assert not at.exception
+    assert film(at)["kind"] == kind
+    assert "entropy over its highest value" in words(at)
+
+
+@pytest.mark.parametrize("text", ["", "   "])
+def test_no_sentence_is_no_error(app: AppTest, checkpoints: Path, text: str) -> None:
+    save_run(checkpoints / "mine")
+    at = app.run()
+    at.text_input(key="film_text_mine").set_value(text).run()
+    assert not at.exception
+    assert "There is nothing to translate yet" in words(at)
+
+
+@pytest.mark.parametrize("text", ["x", "aaaaaaaa", "日本語 </script> 👩‍👩‍👧", "z" * 200])
+def test_any_sentence_can_be_watched(app: AppTest, checkpoints: Path, text: str) -> None:
+    save_run(checkpoints / "mine")
+    at = app.run()
+    at.text_input(key="film_text_mine").set_value(text).run()
+    assert not at.exception
+    assert film(at)["frames"]
+
+
+def test_a_model_without_snapshots_says_so(app: AppTest, checkpoints: Path) -> None:
+    save_toy(checkpoints / "plain", "reverse")
+    at = app.run()
+    assert not at.exception
+    assert "This model has no snapshots" in words(at)
+
+
+def test_a_damaged_snapshot_is_a_sentence(app: AppTest, checkpoints: Path) -> None:
+    folder = save_run(checkpoints / "mine")
+    (folder / SNAPSHOTS / "step-00000010.safetensors").write_bytes(b"torn")
+    at = app.run()
+    assert not at.exception
+    assert "is damaged or cut off" in words(at)
+
+
+def test_a_run_that_never_began_is_listed_with_its_reason(app: AppTest, checkpoints: Path) -> None:
+    write_status(checkpoints / "mine", "failed", error="there is no task 'x'.")
+    (checkpoints / ".launches").mkdir()
+    (checkpoints / ".launches" / "ghost.json").write_text('{"pid": 1, "started": 1.0, "arguments": ["python"]}')
+    at = app.run()
+    assert not at.exception
+    assert "ghost" in at.dataframe[0].value["name"].tolist()
+    at.selectbox(key="run").set_value("ghost").run()
+    assert not at.exception
+    assert "The command ended before it could make the run's folder." in words(at)

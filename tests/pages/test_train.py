@@ -1,0 +1,297 @@
+"""The Train page, run by Streamlit's own test harness from app.py; processes are stand-ins."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from explorer import run_plan, runs, runtime, train_form
+from explorer.run_plan import Plan, PlanError, read_plan
+from explorer.run_process import LAUNCHES, read_launch, start_process
+from model.data import TASKS
+from model.folder import PROBE, PROBE_ANSWER, STOP
+from model.train import parser
+from tests.explorer.planted import planted_trace
+from tests.explorer.test_run_plan import ANSWER
+from tests.explorer.toy_runs import save_run, write_status
+
+ROOT = Path(__file__).parents[2]
+SLEEP = "import time; time.sleep(60)"
+
+
+@pytest.fixture
+def checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with nothing in it; processes only sleep, plans come at once, and nothing is left running."""
+    monkeypatch.setattr(runtime, "CHECKPOINTS", tmp_path)
+    monkeypatch.setattr(run_plan, "run_trial", lambda command: read_plan(json.dumps(ANSWER)))
+    monkeypatch.setattr(
+        runs,
+        "start_process",
+        lambda folder, name, command: start_process(folder, name, ["python", "-c", SLEEP, *command]),
+    )
+    train_form.plan_desk.clear()
+    yield tmp_path
+    for path in (tmp_path / LAUNCHES).glob("*.json"):
+        launch = read_launch(tmp_path, path.stem)
+        if launch is not None and launch.alive:
+            psutil.Process(launch.pid).kill()
+
+
+@pytest.fixture
+def app(checkpoints: Path) -> AppTest:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    at.run()
+    return at.switch_page("pages/train.py")
+
+
+def planned(at: AppTest) -> AppTest:
+    """Run until the plan has come."""
+    at.run()
+    for _ in range(50):
+        if metric(at, "Parameters") != "…":
+            return at
+        at.run()
+    raise AssertionError("no plan came")
+
+
+def metric(at: AppTest, label: str) -> str:
+    return next(element.value for element in at.metric if element.label == label)
+
+
+def words(at: AppTest) -> str:
+    """Everything that is said in sentences, without the marks that keep it from being markup."""
+    found = [*at.caption, *at.info, *at.warning, *at.error, *at.success, *at.markdown]
+    return " ".join(str(element.value) for element in found).replace("\\", "")
+
+
+def command(at: AppTest) -> list[str]:
+    return at.code[-1].value.split()
+
+
+def button(at: AppTest, label: str):  # type: ignore[no-untyped-def]
+    return next(element for element in at.button if element.label == label)
+
+
+def watching(at: AppTest, name: str) -> AppTest:
+    at.query_params["run"] = name
+    return at.run()
+
+
+def test_the_form_says_what_the_run_would_take(app: AppTest) -> None:
+    at = planned(app)
+    assert not at.exception
+    assert (metric(at, "Parameters"), metric(at, "Memory"), metric(at, "Takes about")) == ("1 k", "1 MB", "12 s")
+    assert "On CPU, 2 cores (fp32): 100 updates at about 5,000 tokens/s" in words(at)
+    assert "of 19,079 training pairs" in words(at)
+    assert not button(at, "Start training").disabled
+    assert len(at.get("vega_lite_chart")) == 1
+    assert "The learning rate begins at 0.1" in words(at)
+
+
+@pytest.mark.parametrize("task", ["copy", "adjective-swap", "dates", "phrases-en-hi"])
+def test_every_task_made_here_shows_samples(app: AppTest, task: str) -> None:
+    at = app.run()
+    at.selectbox(key="train_task").set_value(task).run()
+    assert not at.exception
+    assert at.dataframe[0].value.shape[0] == 5
+    assert command(at)[3:5] == ["--task", task]
+
+
+def test_a_corpus_is_not_fetched_unasked(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("model.data.multi30k._lines", lambda *_: pytest.fail("the corpus was read"))
+    at = app.run()
+    at.selectbox(key="train_task").set_value("multi30k-en-de").run()
+    assert not at.exception
+    assert not at.dataframe
+    assert button(at, "Fetch and show some")
+    assert at.segmented_control(key="train_preset_multi30k-en-de").value == "small"
+
+
+def test_what_is_changed_stands_in_the_command(app: AppTest, checkpoints: Path) -> None:
+    at = app.run()
+    at.number_input(key="train_reverse_tiny_d_model").set_value(32)
+    at.number_input(key="train_reverse_tiny_learning_rate").set_value(0.0123)
+    at.toggle(key="train_reverse_tiny_causal").set_value(False)
+    at.selectbox(key="train_reverse_tiny_schedule").set_value("constant")
+    at.text_input(key="train_name").set_value("my model!").run()
+    assert not at.exception
+    at.text_input(key="train_name").set_value("mine").run()
+    options = parser().parse_args(command(at)[3:])
+    assert sorted(options.set) == ["causal=false", "d_model=32", "learning_rate=0.0123", "schedule=constant"]
+    assert (options.name, options.preset, options.checkpoints) == ("mine", "tiny", checkpoints)
+    at.segmented_control(key="train_preset_reverse").set_value("small").run()
+    assert parser().parse_args(command(at)[3:]).set == []
+
+
+def test_settings_that_do_not_go_together_are_said_at_once(app: AppTest) -> None:
+    at = app.run()
+    at.number_input(key="train_reverse_tiny_d_model").set_value(30).run()
+    assert "does not divide into" in words(at)
+    assert button(at, "Start training").disabled
+
+
+@pytest.mark.parametrize(("refused", "disabled"), [(True, True), (False, False)])
+def test_a_plan_that_failed(app: AppTest, monkeypatch: pytest.MonkeyPatch, refused: bool, disabled: bool) -> None:
+    def trial(command: tuple[str, ...]) -> Plan:
+        raise PlanError("no *example* has tokens.", refused=refused)
+
+    monkeypatch.setattr(run_plan, "run_trial", trial)
+    at = app.run()
+    for _ in range(50):
+        if "no *example* has tokens." in words(at):
+            break
+        at.run()
+    assert "no *example* has tokens." in words(at)
+    assert button(at, "Start training").disabled is disabled
+
+
+def test_start_starts_the_command_that_is_shown_and_watches_it(app: AppTest, checkpoints: Path) -> None:
+    at = planned(app)
+    shown = command(at)
+    button(at, "Start training").click().run()
+    assert not at.exception
+    launch = read_launch(checkpoints, "reverse-2")
+    assert launch is not None
+    assert list(launch.arguments[3:]) == shown
+    assert at.selectbox(key="run").value == "reverse-2"
+    assert "The process is starting" in words(at)
+    button(at, "Stop").click().run()
+    assert not at.exception
+    assert "There is no run 'reverse-2' any more." in words(at) or at.selectbox(key="run").value == ""
+
+
+def test_a_name_that_cannot_be_is_refused_with_a_sentence(app: AppTest, checkpoints: Path) -> None:
+    at = planned(app)
+    at.text_input(key="train_name").set_value("../evil").run()
+    button(at, "Start training").click().run()
+    assert "cannot name a model" in words(at)
+    assert not (checkpoints / LAUNCHES).exists()
+
+
+def test_a_running_run_is_watched_after_a_reload(app: AppTest, checkpoints: Path) -> None:
+    save_run(checkpoints / "mine", state="running")
+    write_status(checkpoints / "mine", "running", eta_s=65.0, tokens_per_s=4200.0)
+    at = watching(app, "mine")
+    assert not at.exception
+    assert at.selectbox(key="run").value == "mine"
+    assert "step 30 of 60, about 1 min 05 s left" in at.get("progress")[0].proto.text.replace("\\", "")
+    assert (metric(at, "Training loss"), metric(at, "Validation loss")) == ("1.000", "1.200")
+    assert (metric(at, "Exactly right"), metric(at, "Tokens/s")) == ("50.0 %", "4.2 k")
+    assert len(at.get("vega_lite_chart")) == 2
+    assert "Training loss 1.00 at step 30" in words(at)
+    assert "0 of these 1 validation sentences are exactly right" in words(at)
+
+
+def test_the_form_says_who_is_first(app: AppTest, checkpoints: Path) -> None:
+    save_run(checkpoints / "mine", state="running")
+    at = planned(app)
+    assert "'mine' is being trained on this machine; a new run waits" in words(at)
+
+
+def test_stop_asks_and_resume_goes_on(app: AppTest, checkpoints: Path) -> None:
+    folder = save_run(checkpoints / "mine", state="running")
+    at = watching(app, "mine")
+    button(at, "Stop").click().run()
+    assert (folder / STOP).exists()
+    assert "Stopping after the current batch" in words(at)
+    (folder / STOP).unlink()
+    write_status(folder, "stopped")
+    at.run()
+    button(at, "Resume").click().run()
+    assert not at.exception
+    launch = read_launch(checkpoints, "mine")
+    assert launch is not None
+    assert list(launch.arguments[3:])[:5] == ["python", "-m", "model.train", "--resume", "mine"]
+
+
+def test_a_queued_run_says_so(app: AppTest, checkpoints: Path) -> None:
+    save_run(checkpoints / "mine", state="queued")
+    assert "another run is being trained on this machine" in words(watching(app, "mine"))
+
+
+def test_a_failed_run_says_why_and_can_go_on(app: AppTest, checkpoints: Path) -> None:
+    folder = save_run(checkpoints / "mine")
+    write_status(folder, "failed", error="the disk is full: free some *space*.")
+    at = watching(app, "mine")
+    assert "the disk is full: free some *space*." in words(at)
+    assert button(at, "Resume")
+
+
+def test_a_finished_run_opens_in_translate(app: AppTest, checkpoints: Path) -> None:
+    save_run(checkpoints / "mine")
+    at = watching(app, "mine")
+    links = {link.proto.label: link.proto for link in at.get("page_link")}
+    assert links["Open in Translate"].query_string == "model=mine"
+    assert "Watch its heads form, from the first step to the last" in links
+
+
+def test_the_watched_sentence_reaches_the_trainer_and_its_answer_is_drawn(app: AppTest, checkpoints: Path) -> None:
+    folder = save_run(checkpoints / "mine", state="running")
+    at = watching(app, "mine")
+    assert json.loads((folder / PROBE).read_text())["source"] == "headlight"
+    assert "The first evaluation draws the heads here" in words(at)
+    at.text_input(key="probe_text_mine").set_value("<b>abc</b>").run()
+    assert json.loads((folder / PROBE).read_text())["source"] == "<b>abc</b>"
+    planted_trace().save_npz(folder / PROBE_ANSWER)
+    write_status(folder, "running", probe_step=30)
+    at.run()
+    assert not at.exception
+    assert "At step 30 the model answers: je lis livres rouge. Layer 2, head 1: Its sharpest row is 1 <sos>" in words(
+        at
+    )
+    assert any(element.proto.bytes for element in at.get("bidi_component"))
+
+
+def test_a_damaged_answer_is_no_answer(app: AppTest, checkpoints: Path) -> None:
+    folder = save_run(checkpoints / "mine", state="running")
+    (folder / PROBE_ANSWER).write_bytes(b"PK nonsense")
+    at = watching(app, "mine")
+    assert not at.exception
+    assert "The first evaluation draws the heads here" in words(at)
+
+
+def test_a_link_to_a_run_that_is_gone_leads_to_the_form(app: AppTest) -> None:
+    at = watching(app, "nothing")
+    assert not at.exception
+    assert at.selectbox(key="run").value == ""
+    assert at.selectbox(key="train_task").value == "reverse"
+
+
+def test_own_data_is_shown_before_anything_is_trained(app: AppTest, checkpoints: Path) -> None:
+    at = app.run()
+    at.selectbox(key="train_task").set_value("files").run()
+    assert not at.exception
+    assert "Nothing leaves this machine." in words(at)
+    rows = "".join(f"word {n}\tWort {n}\n" for n in range(20)) + "only one side\t\n"
+    at.get("file_uploader")[0].set_value(("my pairs.tsv", rows.encode(), "text/tab-separated-values")).run()
+    assert not at.exception
+    assert at.dataframe[0].value.iloc[0].tolist() == ["word 0", "Wort 0"]
+    assert "The first of 20 pairs. 1 row left out: an empty side (line 21)." in words(at)
+    at.selectbox(key="train_lang_target").set_value("de").run()
+    options = parser().parse_args(command(at)[3:])
+    assert (options.task, options.target_lang) == ("files", "de")
+    assert Path(options.data).read_bytes() == rows.encode()
+    assert os.path.commonpath([options.data, checkpoints]) == str(checkpoints)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [(b"a\n", "only one column"), (b"\xff\xfea\x00", "UTF-16"), (b"", "is empty"), (b"a\tb\n\xe9\t\n", "is not UTF-8")],
+)
+def test_a_malformed_file_is_a_sentence(app: AppTest, content: bytes, sentence: str) -> None:
+    at = app.run()
+    at.selectbox(key="train_task").set_value("files").run()
+    at.get("file_uploader")[0].set_value(("pairs.tsv", content, "text/plain")).run()
+    assert not at.exception
+    assert sentence in words(at)
+    assert not [element for element in at.button if element.label == "Start training"]
+
+
+def test_all_tasks_are_offered(app: AppTest) -> None:
+    assert len(app.run().selectbox(key="train_task").options) == len(TASKS) + 1
