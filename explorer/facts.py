@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from model.data import TASKS, get_task
+
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!$:<>|~&])")
 
 
@@ -34,21 +36,25 @@ def facts(summary: dict[str, Any]) -> list[str]:
         f"{model['n_decoder_layers']} decoder layers × {model['n_decoder_heads']} heads, d_model {model['d_model']}"
     )
     style = f"{'pre' if model['norm_first'] else 'post'}-norm, {_POSITIONS[model['positions']]}"
-    lines = [f"{count(summary['parameters'])} parameters: {shape}; {style}."]
-    lines.append(_scores(summary["results"]) if summary.get("trained") else "Not trained: its answers are noise.")
-    return [line for line in lines if line]
+    task = str(summary.get("task"))
+    by_heart = task.startswith("phrases-")  # these tasks test on the pairs that they train on, and say so
+    return [
+        f"{get_task(task).title}." if task in TASKS else "Trained on somebody's own data.",
+        f"{count(summary['parameters'])} parameters: {shape}; {style}.",
+        _scores(summary["results"], by_heart) if summary.get("trained") else "Not trained: its answers are noise.",
+    ]
 
 
 _POSITIONS = {"sinusoidal": "sinusoidal positions", "learned": "learned positions", "none": "no positions"}
 
 
-def _scores(results: dict[str, Any]) -> str:
+def _scores(results: dict[str, Any], by_heart: bool) -> str:
     test = results.get("test") or results
     found = []
     if isinstance(test.get("exact_match"), (int, float)):
-        found.append(
-            f"{100 * test['exact_match']:.1f} % of {test.get('sentences', '?')} held-out sentences exactly right"
-        )
+        which = "sentences that it learned by heart" if by_heart else "held-out sentences"
+        right, of = 100 * test["exact_match"], test.get("sentences", "?")
+        found.append(f"{right:.1f} % of {of} {which} exactly right")
     if isinstance(test.get("bleu"), (int, float)):
         found.append(f"BLEU {test['bleu']:.1f}")
     return "; ".join(found) + "." if found else ""

@@ -35,7 +35,7 @@ def draw(*, sentence_on_page: bool = False) -> None:
         prompts = examples_of(summary)
         with page if sentence_on_page else st.container():
             text = _sentence(summary, prompts)
-        for line in facts(summary):
+        for line in filter(None, facts(summary)):
             st.caption(plain(line))
         for broken, why in runtime.broken_models().items():
             st.caption(plain(f"{broken} cannot be opened: {why}"))
