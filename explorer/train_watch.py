@@ -9,6 +9,7 @@ import streamlit as st
 
 from explorer.facts import count, plain
 from explorer.figures.curves import (
+    Table,
     evaluation_table,
     loss_figure,
     rate_figure,
@@ -16,7 +17,7 @@ from explorer.figures.curves import (
     score_name,
     speed_figure,
 )
-from explorer.figures.draw import draw_figure
+from explorer.figures.draw import draw_figure, draw_table
 from explorer.run_command import resume_command, shown
 from explorer.run_metrics import Metrics, MetricsReader
 from explorer.run_status import RunStatus, clock
@@ -24,7 +25,8 @@ from explorer.runs import RunError, Runs
 from explorer.train_probe import draw_probe
 from model.folder import METRICS, CheckpointError
 
-_TICK_SECONDS = 1.0
+# Seconds between looks at a run at work: its state changes all the time, the rest with log lines and evaluations.
+_STATE_SECONDS, _CURVES_SECONDS, _ANSWERS_SECONDS = 1.0, 2.0, 3.0
 _REFUSED = "_watch_refused"
 _FIGURES = {"score": score_figure, "learning rate": rate_figure, "tokens/s": speed_figure}
 _COLOURS = {"running": "green", "finished": "blue", "failed": "red"}
@@ -52,14 +54,14 @@ def draw_run(runs: Runs, name: str) -> None:
     if status is None:
         st.info(plain(f"There is no run '{name}' any more."))
         return
-    every = _TICK_SECONDS if status.busy else None
-    st.fragment(_state, run_every=every)(runs, name, status.state)
-    st.fragment(_curves, run_every=every)(runs, name)
-    draw_probe(runs, name, every)
-    if not status.busy and runs.folder(name).is_dir():
+    busy = status.busy
+    st.fragment(_state, run_every=_STATE_SECONDS if busy else None)(runs, name, status.state)
+    st.fragment(_curves, run_every=_CURVES_SECONDS if busy else None)(runs, name)
+    draw_probe(runs, name, _ANSWERS_SECONDS if busy else None)
+    if not busy and runs.folder(name).is_dir():
         label = "Watch its heads form, from the first step to the last"
         st.page_link("pages/runs.py", label=label, icon=":material/movie:", query_params={"run": name})
-    st.fragment(_samples, run_every=every)(runs, name)
+    st.fragment(_samples, run_every=_ANSWERS_SECONDS if busy else None)(runs, name)
     with st.expander("The command"):
         launch = runs.launch(name)
         if launch is not None:
@@ -178,16 +180,13 @@ def _samples(runs: Runs, name: str) -> None:
         return
     step, now = samples[-1]
     before = {sample.source: sample.prediction for sample in samples[-2][1]} if len(samples) > 1 else {}
-    rows = [
-        {
-            "source": sample.source,
-            "right answer": sample.target,
-            "model's answer": sample.prediction,
-            "": "right" if sample.prediction == sample.target else "",
-            "one evaluation earlier": before.get(sample.source, ""),
-        }
-        for sample in now
-    ]
+    columns: Table = {
+        "source": [sample.source for sample in now],
+        "right answer": [sample.target for sample in now],
+        "model's answer": [sample.prediction for sample in now],
+        "": ["right" if sample.prediction == sample.target else "" for sample in now],
+        "one evaluation earlier": [before.get(sample.source, "") for sample in now],
+    }
     right = sum(sample.prediction == sample.target for sample in now)
-    st.dataframe(rows, hide_index=True, alt=f"Sample translations at step {step}")
+    draw_table(columns, f"Sample translations at step {step}")
     st.caption(f"At step {step:,}, {right} of these {len(now)} validation sentences are exactly right.")

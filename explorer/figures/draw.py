@@ -1,4 +1,4 @@
-"""Put a figure on the page: the chart, and under it the sentence that says what it shows."""
+"""Put a figure or a table on the page, at little cost: live pages draw them again and again."""
 
 from __future__ import annotations
 
@@ -6,15 +6,22 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import streamlit as st
 
 from explorer.facts import plain
-from explorer.figures.curves import Figure
+from explorer.figures.curves import Figure, Table
 
 
 def draw_figure(figure: Figure) -> None:
-    """Draw a figure with its title and its caption, which is also its text for those who do not see it.
-
-    An Arrow table is what Streamlit sends to the browser: giving it one saves most of the time of a live update.
-    """
+    """Draw a figure with its title and its caption, which is also its text for those who do not see it."""
     if figure.title:
         st.markdown(f"##### {plain(figure.title)}")
-    st.vega_lite_chart(pa.table(figure.data), figure.spec, width="stretch", alt=figure.caption)
+    st.vega_lite_chart(_arrow(figure.data), figure.spec, width="stretch", alt=figure.caption)
     st.caption(plain(figure.caption))
+
+
+def draw_table(columns: Table, alt: str) -> None:
+    """Draw a table given by its columns; `alt` says what it holds."""
+    st.dataframe(_arrow(columns), hide_index=True, alt=alt)
+
+
+def _arrow(columns: Table) -> pa.Table:
+    """What Streamlit sends to the browser anyway: giving it this saves most of the time of a live update."""
+    return pa.table(columns)

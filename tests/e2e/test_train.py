@@ -1,0 +1,157 @@
+"""A run started, watched, stopped, resumed and opened in the browser, with the real training process behind it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from explorer.run_process import LAUNCHES, read_launch
+from explorer.run_status import read_status
+from tests.browser import Server, serve
+from tests.explorer.toy_runs import save_run
+
+PATIENCE = 120_000  # milliseconds; the machine may be busy with other things
+SETTINGS = {
+    "Updates (steps)": 240,
+    "Updates between evaluations": 20,
+    "Tokens in a batch": 512,
+    "Batches per update": 1,
+}
+
+
+@pytest.fixture(scope="module")
+def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("checkpoints")
+    save_run(folder / "toy", steps=(0, 10, 20, 30))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def server(checkpoints: Path) -> Iterator[Server]:
+    with serve({"HEADLIGHT_CHECKPOINTS": str(checkpoints), "OMP_NUM_THREADS": "1"}) as running:
+        yield running
+    for path in (checkpoints / LAUNCHES).glob("*.json"):
+        launch = read_launch(checkpoints, path.stem)
+        if launch is not None and launch.alive:
+            psutil.Process(launch.pid).kill()
+
+
+def badge(page: Page, state: str) -> Locator:
+    return page.get_by_text(state, exact=True)
+
+
+def step_of(page: Page) -> int:
+    """The step that the progress bar names."""
+    text = page.get_by_test_id("stProgress").inner_text()
+    found = re.search(r"step ([\d,]+)", text)
+    return int(found[1].replace(",", "")) if found else 0
+
+
+def open_settings(page: Page, server: Server) -> None:
+    page.goto(f"{server.url}/train")
+    page.get_by_text("Training settings").click(timeout=PATIENCE)
+    for label, value in SETTINGS.items():
+        field = page.get_by_role("spinbutton", name=label, exact=True)
+        field.fill(str(value))
+        field.press("Enter")
+        page.get_by_text("The command").scroll_into_view_if_needed()
+    expect(page.get_by_role("button", name="Start training")).to_be_enabled(timeout=PATIENCE)
+
+
+def test_a_run_from_start_to_translate(page: Page, server: Server, checkpoints: Path) -> None:
+    page.set_default_timeout(PATIENCE)
+    open_settings(page, server)
+    page.get_by_role("textbox", name="Name").fill("mine")
+    page.get_by_role("textbox", name="Name").press("Enter")
+    page.get_by_text("The command").click()
+    command = page.get_by_test_id("stCode").last
+    expect(command).to_contain_text("--name mine", timeout=PATIENCE)
+    expect(command).to_contain_text("max_steps=240")
+    page.get_by_role("button", name="Start training").click()
+
+    expect(badge(page, "running")).to_be_visible(timeout=PATIENCE)
+    expect(page).to_have_url(re.compile(r"run=mine"), timeout=PATIENCE)
+    page.get_by_text("Its sharpest row is").wait_for()  # the first evaluation has drawn the watched sentence
+    first = step_of(page)
+    expect(page.get_by_test_id("stVegaLiteChart").first).to_be_visible()
+    caption = page.get_by_text(re.compile(r"^Training loss .* at step")).first
+    before = caption.inner_text()
+
+    page.reload()
+    expect(badge(page, "running")).to_be_visible(timeout=PATIENCE)
+    expect.set_options(timeout=PATIENCE)
+    expect(page.get_by_text(re.compile(r"^Training loss .* at step")).first).not_to_have_text(before)
+    assert step_of(page) > first > 0
+
+    page.get_by_role("button", name="Stop").click()
+    expect(badge(page, "stopped")).to_be_visible(timeout=PATIENCE)
+    stopped = step_of(page)
+    assert stopped < SETTINGS["Updates (steps)"]
+    page.get_by_role("button", name="Resume").click()
+    expect(badge(page, "running")).to_be_visible(timeout=PATIENCE)
+    expect(badge(page, "finished")).to_be_visible(timeout=PATIENCE)
+    assert step_of(page) == SETTINGS["Updates (steps)"] > stopped
+
+    page.get_by_role("link", name="Open in Translate").click()
+    expect(page).to_have_url(re.compile(r"model=mine"), timeout=PATIENCE)
+    expect(page.locator(".stepper")).to_be_visible(timeout=PATIENCE)
+    status = read_status(checkpoints, "mine")
+    assert status is not None
+    assert (status.state, status.step) == ("finished", 240)
+
+
+def test_a_run_survives_the_server(page: Page, checkpoints: Path, tmp_path: Path) -> None:
+    environment = {"HEADLIGHT_CHECKPOINTS": str(tmp_path), "OMP_NUM_THREADS": "1"}
+    page.set_default_timeout(PATIENCE)
+    with serve(environment) as first:
+        page.goto(f"{first.url}/train")
+        page.get_by_role("button", name="Start training").click()
+        expect(badge(page, "running")).to_be_visible(timeout=PATIENCE)
+    launch = read_launch(tmp_path, "reverse-2")
+    assert launch is not None
+    try:
+        assert launch.alive
+        with serve(environment) as second:
+            page.goto(f"{second.url}/train?run=reverse-2")
+            expect(badge(page, "running")).to_be_visible(timeout=PATIENCE)
+            page.get_by_role("button", name="Stop").click()
+            expect(badge(page, "stopped")).to_be_visible(timeout=PATIENCE)
+    finally:
+        if launch.alive:
+            psutil.Process(launch.pid).kill()
+
+
+def test_heads_form_in_the_browser(page: Page, server: Server) -> None:
+    page.set_default_timeout(PATIENCE)
+    page.goto(f"{server.url}/runs?run=toy")
+    film = page.locator(".film")
+    expect(film.get_by_role("slider")).to_be_visible(timeout=PATIENCE)
+    expect(film.locator("output")).to_have_text("step 30 (4 of 4)")
+    film.get_by_role("slider").press("ArrowLeft")
+    film.get_by_role("slider").press("ArrowLeft")
+    expect(film.locator("output")).to_have_text("step 10 (2 of 4)")
+    film.get_by_role("button", name="Layer 1, head 3").click()
+    expect(film.locator("figcaption")).to_have_text("Cross-attention, layer 1, head 3, step 10")
+    expect(page.get_by_text(re.compile(r"^Step 10, layer 1, head 3\."))).to_be_visible(timeout=PATIENCE)
+    film.get_by_role("button", name="Play").click()
+    expect(film.locator("output")).to_have_text("step 30 (4 of 4)", timeout=PATIENCE)
+    expect(film.get_by_role("button", name="Play")).to_be_visible()
+    film.locator("canvas.big").hover(position={"x": 120, "y": 100})
+    expect(film.locator("figure p")).to_contain_text("→")
+
+
+def test_the_pages_fit_the_screen(page: Page, server: Server) -> None:
+    """Nothing is wider than the window, and the first screen of Train holds its one primary action."""
+    page.set_default_timeout(PATIENCE)
+    for address, sign in (("/train", "Start training"), ("/runs?run=toy", "Watch heads form")):
+        page.goto(server.url + address)
+        page.get_by_text(sign).first.wait_for()
+        box = page.get_by_text(sign).first.bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] < 768
+        assert page.evaluate("document.documentElement.scrollWidth") <= 1366
