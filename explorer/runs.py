@@ -6,7 +6,6 @@ leaves two files there: `stop`, which asks the process to end, and `probe.json`,
 
 from __future__ import annotations
 
-import contextlib
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -93,6 +92,13 @@ class Runs:
         self.folder(name)
         return read_status(self.checkpoints, name, read_launch(self.checkpoints, name))
 
+    def peek(self, name: str) -> RunStatus | None:
+        """The same, but None where status.json is damaged, or is just being written on a system that locks files."""
+        try:
+            return self.status(name)
+        except CheckpointError:
+            return None
+
     def launch(self, name: str) -> Launch | None:
         """The process that a page last started for it, dead or alive."""
         return read_launch(self.checkpoints, name)
@@ -118,11 +124,7 @@ class Runs:
         """How all runs stand: those at work first, then those that wait, then the newest."""
         names = {path.parent.name for path in self.checkpoints.glob(f"[A-Za-z0-9]*/{STATUS}")}
         names |= {launch.name for launch in launches(self.checkpoints)}
-        found = []
-        for name in names:
-            with contextlib.suppress(CheckpointError):  # the list of runs says what is wrong with it
-                found.append(self.status(name))
-        known = [status for status in found if status is not None]
+        known = [status for name in names if (status := self.peek(name)) is not None]
         return sorted(
             known, key=lambda status: (not status.busy, status.state in ("queued", "starting"), -status.updated)
         )

@@ -45,7 +45,7 @@ def draw_actions(runs: Runs, entry: Entry) -> None:
         if runs.folder(entry.name).is_dir():
             st.download_button(
                 "Export",
-                data=lambda: _exported(runs, entry.name),
+                data=lambda: _exported(runs, entry),
                 file_name=f"{entry.name}.zip",
                 mime="application/zip",
                 key="runs_export",
@@ -83,9 +83,9 @@ def _resume(runs: Runs, name: str) -> None:
     _attempt(runs.resume, name, "goes on")
 
 
-def _exported(runs: Runs, name: str) -> bytes:
-    """The zip file, made when somebody asks for it."""
-    path = export(runs.folder(name))
+def _exported(runs: Runs, entry: Entry) -> bytes:
+    """The zip file, made when somebody asks for it; a stopped run takes along what it needs to go on elsewhere."""
+    path = export(runs.folder(entry.name), resumable=entry.status is not None and entry.status.resumable)
     try:
         return path.read_bytes()
     finally:

@@ -158,11 +158,11 @@ def _meaning(score: str, n_sentences: int) -> str:
     if score == "aligned":
         return (
             f"The weight on the source tokens that the next target token is made of (alignment score), as a mean over "
-            f"{n_sentences} validation sentences with known alignment."
+            f"{n_sentences} validation sentences with known alignment. Grey lines are the other heads."
         )
     return (
         f"0 %: every row looks at one token; 100 %: at all alike (entropy over its highest value). A mean over "
-        f"{n_sentences} validation sentences; rows that see only one token are left out."
+        f"{n_sentences} validation sentences, without rows that see only one token. Grey lines are the other heads."
     )
 
 

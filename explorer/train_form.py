@@ -42,6 +42,7 @@ def plan_desk() -> PlanDesk:
 
 def draw_form(runs: Runs) -> None:
     """The whole form."""
+    _who_is_first(runs)
     left, right = st.columns([6, 5], gap="large")
     with left:
         data = choose_data(runs.checkpoints)
@@ -57,9 +58,11 @@ def draw_form(runs: Runs) -> None:
         schedule, fields = st.container(), st.container()
         with fields:
             changes += training_fields(preset, scope)
+            device = "auto"
             if st.toggle("More settings", key="train_more", persist_state="session"):
                 changes += further_fields(preset, scope) + token_fields(data.data, data.task)
-    order = Order(_TRIAL, data.task, preset.name, changes, data=data.words)
+                device = _device()
+    order = Order(_TRIAL, data.task, preset.name, changes, device=device, data=data.words)
     unfit = problem(preset, changes)
     plan = None if unfit else _ask(runs, order)
     with panel:
@@ -72,6 +75,20 @@ def draw_form(runs: Runs) -> None:
     with st.expander("The command"):
         st.caption("Start runs exactly this. Typed on a terminal in the project's folder it does the same.")
         st.code(shown(order.command(runs.checkpoints)), language="bash", wrap_lines=True)
+
+
+def _who_is_first(runs: Runs) -> None:
+    """A line for a run that is at work here, and the way to it."""
+    busy = [run for run in runs.statuses() if run.busy]
+    if not busy:
+        return
+    others = f" ({len(busy) - 1} more waiting)" if len(busy) > 1 else ""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(
+            plain(f"'{busy[0].name}' is {busy[0].state} on this machine{others}; a new run waits until it has ended."),
+            width="content",
+        )
+        st.button("Watch it", key="train_watch", on_click=choose_run, args=(busy[0].name,))
 
 
 def _preset(data: Data) -> Preset:
@@ -90,6 +107,17 @@ def _preset(data: Data) -> Preset:
     preset = PRESETS[chosen or start]
     st.caption(plain(preset.title + "."))
     return preset
+
+
+def _device() -> str:
+    chosen = st.selectbox(
+        "Device",
+        ["auto", "cpu", "cuda", "mps"],
+        key="train_device",
+        persist_state="session",
+        help="auto takes an NVIDIA GPU (cuda), then Apple's GPU (mps), then the CPU.",
+    )
+    return chosen or "auto"
 
 
 def _name(runs: Runs, data: Data) -> str:
@@ -141,16 +169,9 @@ def _plan(runs: Runs, order: Order, unfit: str) -> None:
         st.caption("Looking at the data, counting, and timing a few updates on this machine …")
     else:
         st.caption(plain(_summary(plan)))
-        _say_who_is_first(runs)
         if st.session_state.get(_SEEN) != order.command(runs.checkpoints):
             st.session_state[_SEEN] = order.command(runs.checkpoints)
             st.rerun()  # the timer stops, and the schedule is drawn
-
-
-def _say_who_is_first(runs: Runs) -> None:
-    busy = [run.name for run in runs.statuses() if run.busy]
-    if busy:
-        st.caption(plain(f"'{busy[0]}' is being trained on this machine; a new run waits until that has ended."))
 
 
 def _start(runs: Runs, order: Order) -> None:

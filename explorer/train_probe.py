@@ -67,7 +67,7 @@ def _suggestion(runs: Runs, name: str) -> str:
 
 
 def _heads(runs: Runs, name: str) -> None:
-    status, path = runs.status(name), runs.folder(name) / PROBE_ANSWER
+    status, path = runs.peek(name), runs.folder(name) / PROBE_ANSWER
     trace = _read(path)
     if status is None or trace is None:
         st.caption("The first evaluation draws the heads here; until then there is nothing to see.")

@@ -18,6 +18,7 @@ from explorer.figures.curves import (
     speed_figure,
 )
 from explorer.figures.draw import draw_figure, draw_table
+from explorer.run_choice import NEW, choose_run
 from explorer.run_command import resume_command, shown
 from explorer.run_metrics import Metrics, MetricsReader
 from explorer.run_status import RunStatus, clock
@@ -50,13 +51,13 @@ def metrics_of(runs: Runs, name: str) -> Metrics:
 
 def draw_run(runs: Runs, name: str) -> None:
     """The whole view of one run; while it is at work, its parts look for news by themselves."""
-    status = runs.status(name)
+    status = runs.peek(name)
     if status is None:
-        st.info(plain(f"There is no run '{name}' any more."))
+        st.info(plain(f"There is no run '{name}' any more, or its status.json cannot be read."))
         return
     busy = status.busy
     st.fragment(_state, run_every=_STATE_SECONDS if busy else None)(runs, name, status.state)
-    st.fragment(_curves, run_every=_CURVES_SECONDS if busy else None)(runs, name)
+    st.fragment(_curves, run_every=_CURVES_SECONDS if busy else None)(runs, name, status.max_steps)
     draw_probe(runs, name, _ANSWERS_SECONDS if busy else None)
     if not busy and runs.folder(name).is_dir():
         label = "Watch its heads form, from the first step to the last"
@@ -73,7 +74,7 @@ def draw_run(runs: Runs, name: str) -> None:
 
 def _state(runs: Runs, name: str, drawn: str) -> None:
     """State, progress, numbers, and the buttons that go with them."""
-    status = runs.status(name)
+    status = runs.peek(name)
     if status is None or status.state != drawn:
         st.rerun()
         return
@@ -103,6 +104,7 @@ def _buttons(runs: Runs, status: RunStatus) -> None:
             args=(runs.stop, status.name),
         )
         return
+    st.button("New run", key="run_new", on_click=choose_run, args=(NEW,))
     if status.resumable:
         st.button("Resume", key="run_resume", type="primary", on_click=_do, args=(runs.resume, status.name))
     entry = runs.entry(status.name)
@@ -148,9 +150,8 @@ def _loss(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
-def _curves(runs: Runs, name: str) -> None:
-    metrics, status = metrics_of(runs, name), runs.status(name)
-    max_steps = status.max_steps if status else 0
+def _curves(runs: Runs, name: str, max_steps: int) -> None:
+    metrics = metrics_of(runs, name)
     left, right = st.columns(2, gap="large")
     with left:
         draw_figure(loss_figure(metrics, max_steps))

@@ -10,6 +10,7 @@ import streamlit as st  # noqa: E402 - nothing runs before the shell has had its
 
 from explorer import runtime  # noqa: E402
 from explorer.facts import plain  # noqa: E402
+from explorer.figures.draw import warm_charts  # noqa: E402
 from explorer.run_choice import run_box, settle_choice  # noqa: E402
 from explorer.runs import Runs  # noqa: E402
 from explorer.runs_actions import about, draw_actions, draw_import, draw_said  # noqa: E402
@@ -19,6 +20,7 @@ from explorer.runs_table import draw_comparison, draw_table  # noqa: E402
 
 def draw() -> None:
     """The list, then everything about one of its entries."""
+    warm_charts()
     runs = Runs(runtime.CHECKPOINTS)
     entries = runs.entries()
     st.markdown("#### Every run and model on this machine")

@@ -19,6 +19,7 @@ MAX_DRAWN = 300  # points of one curve; more are not seen and cost time at each 
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 2, 2, 2], [4, 4], [1, 3], [10, 4], [6, 2, 1, 2])
 MAX_CURVES = len(DASHES)
 
+GREY = "#7d8893"  # for what is not the subject; readable on white and on black
 HEIGHT = 260  # pixels of every curve, axis and legend included
 
 TRAINING, VALIDATION = "training", "validation"
@@ -200,7 +201,7 @@ def step_axis(max_steps: int = 0) -> alt.X:
 
 def marker() -> alt.Chart:
     """A dashed rule at the step that the column `mark` names in every row."""
-    return alt.Chart().mark_rule(strokeDash=[4, 3], opacity=0.7).encode(x="max(mark):Q")
+    return alt.Chart().mark_rule(strokeDash=[4, 3], color=GREY).encode(x="max(mark):Q")
 
 
 @lru_cache(maxsize=64)
@@ -234,7 +235,7 @@ def _spec(
     layers = [base.mark_line(strokeWidth=2)]
     if kind in ("score", "comparison"):
         dots = base.encode(strokeDash=alt.Undefined, color=alt.Color("curve:N", legend=None))
-        layers.append(dots.mark_circle(size=28))
+        layers.append(dots.mark_circle(size=28, opacity=1))
     if marked:
         layers.append(marker())
     made: dict[str, Any] = alt.layer(*layers).properties(height=HEIGHT).to_dict()

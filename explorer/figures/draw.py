@@ -5,8 +5,15 @@ from __future__ import annotations
 import pyarrow as pa  # type: ignore[import-untyped]
 import streamlit as st
 
+from explorer import runtime
 from explorer.facts import plain
 from explorer.figures.curves import Figure, Table
+
+
+@st.cache_resource(show_spinner=False)
+def warm_charts() -> None:
+    """Once per process, when the chart libraries are imported: keep them out of the garbage collector's walks."""
+    runtime.freeze()
 
 
 def draw_figure(figure: Figure) -> None:

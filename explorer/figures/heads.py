@@ -10,7 +10,7 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.figures.curves import HEIGHT, Figure, Table, marker, step_axis
+from explorer.figures.curves import GREY, HEIGHT, Figure, Table, marker, step_axis
 
 CHOSEN, OTHER = "the chosen head", "another head"
 
@@ -78,15 +78,16 @@ def _spec(title: str) -> dict[str, Any]:
         ],
     )
     is_chosen = alt.datum.role == CHOSEN
-    thin = base.transform_filter(alt.datum.role == OTHER).mark_line(strokeWidth=1, opacity=0.45, color="#8a949e")
-    heavy = base.transform_filter(is_chosen).mark_line(strokeWidth=3)
-    dots = base.transform_filter(is_chosen).mark_circle(size=26)
+    accent = alt.Color("role:N", legend=None, scale=alt.Scale(domain=[CHOSEN]))
+    thin = base.transform_filter(alt.datum.role == OTHER).mark_line(strokeWidth=1, opacity=0.6, color=GREY)
+    heavy = base.transform_filter(is_chosen).mark_line(strokeWidth=3).encode(color=accent)
+    dots = base.transform_filter(is_chosen).mark_circle(size=26, opacity=1).encode(color=accent)
     ends = (
         base.transform_filter(is_chosen)
         .transform_joinaggregate(end="max(step)")
         .transform_filter("datum.step == datum.end")
-        .mark_text(align="right", dy=-10, fontWeight=600, fontSize=12)
-        .encode(text="head:N")
+        .mark_text(align="right", dx=-6, dy=-10, fontWeight=600, fontSize=12)
+        .encode(text="head:N", color=accent)
     )
     made: dict[str, Any] = alt.layer(thin, heavy, dots, ends, marker()).properties(height=HEIGHT).to_dict()
     made.pop("config", None)

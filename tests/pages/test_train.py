@@ -163,7 +163,7 @@ def test_start_starts_the_command_that_is_shown_and_watches_it(app: AppTest, che
     assert "The process is starting" in words(at)
     button(at, "Stop").click().run()
     assert not at.exception
-    assert "There is no run 'reverse-2' any more." in words(at) or at.selectbox(key="run").value == ""
+    assert "There is no run 'reverse-2' any more" in words(at) or at.selectbox(key="run").value == ""
 
 
 def test_a_name_that_cannot_be_is_refused_with_a_sentence(app: AppTest, checkpoints: Path) -> None:
@@ -191,7 +191,7 @@ def test_a_running_run_is_watched_after_a_reload(app: AppTest, checkpoints: Path
 def test_the_form_says_who_is_first(app: AppTest, checkpoints: Path) -> None:
     save_run(checkpoints / "mine", state="running")
     at = planned(app)
-    assert "'mine' is being trained on this machine; a new run waits" in words(at)
+    assert "'mine' is running on this machine; a new run waits until it has ended." in words(at)
 
 
 def test_stop_asks_and_resume_goes_on(app: AppTest, checkpoints: Path) -> None:
