@@ -86,8 +86,13 @@ def _training_facts(task: Task, settings: Settings, results: Mapping[str, Any]) 
 def _scores(name: str, task: Task, results: Mapping[str, Any]) -> list[str]:
     test = results.get("test")
     if not test:
-        if results.get("step"):
-            return ["Not scored on the test split yet: training was stopped."]
+        valid = results.get("valid")
+        if valid:
+            return [
+                f"On validation, after {valid['step']:,} updates; training has not finished:",
+                "",
+                *_bullets(score_lines(valid)),
+            ]
         return ["None: this model is untrained."]
     lines = [
         f"On the split `{results['split']}` ({test['sentences']:,} sentences), greedy search, as printed by",
@@ -105,7 +110,7 @@ def score_lines(scores: Mapping[str, Any]) -> list[str]:
         f"token accuracy {scores['token_accuracy']:.4f}",
         f"loss {scores['loss']:.4f} nats per target token",
     ]
-    if scores.get("bleu") is not None:
+    if scores.get("bleu_signature"):
         lines.append(
             f"BLEU {scores['bleu']:.1f} ({scores['bleu_signature']}), ignoring case {scores['bleu_lc_tok']:.1f}"
         )

@@ -18,7 +18,7 @@ from model.training.randomness import stream_seed
 
 @dataclass(frozen=True)
 class MicroBatch:
-    """What one process works on between two looks at the stop file; an empty share of an update has weight 0."""
+    """What one process works on between two looks at the stop file; with weight 0 it changes nothing."""
 
     indices: tuple[int, ...]
     weight: float = 1.0
@@ -55,14 +55,16 @@ class Corpus:
         return tuple(self._update(order[at : at + size]) for at in range(0, len(order), size))
 
     def _update(self, order: Sequence[Sequence[int]]) -> Update:
-        shares = []
-        for rank in range(self.processes):
-            own = [MicroBatch(tuple(order[i])) for i in range(rank, len(order), self.processes)]
-            # Every process must join the exchange of gradients; one that has run out joins with weight 0.
-            shares.append(tuple(own) or (MicroBatch(tuple(order[0][:1]), weight=0.0),))
+        rounds = -(-len(order) // self.processes)
+        # Every process must take part in every round, or the others would wait for it: one that has run out works on
+        # a single example, with weight 0.
+        nothing = MicroBatch(tuple(order[0][:1]), weight=0.0)
+        padded = [MicroBatch(tuple(batch)) for batch in order]
+        padded += [nothing] * (rounds * self.processes - len(order))
+        shares = tuple(tuple(padded[rank :: self.processes]) for rank in range(self.processes))
         used = [self.lengths[i] for batch in order for i in batch]
         target_tokens = sum(tgt for _, tgt in used)
-        return Update(tuple(shares), target_tokens, target_tokens + sum(src for src, _ in used))
+        return Update(shares, target_tokens, target_tokens + sum(src for src, _ in used))
 
     def tensors(self, batch: MicroBatch, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
         """Src [batch, src], decoder input and labels [batch, tgt] of a micro-batch, on the device."""

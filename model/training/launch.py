@@ -130,11 +130,19 @@ class Launch:
 
     def _train(self, setup: Setup, run: RunFolder | None, listeners: Sequence[Listener]) -> bool:
         torch.set_num_threads(setup.runtime.threads)
+        folder = self.checkpoints / setup.name
         if not setup.runtime.settled:
             setup = self._settle_runtime(setup, run)
         saved = load_state(run.folder) if run is not None and self.resume else None
         saved = self.world.share(saved)
-        trainer = Trainer(setup, self.world, run, listeners, lambda: self.signals.stop)
+        trainer = Trainer(
+            setup,
+            self.world,
+            run,
+            listeners,
+            asked_to_stop=lambda: self.signals.stop,
+            new_weights=lambda progress: _describe(setup, folder, _results(setup, progress)),
+        )
         if saved is not None:
             trainer.restore(*saved)
         if run is not None and self.resume:
@@ -179,22 +187,30 @@ class Launch:
             equivalent=setup.task.equivalent,
             group=setup.task.group,
         )
-        results = {
-            "step": progress.step if setup.settings.training.average else progress.best.get("step", progress.step),
-            "trained_steps": progress.step,
-            "seconds": round(progress.seconds, 1),
-            "valid": flat(progress.best),
+        results = _results(setup, progress) | {
             "split": "test" if setup.task.splits.get("test") else "valid",
             "test": flat(scores.flat(with_bleu=setup.with_bleu)),
         }
-        sections = config_sections(
-            setup.settings.model,
-            setup.settings.data,
-            setup.settings.training,
-            {**setup.origin, "runtime": setup.runtime.to_dict(), "results": results},
-        )
-        write_json(run.folder / CONFIG, sections)
-        write_bytes(run.folder / CARD, _card(setup, results).encode())
+        _describe(setup, run.folder, results)
+
+
+def _results(setup: Setup, progress: Progress) -> dict[str, Any]:
+    """What is known of the weights in model.safetensors without the test split."""
+    averaged = bool(setup.settings.training.average)
+    return {
+        "step": progress.step if averaged else progress.best["step"],
+        "trained_steps": progress.step,
+        "seconds": round(progress.seconds, 1),
+        "valid": flat(progress.best),
+    }
+
+
+def _describe(setup: Setup, folder: Path, results: Mapping[str, Any]) -> None:
+    """Write results into configuration and card."""
+    settings = setup.settings
+    extra = {**setup.origin, "runtime": setup.runtime.to_dict(), "results": dict(results)}
+    write_json(folder / CONFIG, config_sections(settings.model, settings.data, settings.training, extra))
+    write_bytes(folder / CARD, _card(setup, results).encode())
 
 
 def _say(listeners: Sequence[Listener], text: str) -> None:

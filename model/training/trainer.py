@@ -23,7 +23,6 @@ from model.folder import STATE, WEIGHTS
 from model.training.corpus import MicroBatch, Update
 from model.training.distributed import World
 from model.training.evaluation import eval_line, evaluate, is_better
-from model.training.failure import NotFinite
 from model.training.listeners import Listener
 from model.training.loss import TrainingLoss
 from model.training.optimizer import make_optimizer, optimizer_tensors, restore_optimizer
@@ -34,6 +33,7 @@ from model.training.schedule import learning_rate
 from model.training.setup import Setup
 from model.training.snapshots import how_many, keep_snapshot, planned_steps
 from model.training.state import Progress, recent_path, save_state
+from model.training.window import Window
 
 
 class StopRequested(Exception):
@@ -50,6 +50,7 @@ class Trainer:
         run: RunFolder | None,
         listeners: Sequence[Listener] = (),
         asked_to_stop: Callable[[], bool] = lambda: False,
+        new_weights: Callable[[Progress], None] = lambda progress: None,
     ) -> None:
         self.setup = setup
         self.config: TrainConfig = setup.settings.training
@@ -57,6 +58,7 @@ class Trainer:
         self.run = run
         self.listeners = listeners
         self.asked_to_stop = asked_to_stop
+        self.new_weights = new_weights
         self.device = setup.runtime.torch_device
         self.model = setup.model.to(self.device).train()
         loss = TrainingLoss(self.model, smoothing=self.config.label_smoothing, fused=setup.runtime.fused)
@@ -65,12 +67,12 @@ class Trainer:
         self.loss: torch.nn.Module = loss
         if world.size > 1:
             ids = [self.device.index] if self.device.type == "cuda" else None
-            self.loss = DistributedDataParallel(loss, device_ids=ids, broadcast_buffers=False)
+            self.loss = DistributedDataParallel(loss, device_ids=ids, forward_sync_buffers=False)
         self.optimizer = make_optimizer(self.model, self.config)
         self.progress = Progress()
         self.n_snapshots = how_many(self.config, sum(p.numel() for p in self.model.parameters()))
         self.snapshot_steps = set(planned_steps(self.config.max_steps, self.n_snapshots))
-        self._window = _Window(self.device)
+        self._window = Window(self.device)
         self._began = time.monotonic()
         self._began_at_step = 0
 
@@ -158,16 +160,13 @@ class Trainer:
     def gradients(self, update: Update, step: int) -> Tensor:
         """Gradients of the mean loss per target token of the whole update; returns this process's summed loss."""
         share = update.shares[self.world.rank]
-        rounds = max(map(len, update.shares))
         total = torch.zeros((), device=self.device)
         try:
-            for i in range(rounds):
-                if i:
+            for number, batch in enumerate(share):
+                if number:
                     self._check_stop(together=True)
-                number = i - (rounds - len(share))  # all processes must be at work in the last round, where they sync
-                if number >= 0:
-                    start_stream(self.config.seed, "update", step, number, self.world.rank)
-                    total += self._backward(share[number], update.target_tokens, last=i == rounds - 1)
+                start_stream(self.config.seed, "update", step, number, self.world.rank)
+                total += self._backward(batch, update.target_tokens, last=number == len(share) - 1)
         except StopRequested:
             self.optimizer.zero_grad(set_to_none=True)  # half an update is no update: it is done again
             raise
@@ -237,11 +236,13 @@ class Trainer:
         if not self.config.average:
             if better:
                 write_weights(folder / WEIGHTS, weights)
+                self.new_weights(self.progress)
             return
         (folder / STATE).mkdir(exist_ok=True)
         write_weights(recent_path(folder, self.progress.step), weights)
         recent = [safetensors.torch.load_file(recent_path(folder, step)) for step in self.progress.recent]
         write_weights(folder / WEIGHTS, average_weights(recent))
+        self.new_weights(self.progress)
 
     def save(self) -> None:
         """Save the state to resume from."""
@@ -261,7 +262,7 @@ class Trainer:
             "grad_norm": float(self._window.norm),
             "tokens_per_s": self._window.tokens / max(self._window.seconds, 1e-9),
         }
-        self._window = _Window(self.device)
+        self._window = Window(self.device)
         if self.run is None:
             return
         self.run.log("train", self.progress.step, **values)
@@ -284,26 +285,3 @@ class Trainer:
         )
         for listener in self.listeners:
             listener.tick(progress.step, eta, speed)
-
-
-class _Window:
-    """Sums between two log lines; losses stay on the device until somebody looks."""
-
-    def __init__(self, device: torch.device) -> None:
-        self.loss = torch.zeros((), device=device, dtype=torch.float64 if device.type == "cpu" else torch.float32)
-        self.norm = torch.zeros((), device=device)
-        self.target_tokens = 0
-        self.tokens = 0
-        self.seconds = 0.0
-
-    def add(self, loss: Tensor, norm: Tensor, update: Update) -> None:
-        """Count one update."""
-        self.loss += loss
-        self.norm = norm
-        self.target_tokens += update.target_tokens
-        self.tokens += update.tokens
-
-    def check(self, step: int, config: TrainConfig) -> None:
-        """Refuse to go on once the gradient is not a number; all processes see the same one, so all end together."""
-        if not math.isfinite(float(self.norm)):
-            raise NotFinite(step, config)

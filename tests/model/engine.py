@@ -63,6 +63,15 @@ def string_setup(
     return prepare(name, task, Settings(model, task.data, TrainConfig(**(training | changes))), runtime)
 
 
+def pairs_file(folder: Path, n: int = 60) -> list[str]:
+    """The words of a command that trains on a small file of pairs: nothing to count, to split or to wait for."""
+    rng = random.Random(3)
+    rows = {" ".join(rng.choices("abcdef", k=rng.randint(1, 5))): None for _ in range(n)}
+    path = folder / "pairs.tsv"
+    path.write_text("".join(f"{row}\t{row[::-1]}\n" for row in ["source", *rows]), encoding="utf-8")
+    return ["--task", "files", "--data", str(path)]
+
+
 class StopAfter(Signals):
     """Asks to stop when it has been asked a number of times: once before each batch and each part of an evaluation."""
 

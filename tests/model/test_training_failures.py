@@ -19,12 +19,14 @@ from model.checkpoint import load_model
 from model.folder import METRICS, STATUS, CheckpointError, read_json
 from model.training.runfolder import is_alive, read_metrics, refuse_running
 from model.training.state import load_state
+from tests.model.engine import pairs_file
 
 resource = pytest.importorskip("resource", reason="limits of a process are set through the resource module")
 
 ROOT = Path(__file__).resolve().parents[2]
-SIZES = ["d_model=16", "d_ff=16", "n_encoder_layers=1", "n_decoder_layers=1", "n_encoder_heads=2", "n_decoder_heads=2"]
-STEPS = ["max_steps=90", "eval_every=20", "save_every=7", "log_every=1", "eval_sentences=8", "snapshots=4"]
+SIZES = ["tokenizer=whitespace", "d_model=16", "d_ff=16", "n_encoder_layers=1", "n_decoder_layers=1"]
+SIZES += ["n_encoder_heads=2", "n_decoder_heads=2"]
+STEPS = ["max_steps=300", "eval_every=60", "save_every=7", "log_every=1", "eval_sentences=8", "snapshots=4"]
 LONG_WAIT = 120.0
 
 
@@ -62,7 +64,7 @@ def wait_for_step(folder: Path, step: int, process: subprocess.Popen[str]) -> No
 
 def test_killed_terminated_and_resumed_is_the_same_run(tmp_path: Path) -> None:
     """kill -9 at a random moment, resume, SIGTERM, resume: bit for bit what one run without pauses gives."""
-    new = ["--task", "copy", "--name", "run", "--set", *SIZES, *STEPS]
+    new = [*pairs_file(tmp_path), "--name", "run", "--set", *SIZES, *STEPS]
     folder = tmp_path / "run"
     killed = start(tmp_path, *new)
     wait_for_step(folder, 9, killed)
@@ -80,7 +82,7 @@ def test_killed_terminated_and_resumed_is_the_same_run(tmp_path: Path) -> None:
     shutil.rmtree(whole / "state")  # without a save it starts again, and so runs from start to end without a pause
 
     ended = start(tmp_path, "--resume", "run")
-    wait_for_step(folder, 40, ended)
+    wait_for_step(folder, 120, ended)
     ended.send_signal(signal.SIGTERM)
     out, err = ended.communicate(timeout=LONG_WAIT)
     assert ended.returncode == 0, err
@@ -95,13 +97,13 @@ def test_killed_terminated_and_resumed_is_the_same_run(tmp_path: Path) -> None:
     assert all(torch.equal(one_tensors[name], other_tensors[name]) for name in one_tensors)
     assert (folder / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
     steps = [line["step"] for line in read_metrics(folder / METRICS) if line["kind"] == "train"]
-    assert steps == list(range(1, 91)), "each step once"
+    assert steps == list(range(1, 301)), "each step once"
 
 
 def test_a_full_disk_fails_with_a_sentence_and_can_be_resumed(tmp_path: Path) -> None:
     """The state (weights and two moments) does not fit, the weights alone did."""
-    new = ["--task", "copy", "--name", "run", "--set", *SIZES, "max_steps=6", "save_every=3", "eval_sentences=8"]
-    process = start(tmp_path, *new, limits={resource.RLIMIT_FSIZE: 50_000})
+    new = [*pairs_file(tmp_path), "--name", "run", "--set", *SIZES, "max_steps=6", "save_every=3"]
+    process = start(tmp_path, *new, limits={resource.RLIMIT_FSIZE: 40_000})
     _, err = process.communicate(timeout=LONG_WAIT)
     assert process.returncode == 2
     assert err.strip().splitlines()[-1].startswith("a file may not grow any further: free some space")
@@ -115,8 +117,9 @@ def test_a_full_disk_fails_with_a_sentence_and_can_be_resumed(tmp_path: Path) ->
 
 def test_out_of_memory_fails_with_a_sentence(tmp_path: Path) -> None:
     """The process may take 200 MB more than it has with everything imported; a batch of all the data needs more."""
-    settings = ["d_model=128", "d_ff=512", "n_encoder_layers=4", "batch_tokens=2000000", "snapshots=0"]
-    arguments = command(tmp_path, "--task", "copy", "--name", "run", "--set", *settings)
+    settings = ["tokenizer=whitespace", "d_model=128", "d_ff=512", "batch_tokens=2000000", "snapshots=0"]
+    new = [*pairs_file(tmp_path, n=9000), "--name", "run", "--preset", "tiny", "--set", *settings]
+    arguments = command(tmp_path, *new)
     code = (
         "import resource, psutil\n"
         "import model.training.launch as launch\n"

@@ -160,6 +160,22 @@ def test_a_loss_that_is_no_number_fails_with_what_to_change(tmp_path: Path) -> N
     assert load_model(tmp_path / "run").model is not None, "the last good weights stay usable"
 
 
+def test_a_stopped_run_is_a_trained_model_with_the_scores_so_far(tmp_path: Path) -> None:
+    assert not run(tmp_path, string_setup, signals=StopAfter(9))
+    loaded = load_model(tmp_path / "run")
+    (evaluated,) = [line for line in read_metrics(tmp_path / "run" / METRICS) if line["kind"] == "eval"]
+    assert loaded.summary["trained"]
+    assert loaded.summary["results"]["valid"]["loss"] == evaluated["loss"]
+    assert "On validation, after 4 updates; training has not finished:" in loaded.card
+
+
+def test_an_untrained_run_says_so(tmp_path: Path) -> None:
+    assert not run(tmp_path, string_setup, signals=StopAfter(0))
+    loaded = load_model(tmp_path / "run")
+    assert not loaded.summary["trained"]
+    assert "this model is untrained" in loaded.card
+
+
 def test_what_went_wrong_becomes_a_sentence() -> None:
     config = string_setup().settings.training
     assert "lower batch_tokens (now 64" in (sentence(MemoryError(), config) or "")

@@ -20,7 +20,7 @@ STEPS = 10
 def trainer_for(world: World, dtype: torch.dtype, accumulate: int) -> Trainer:
     """A trainer whose updates have the same examples however many processes share them."""
     runtime = Runtime(precision="fp32", settled=True, processes=world.size)
-    setup = string_setup(runtime=runtime, dropout=0.0, accumulate=accumulate, max_steps=STEPS, batch_tokens=48)
+    setup = string_setup(runtime=runtime, dropout=0.0, accumulate=accumulate, max_steps=STEPS, batch_tokens=40)
     setup.model.to(dtype)
     return Trainer(setup, world, None)
 
@@ -63,7 +63,7 @@ def main() -> None:
     """Write this process's results into the folder."""
     torch.set_num_threads(1)
     with joined_world("cpu") as world:
-        results = everything(world, accumulate=1)
+        results = everything(world, accumulate=2)
         safetensors.torch.save_file(results, Path(sys.argv[1]) / f"rank{world.rank}.safetensors")
 
 
