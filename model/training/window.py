@@ -1,0 +1,35 @@
+"""What happened since the last log line."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from model.config import TrainConfig
+from model.training.corpus import Update
+from model.training.failure import NotFinite
+
+
+class Window:
+    """Sums between two log lines; losses stay on the device until somebody looks."""
+
+    def __init__(self, device: torch.device) -> None:
+        self.loss = torch.zeros((), device=device, dtype=torch.float64 if device.type == "cpu" else torch.float32)
+        self.norm = torch.zeros((), device=device)
+        self.target_tokens = 0
+        self.tokens = 0
+        self.seconds = 0.0
+
+    def add(self, loss: Tensor, norm: Tensor, update: Update) -> None:
+        """Count one update."""
+        self.loss += loss
+        self.norm = norm
+        self.target_tokens += update.target_tokens
+        self.tokens += update.tokens
+
+    def check(self, step: int, config: TrainConfig) -> None:
+        """Refuse to go on once the gradient is not a number; all processes see the same one, so all end together."""
+        if not math.isfinite(float(self.norm)):
+            raise NotFinite(step, config)
