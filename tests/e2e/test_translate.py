@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -105,7 +106,7 @@ def test_a_burst_of_keys_is_that_many_steps_and_one_message(context: BrowserCont
     pressed = page.evaluate("() => pressed")
     assert len(pressed) == 15
     # On a machine so busy that two presses arrive further apart than the pause, a pause is what the person made.
-    pauses = sum(later - earlier > 200 for earlier, later in zip(pressed, pressed[1:], strict=False))
+    pauses = sum(later - earlier > 200 for earlier, later in pairwise(pressed))
     assert 1 <= len(sent) - before <= 1 + pauses
     at_step(page, 16, 17)
 
