@@ -31,7 +31,7 @@ class Sample:
     prediction: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Metrics:
     """A run so far, oldest first, each step once. `version` changes whenever anything else does.
 

@@ -232,6 +232,6 @@ class Runs:
     def _refuse_bundled(self, name: str, done: str) -> None:
         if name in SHIPPED:
             raise RunError(f"'{name}' came with Headlight and cannot be {done}; export it and import it as a copy.")
-        status = self.status(name)
+        status = self.peek(name)
         if status is not None and status.busy:
             raise RunError(f"'{name}' is being trained; stop it first.")

@@ -10,7 +10,7 @@ import streamlit as st
 
 from explorer.facts import count, plain
 from explorer.run_archive import ArchiveError, export, take_in
-from explorer.run_choice import choose_run, is_settling
+from explorer.run_choice import ENTRY, choose_run, is_settling
 from explorer.run_status import age
 from explorer.runs import Entry, RunError, Runs
 from model.folder import CheckpointError
@@ -101,7 +101,7 @@ def _rename(runs: Runs, name: str) -> None:
 def _rename_now(runs: Runs, name: str) -> None:
     new = str(st.session_state["runs_new_name"]).strip()
     if _attempt(lambda old: runs.rename(old, new), name, f"is now called '{new}'"):
-        choose_run(new)
+        choose_run(new, ENTRY)
 
 
 @st.dialog("Delete for good?")
@@ -148,4 +148,4 @@ def _take_in(runs: Runs, file: IO[bytes], name: str) -> None:
         st.session_state[_SAID] = (False, str(refused))
         return
     st.session_state[_SAID] = (True, f"'{taken}' is here now.")
-    choose_run(taken)
+    choose_run(taken, ENTRY)

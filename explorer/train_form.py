@@ -168,7 +168,9 @@ def _plan(runs: Runs, order: Order, unfit: str) -> None:
     elif plan is None:
         st.caption("Looking at the data, counting, and timing a few updates on this machine …")
     else:
-        st.caption(plain(_summary(plan)))
+        busy = any(run.busy for run in runs.statuses())
+        hint = " Another run is at work, so this machine is faster than it seems now." if busy else ""
+        st.caption(plain(_summary(plan) + hint))
         if st.session_state.get(_SEEN) != order.command(runs.checkpoints):
             st.session_state[_SEEN] = order.command(runs.checkpoints)
             st.rerun()  # the timer stops, and the schedule is drawn

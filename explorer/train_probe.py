@@ -19,17 +19,12 @@ KINDS: dict[AttentionKind, str] = {"cross": "Cross", "encoder": "Encoder self", 
 MAX_TRACE_BYTES = 64 * 1024**2
 
 
-def draw_probe(runs: Runs, name: str, every: float | None) -> None:
-    """The sentence's field, and its attention; looks for a new answer every so many seconds."""
+def draw_sentence(runs: Runs, name: str, *, watching: bool) -> None:
+    """The field of the sentence that is watched; only a run at work listens to it."""
     st.markdown("##### What its heads look at")
     if not runs.folder(name).is_dir():
         st.caption("The heads are drawn here as soon as the run has begun.")
         return
-    _sentence(runs, name, watching=every is not None)
-    st.fragment(_heads, run_every=every)(runs, name)
-
-
-def _sentence(runs: Runs, name: str, *, watching: bool) -> None:
     key = f"probe_text_{name}"
     asked = runs.watched(name)
     if not asked and watching:
@@ -66,7 +61,10 @@ def _suggestion(runs: Runs, name: str) -> str:
     return prompts[0].source if prompts else ""
 
 
-def _heads(runs: Runs, name: str) -> None:
+def draw_heads(runs: Runs, name: str) -> None:
+    """The attention of every head in the watched sentence, as the run last answered."""
+    if not runs.folder(name).is_dir():
+        return
     status, path = runs.peek(name), runs.folder(name) / PROBE_ANSWER
     trace = _read(path)
     if status is None or trace is None:

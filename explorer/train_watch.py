@@ -23,11 +23,11 @@ from explorer.run_command import resume_command, shown
 from explorer.run_metrics import Metrics, MetricsReader
 from explorer.run_status import RunStatus, clock
 from explorer.runs import RunError, Runs
-from explorer.train_probe import draw_probe
+from explorer.train_probe import draw_heads, draw_sentence
 from model.folder import METRICS, CheckpointError
 
-# Seconds between looks at a run at work: its state changes all the time, the rest with log lines and evaluations.
-_STATE_SECONDS, _CURVES_SECONDS, _ANSWERS_SECONDS = 1.0, 2.0, 3.0
+# Seconds between looks at a run at work. Two parts and no more: each look costs Streamlit more than it costs us.
+_NEWS_SECONDS, _ANSWERS_SECONDS = 1.0, 3.0
 _REFUSED = "_watch_refused"
 _FIGURES = {"score": score_figure, "learning rate": rate_figure, "tokens/s": speed_figure}
 _COLOURS = {"running": "green", "finished": "blue", "failed": "red"}
@@ -56,13 +56,12 @@ def draw_run(runs: Runs, name: str) -> None:
         st.info(plain(f"There is no run '{name}' any more, or its status.json cannot be read."))
         return
     busy = status.busy
-    st.fragment(_state, run_every=_STATE_SECONDS if busy else None)(runs, name, status.state)
-    st.fragment(_curves, run_every=_CURVES_SECONDS if busy else None)(runs, name, status.max_steps)
-    draw_probe(runs, name, _ANSWERS_SECONDS if busy else None)
+    st.fragment(_news, run_every=_NEWS_SECONDS if busy else None)(runs, name, status.state)
+    draw_sentence(runs, name, watching=busy)
+    st.fragment(_answers, run_every=_ANSWERS_SECONDS if busy else None)(runs, name)
     if not busy and runs.folder(name).is_dir():
         label = "Watch its heads form, from the first step to the last"
-        st.page_link("pages/runs.py", label=label, icon=":material/movie:", query_params={"run": name})
-    st.fragment(_samples, run_every=_ANSWERS_SECONDS if busy else None)(runs, name)
+        st.page_link("pages/runs.py", label=label, icon=":material/movie:", query_params={"entry": name})
     with st.expander("The command"):
         launch = runs.launch(name)
         if launch is not None:
@@ -72,16 +71,28 @@ def draw_run(runs: Runs, name: str) -> None:
         st.code(shown(resume_command(name, runs.checkpoints)), language="bash", wrap_lines=True)
 
 
-def _state(runs: Runs, name: str, drawn: str) -> None:
-    """State, progress, numbers, and the buttons that go with them."""
+def _news(runs: Runs, name: str, drawn: str) -> None:
+    """What changes all the time: state, progress, numbers, curves. Another state than `drawn` draws the page anew."""
     status = runs.peek(name)
     if status is None or status.state != drawn:
         st.rerun()
         return
     metrics = metrics_of(runs, name)
+    _state(runs, status, metrics)
+    _curves(metrics, status.max_steps)
+
+
+def _answers(runs: Runs, name: str) -> None:
+    """What changes with evaluations: the attention in the watched sentence, and sample translations."""
+    draw_heads(runs, name)
+    _samples(metrics_of(runs, name))
+
+
+def _state(runs: Runs, status: RunStatus, metrics: Metrics) -> None:
+    """State and progress, numbers, and the buttons that go with them."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.badge(status.state, color=_COLOURS.get(status.state, "gray"))  # type: ignore[arg-type]
-        st.markdown(f"**{plain(name)}**", width="stretch")
+        st.markdown(f"**{plain(status.name)}**", width="stretch")
         _buttons(runs, status)
     st.progress(status.share, text=plain(_progress(status)))
     if refused := st.session_state.pop(_REFUSED, ""):
@@ -150,8 +161,7 @@ def _loss(value: float | None) -> str:
     return "–" if value is None else f"{value:.3f}"
 
 
-def _curves(runs: Runs, name: str, max_steps: int) -> None:
-    metrics = metrics_of(runs, name)
+def _curves(metrics: Metrics, max_steps: int) -> None:
     left, right = st.columns(2, gap="large")
     with left:
         draw_figure(loss_figure(metrics, max_steps))
@@ -172,10 +182,10 @@ def _curves(runs: Runs, name: str, max_steps: int) -> None:
         table.dataframe(evaluation_table(metrics), hide_index=True)
 
 
-def _samples(runs: Runs, name: str) -> None:
+def _samples(metrics: Metrics) -> None:
     """What the model makes of a few validation sentences, now and one evaluation earlier."""
     st.markdown("##### What it translates")
-    samples = metrics_of(runs, name).samples
+    samples = metrics.samples
     if not samples:
         st.caption("The first evaluation is still to come: a few validation sentences, translated, will stand here.")
         return

@@ -10,8 +10,8 @@ import streamlit as st  # noqa: E402 - nothing runs before the shell has had its
 
 from explorer import runtime  # noqa: E402
 from explorer.facts import plain  # noqa: E402
-from explorer.figures.draw import warm_charts  # noqa: E402
-from explorer.run_choice import run_box, settle_choice  # noqa: E402
+from explorer.figures.draw import freeze_after  # noqa: E402
+from explorer.run_choice import ENTRY, run_box, settle_choice  # noqa: E402
 from explorer.runs import Runs  # noqa: E402
 from explorer.runs_actions import about, draw_actions, draw_import, draw_said  # noqa: E402
 from explorer.runs_heads import draw_heads  # noqa: E402
@@ -20,7 +20,6 @@ from explorer.runs_table import draw_comparison, draw_table  # noqa: E402
 
 def draw() -> None:
     """The list, then everything about one of its entries."""
-    warm_charts()
     runs = Runs(runtime.CHECKPOINTS)
     entries = runs.entries()
     st.markdown("#### Every run and model on this machine")
@@ -33,7 +32,7 @@ def draw() -> None:
     by_name = {entry.name: entry for entry in entries}
     box, actions = st.columns([1, 3], vertical_alignment="center")
     with box:
-        name = run_box("Run or model", list(by_name), str)
+        name = run_box(ENTRY, "Run or model", list(by_name))
     with said:
         draw_said()
     entry = by_name.get(name) or entries[0]
@@ -50,6 +49,7 @@ def draw() -> None:
     if new.open:
         with new:
             draw_import(runs)
+    freeze_after("runs")
     settle_choice()
 
 

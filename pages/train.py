@@ -9,8 +9,8 @@ ensure_shell()
 import streamlit as st  # noqa: E402 - nothing runs before the shell has had its say
 
 from explorer import runtime  # noqa: E402
-from explorer.figures.draw import warm_charts  # noqa: E402
-from explorer.run_choice import NEW, run_box, settle_choice  # noqa: E402
+from explorer.figures.draw import freeze_after  # noqa: E402
+from explorer.run_choice import NEW, RUN, run_box, settle_choice  # noqa: E402
 from explorer.runs import Runs  # noqa: E402
 from explorer.train_form import draw_form  # noqa: E402
 from explorer.train_watch import draw_run  # noqa: E402
@@ -20,12 +20,11 @@ _WATCHING = {True: "Watch it learn", False: "How it learned"}
 
 def draw() -> None:
     """The form for a new run, or the run that is being watched."""
-    warm_charts()
     runs = Runs(runtime.CHECKPOINTS)
     states = {status.name: status for status in runs.statuses()}
     title, box = st.columns([3, 1], vertical_alignment="center")
     with box:
-        name = run_box("Run", [NEW, *states], lambda name: name or "A new run")
+        name = run_box(RUN, "Run", [NEW, *states], lambda name: name or "A new run")
     with title:
         busy = name in states and states[name].busy
         st.markdown("#### " + ("Train a model from nothing" if name == NEW else _WATCHING[busy]))
@@ -33,6 +32,7 @@ def draw() -> None:
         draw_form(runs)
     else:
         draw_run(runs, name)
+    freeze_after("train" if name == NEW else "watch")
     settle_choice()
 
 

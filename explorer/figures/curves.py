@@ -15,6 +15,7 @@ import altair as alt
 
 from explorer.run_metrics import Metrics, Point
 
+SHARED = 16  # figures kept of each kind: all that watch a run get the same, made once for each change
 MAX_DRAWN = 300  # points of one curve; more are not seen and cost time at each update
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 2, 2, 2], [4, 4], [1, 3], [10, 4], [6, 2, 1, 2])
 MAX_CURVES = len(DASHES)
@@ -57,6 +58,7 @@ def thin(points: Sequence[Point], most: int = MAX_DRAWN) -> list[Point]:
     return kept
 
 
+@lru_cache(maxsize=SHARED)
 def loss_figure(metrics: Metrics, max_steps: int = 0, mark: int | None = None) -> Figure:
     """Training and validation loss of one run; the axis reaches to `max_steps`, so that it stands still.
 
@@ -93,6 +95,7 @@ def score_name(metrics: Metrics) -> str:
     return "bleu" if metrics.latest("evals", "bleu") is not None else "exact_match"
 
 
+@lru_cache(maxsize=SHARED)
 def score_figure(metrics: Metrics, max_steps: int = 0) -> Figure:
     """Exact match and token accuracy, or BLEU, at each evaluation of one run."""
     main = score_name(metrics)
@@ -111,6 +114,7 @@ def score_figure(metrics: Metrics, max_steps: int = 0) -> Figure:
     return Figure(spec, _columns(rows), caption, heading)
 
 
+@lru_cache(maxsize=SHARED)
 def rate_figure(metrics: Metrics, max_steps: int = 0) -> Figure:
     """The learning rate as it was used."""
     rows = _rows(metrics.train, "lr", "learning rate")
@@ -120,6 +124,7 @@ def rate_figure(metrics: Metrics, max_steps: int = 0) -> Figure:
     return Figure(_spec("rate", "learning rate", max_steps), _columns(rows), caption, "Learning rate")
 
 
+@lru_cache(maxsize=SHARED)
 def speed_figure(metrics: Metrics, max_steps: int = 0) -> Figure:
     """Tokens per second: source and target tokens, padding left out."""
     rows = _rows(metrics.train, "tokens_per_s", "tokens/s")

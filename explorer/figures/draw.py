@@ -10,9 +10,13 @@ from explorer.facts import plain
 from explorer.figures.curves import Figure, Table
 
 
-@st.cache_resource(show_spinner=False)
-def warm_charts() -> None:
-    """Once per process, when the chart libraries are imported: keep them out of the garbage collector's walks."""
+@st.cache_resource(max_entries=16, show_spinner=False)
+def freeze_after(view: str) -> None:
+    """At the end of a view, once per process: what drawing it imported leaves the garbage collector's walks.
+
+    Streamlit collects garbage after every run, so a page that looks for news would pay for all of it each second.
+    """
+    del view  # the key: another view may have imported more
     runtime.freeze()
 
 

@@ -128,7 +128,7 @@ def test_a_run_survives_the_server(page: Page, checkpoints: Path, tmp_path: Path
 
 def test_heads_form_in_the_browser(page: Page, server: Server) -> None:
     page.set_default_timeout(PATIENCE)
-    page.goto(f"{server.url}/runs?run=toy")
+    page.goto(f"{server.url}/runs?entry=toy")
     film = page.locator(".film")
     expect(film.get_by_role("slider")).to_be_visible(timeout=PATIENCE)
     expect(film.locator("output")).to_have_text("step 30 (4 of 4)")
@@ -148,7 +148,7 @@ def test_heads_form_in_the_browser(page: Page, server: Server) -> None:
 def test_the_pages_fit_the_screen(page: Page, server: Server) -> None:
     """Nothing is wider than the window, and the first screen of Train holds its one primary action."""
     page.set_default_timeout(PATIENCE)
-    for address, sign in (("/train", "Start training"), ("/runs?run=toy", "Watch heads form")):
+    for address, sign in (("/train", "Start training"), ("/runs?entry=toy", "Watch heads form")):
         page.goto(server.url + address)
         page.get_by_text(sign).first.wait_for()
         box = page.get_by_text(sign).first.bounding_box()

@@ -173,6 +173,15 @@ def test_delete_of_a_run_that_never_began_forgets_it(runs: Runs) -> None:
     assert runs.entries() == []
 
 
+def test_a_run_with_a_damaged_state_can_be_renamed_and_deleted(runs: Runs) -> None:
+    folder = save_run(runs.checkpoints / "mine")
+    (folder / STATUS).write_text("{")
+    assert runs.peek("mine") is None
+    runs.rename("mine", "yours")
+    runs.delete("yours")
+    assert runs.entries() == []
+
+
 def test_watching_is_what_the_trainer_reads(runs: Runs) -> None:
     folder = save_run(runs.checkpoints / "mine", state="running")
     assert runs.watched("mine") == ""

@@ -93,7 +93,7 @@ def test_rename(app: AppTest, checkpoints: Path) -> None:
     save_run(checkpoints / "mine")
     save_run(checkpoints / "other")
     at = app.run()
-    at.selectbox(key="run").set_value("mine").run()
+    at.selectbox(key="entry").set_value("mine").run()
     button(at, "Rename").click().run()
     at.text_input(key="runs_new_name").set_value("other")  # in a dialog, the harness runs the whole page at once
     at.button(key="runs_rename_go").click().run()
@@ -103,7 +103,7 @@ def test_rename(app: AppTest, checkpoints: Path) -> None:
     at.button(key="runs_rename_go").click().run()
     assert not at.exception
     assert "'mine' is now called 'better'." in words(at)
-    assert at.selectbox(key="run").value == "better"
+    assert at.selectbox(key="entry").value == "better"
     assert {path.name for path in checkpoints.iterdir()} == {"better", "other"}
 
 
@@ -111,7 +111,7 @@ def test_delete_asks_first(app: AppTest, checkpoints: Path) -> None:
     save_run(checkpoints / "mine")
     save_run(checkpoints / "other")
     at = app.run()
-    at.selectbox(key="run").set_value("mine").run()
+    at.selectbox(key="entry").set_value("mine").run()
     button(at, "Delete").click().run()
     assert "This cannot be undone." in words(at)
     assert (checkpoints / "mine").is_dir()
@@ -122,7 +122,7 @@ def test_delete_asks_first(app: AppTest, checkpoints: Path) -> None:
     assert not at.exception
     assert "'mine' is deleted." in words(at)
     assert [path.name for path in checkpoints.iterdir()] == ["other"]
-    assert at.selectbox(key="run").value == "other"
+    assert at.selectbox(key="entry").value == "other"
 
 
 def test_links_lead_to_the_other_pages(app: AppTest, checkpoints: Path) -> None:
@@ -143,7 +143,7 @@ def test_import(app: AppTest, checkpoints: Path, tmp_path: Path) -> None:
     button(at, "Import").click().run()
     assert not at.exception
     assert "'theirs' is here now." in words(at)
-    assert at.selectbox(key="run").value == "theirs"
+    assert at.selectbox(key="entry").value == "theirs"
     assert (checkpoints / "theirs" / METRICS).is_file()
 
 
@@ -258,6 +258,6 @@ def test_a_run_that_never_began_is_listed_with_its_reason(app: AppTest, checkpoi
     at = app.run()
     assert not at.exception
     assert "ghost" in at.dataframe[0].value["name"].tolist()
-    at.selectbox(key="run").set_value("ghost").run()
+    at.selectbox(key="entry").set_value("ghost").run()
     assert not at.exception
     assert "The command ended before it could make the run's folder." in words(at)
