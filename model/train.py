@@ -45,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--device", default=None, help="auto, cpu, cuda, cuda:N or mps (default: auto)")
     made.add_argument("--precision", default=None, help="auto, fp32 or bf16 (default: auto)")
     made.add_argument("--compile", action="store_true", help="let torch.compile speed up a long run")
-    made.add_argument("--threads", type=int, default=None, metavar="N", help="CPU threads (default: all cores)")
+    made.add_argument("--threads", type=int, default=None, metavar="N", help="CPU threads (default: as many as pay)")
     made.add_argument(
         "--data-dir", type=Path, metavar="DIR", help="folder of corpora that tasks read, such as Multi30k"
     )
@@ -111,12 +111,10 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _train(options: argparse.Namespace, world: World, signals: Signals) -> int:
-    import torch
-
     from model.checkpoint import find_model, load_model
     from model.data.files import save_splits
     from model.presets import get_preset
-    from model.training.device import Runtime, default_threads, resolve_device
+    from model.training.device import Runtime, resolve_device
     from model.training.launch import Launch, create_folder
     from model.training.settings import make_settings, parse_assignments
     from model.training.setup import prepare
@@ -138,10 +136,9 @@ def _train(options: argparse.Namespace, world: World, signals: Signals) -> int:
         device=resolve_device(options.device or "auto", local_rank=world.local_rank),
         precision=check_precision(options.precision or "auto"),
         compile=options.compile,
-        threads=options.threads or default_threads(world.local_size),
+        threads=options.threads or 0,
         processes=world.size,
     )
-    torch.set_num_threads(runtime.threads)
     origin = {"title": task.title, "preset": preset.name, "set": assignments, "init": options.init, **own}
     setup = prepare(options.name, task, settings, runtime, start_from=start_from, origin=origin)
     if options.dry_run:
@@ -190,8 +187,6 @@ def _find_task(options: argparse.Namespace, *, split_seed: int) -> tuple[Task, d
 
 
 def _resume(options: argparse.Namespace, world: World, signals: Signals) -> int:
-    import torch
-
     from model.checkpoint import find_model, load_model, read_run
     from model.data import get_task
     from model.training.device import Runtime, resolve_device
@@ -217,7 +212,6 @@ def _resume(options: argparse.Namespace, world: World, signals: Signals) -> int:
     if options.precision:
         runtime = dataclasses.replace(runtime, precision=check_precision(options.precision), settled=False)
     runtime = dataclasses.replace(runtime, threads=options.threads or runtime.threads)
-    torch.set_num_threads(runtime.threads)
     init = saved.extra.get("init")
     data_dir = options.data_dir or (Path(status["data_dir"]) if status.get("data_dir") else None)
     if saved.data.task == "files":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,16 +13,15 @@ import torch
 
 from model.config import ConfigError
 
-BF16_GAIN = 1.15  # bf16 must be this much faster on a CPU to be worth its rounding
-TIMED_REPEATS = 3
+TIMED_REPEATS = 4
 
 
 @dataclass(frozen=True)
 class Runtime:
     """What `auto` came to. A resumed run reuses it, for another choice would round differently.
 
-    `precision` is fp32 or bf16 (autocast), or auto until `settled`; `fused` whether training uses PyTorch's fused
-    attention kernel.
+    `precision` is fp32 or bf16 (autocast); `fused` whether training uses PyTorch's fused attention kernel. Until
+    `settled`, precision may be auto and `threads` 0, which means as many as pay.
     """
 
     device: str = "cpu"
@@ -30,7 +29,7 @@ class Runtime:
     fused: bool = True
     settled: bool = False
     compile: bool = False
-    threads: int = 1
+    threads: int = 0
     processes: int = 1
     torch_version: str = torch.__version__
 
@@ -88,24 +87,26 @@ def usable_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def default_threads(local_size: int) -> int:
-    """CPU threads per process: what the user or torchrun set, or an equal share of the cores."""
+def default_threads() -> int:
+    """The most CPU threads for a process: what the user or torchrun set, or an equal share of the cores."""
     if "OMP_NUM_THREADS" in os.environ:
         return torch.get_num_threads()
-    return max(1, min(torch.get_num_threads(), usable_cores() // local_size))
+    return max(1, usable_cores() // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
 
 
-def seconds_of(work: Callable[[], object], device: torch.device, repeats: int = TIMED_REPEATS) -> float:
-    """The shortest of a few runs in seconds, after one that does not count."""
-    work()
-    times = []
-    for _ in range(repeats):
-        synchronize(device)
-        start = time.perf_counter()
-        work()
-        synchronize(device)
-        times.append(time.perf_counter() - start)
-    return min(times)
+def seconds_of(works: Sequence[Callable[[], object]]) -> list[float]:
+    """The shortest of a few runs of each piece of work on the CPU, in seconds, after one that does not count.
+
+    They take turns, so that whatever else the machine is doing falls on all alike.
+    """
+    best = [float("inf")] * len(works)
+    for repeat in range(TIMED_REPEATS + 1):
+        for i, work in enumerate(works):
+            start = time.perf_counter()
+            work()
+            if repeat:
+                best[i] = min(best[i], time.perf_counter() - start)
+    return best
 
 
 def synchronize(device: torch.device) -> None:
@@ -116,9 +117,6 @@ def synchronize(device: torch.device) -> None:
         torch.mps.synchronize()
 
 
-def cpu_gains_from_bf16(rows: int, d_model: int, vocab: int) -> bool:
-    """Whether this CPU multiplies the largest matrices of a step faster in bf16: a quick look before a full trial."""
-    a, b = torch.randn(rows, d_model), torch.randn(d_model, max(vocab, d_model))
-    exact = seconds_of(lambda: a @ b, torch.device("cpu"))
-    a16, b16 = a.bfloat16(), b.bfloat16()
-    return seconds_of(lambda: a16 @ b16, torch.device("cpu")) * BF16_GAIN < exact
+def cpu_multiplies_bf16() -> bool:
+    """Whether this CPU has instructions that multiply bf16 numbers; without them bf16 can only cost time."""
+    return any(bool(has) for name, has in torch.cpu.get_capabilities().items() if "bf16" in name)

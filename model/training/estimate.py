@@ -37,6 +37,7 @@ def estimate(setup: Setup) -> dict[str, Any]:
     runtime = choose_runtime(
         setup.model.to(device), setup.corpus, setup.runtime, setup.settings.training.label_smoothing
     )
+    torch.set_num_threads(runtime.threads)
     setup = replace(setup, runtime=runtime)
     training = setup.settings.training
     per_update, tokens_per_s = _time_updates(setup)

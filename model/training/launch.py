@@ -129,10 +129,10 @@ class Launch:
                 listener.close()
 
     def _train(self, setup: Setup, run: RunFolder | None, listeners: Sequence[Listener]) -> bool:
-        torch.set_num_threads(setup.runtime.threads)
         folder = self.checkpoints / setup.name
         if not setup.runtime.settled:
             setup = self._settle_runtime(setup, run)
+        torch.set_num_threads(setup.runtime.threads)
         saved = load_state(run.folder) if run is not None and self.resume else None
         saved = self.world.share(saved)
         trainer = Trainer(

@@ -15,7 +15,7 @@ from model.training.launch import Launch, Signals, create_folder
 from model.training.settings import Settings
 from model.training.setup import Setup, prepare
 
-SETTLED = Runtime(precision="fp32", fused=True, settled=True)
+SETTLED = Runtime(precision="fp32", fused=True, threads=1, settled=True)
 
 
 def string_task(n: int = 48, longest: int = 6) -> Task:

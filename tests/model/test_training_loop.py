@@ -208,18 +208,54 @@ def test_a_queued_run_that_is_stopped_never_trains(tmp_path: Path) -> None:
     assert read_metrics(tmp_path / "run" / METRICS) == []
 
 
-def test_auto_is_settled_by_trying() -> None:
-    setup = string_setup(runtime=Runtime())
-    chosen = choose_runtime(setup.model, setup.corpus, setup.runtime, 0.1)
-    assert chosen.settled
-    assert chosen.precision in ("fp32", "bf16")
+@pytest.mark.parametrize(
+    ("times", "precision", "threads"),
+    [
+        ([8.0, 4.0, 4.0, 2.0], "bf16", 2),  # each gains
+        ([4.0, 3.9, 4.1, 4.0], "fp32", 1),  # neither is worth it
+        ([8.0, 4.0, 8.0, 4.1], "fp32", 2),
+        ([4.0, 6.0, 2.0, 3.0], "bf16", 1),
+    ],
+)
+def test_auto_takes_the_simplest_of_the_quickest(
+    monkeypatch: pytest.MonkeyPatch, times: list[float], precision: str, threads: int
+) -> None:
+    """Times are of fp32 on one and two threads, then bf16 on one and two."""
+    monkeypatch.setattr("model.training.trial.cpu_multiplies_bf16", lambda: True)
+    monkeypatch.setattr("model.training.trial.default_threads", lambda: 2)
+    monkeypatch.setattr("model.training.trial.seconds_of", lambda works: times)
+    setup = string_setup()
+    chosen = choose_runtime(setup.model, setup.corpus, Runtime(), 0.1)
+    assert (chosen.precision, chosen.threads, chosen.settled) == (precision, threads, True)
+
+
+def test_what_is_asked_for_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("model.training.trial.seconds_of", lambda works: pytest.fail("nothing was left open"))
+    setup = string_setup()
+    chosen = choose_runtime(setup.model, setup.corpus, Runtime(precision="bf16", threads=3), 0.1)
+    assert (chosen.precision, chosen.threads) == ("bf16", 3)
+    monkeypatch.setattr("model.training.trial.cpu_multiplies_bf16", lambda: False)
+    assert choose_runtime(setup.model, setup.corpus, Runtime(threads=1), 0.1).precision == "fp32"
+
+
+def test_a_trial_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("model.training.trial.default_threads", lambda: 2)
+    setup = string_setup()
+    before = {name: tensor.clone() for name, tensor in setup.model.state_dict().items()}
+    assert choose_runtime(setup.model, setup.corpus, Runtime(), 0.1).settled
     assert all(parameter.grad is None for parameter in setup.model.parameters())
-    forced = choose_runtime(setup.model, setup.corpus, Runtime(precision="bf16"), 0.1)
-    assert forced.precision == "bf16"
+    assert all(torch.equal(tensor, before[name]) for name, tensor in setup.model.state_dict().items())
+    assert torch.get_num_threads() == 1
+
+
+def test_attention_dropout_takes_the_explicit_kernel_on_a_cpu() -> None:
+    setup = string_setup()
+    setup.model.config = replace(setup.model.config, attention_dropout=0.1)
+    assert not choose_runtime(setup.model, setup.corpus, Runtime(), 0.1).fused
 
 
 def test_bf16_trains_in_full_precision_weights() -> None:
-    setup = string_setup(runtime=Runtime(precision="bf16", settled=True), dropout=0.0)
+    setup = string_setup(runtime=Runtime(precision="bf16", threads=1, settled=True), dropout=0.0)
     trainer = Trainer(setup, World(), None)
     exact = Trainer(string_setup(dropout=0.0), World(), None)
     trainer.update()

@@ -19,7 +19,7 @@ STEPS = 10
 
 def trainer_for(world: World, dtype: torch.dtype, accumulate: int) -> Trainer:
     """A trainer whose updates have the same examples however many processes share them."""
-    runtime = Runtime(precision="fp32", settled=True, processes=world.size)
+    runtime = Runtime(precision="fp32", threads=1, settled=True, processes=world.size)
     setup = string_setup(runtime=runtime, dropout=0.0, accumulate=accumulate, max_steps=STEPS, batch_tokens=40)
     setup.model.to(dtype)
     return Trainer(setup, world, None)
