@@ -33,7 +33,7 @@ def _samples(folder: Path) -> list[str]:
     path = folder / METRICS
     if not path.is_file():
         return []
-    for line in reversed(path.read_text(encoding="utf-8").splitlines()):
+    for line in reversed(path.read_text(encoding="utf-8", errors="replace").splitlines()):
         try:
             samples = json.loads(line).get("samples") or []
         except (json.JSONDecodeError, AttributeError):

@@ -10,9 +10,14 @@ from model.data import TASKS, get_task
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!$:<>|~&])")
 
 
+# Markdown also makes links of bare addresses, after it has read the escapes: an invisible joiner keeps them text.
+_ADDRESS = re.compile(r"(?i)(www(?=\.)|https?(?=:)|ftp(?=:)|mailto(?=:)|xmpp(?=:)|@)")
+
+
 def plain(text: str) -> str:
     """`text` as Markdown that shows exactly these characters: names, tokens and sentences are never markup."""
-    return _MARKDOWN.sub(r"\\\1", " ".join(text.split("\n")))
+    joined = _ADDRESS.sub("\\1\u2060", " ".join(text.split("\n")))
+    return _MARKDOWN.sub(r"\\\1", joined)
 
 
 def title(summary: dict[str, Any]) -> str:

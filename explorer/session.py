@@ -43,6 +43,9 @@ def adopt_address() -> None:
     if not asked or asked == current or asked in recent:
         return
     selection, problems = from_query(asked)
+    if selection.path is not None and TEXT not in asked:
+        problems.append("The link has a path but no sentence for it; the model's own choice is shown.")
+        selection = replace(selection, path=None)
     st.session_state[_PROBLEMS] = problems
     given = {name: getattr(selection, name) for name in asked}
     if {MODEL, TEXT} & given.keys():  # another sentence: nothing of the old place holds
@@ -61,6 +64,11 @@ def problems() -> list[str]:
     found: list[str] = st.session_state.get(_PROBLEMS, [])
     st.session_state[_PROBLEMS] = []
     return found
+
+
+def forget_place() -> None:
+    """Drop path, step and head of a link: they were another model's."""
+    st.session_state[_PLACE] = Selection()
 
 
 def settle(model: str, text: str) -> Selection:

@@ -15,6 +15,8 @@ from model.search import Hypothesis
 from model.tokenizer import Encoding
 from model.trace import AttentionTrace
 
+CHARACTERS_PER_TOKEN = 64  # of a text that is read at all: more fits no model here, and tokenizing it takes time
+
 
 class InputError(ValueError):
     """A sentence that cannot be translated; the message says why and what to do."""
@@ -103,17 +105,19 @@ class Translator:
         """The tokens of `text`, cut to what the model can read, and what the person should know about that."""
         if not text.strip():
             raise InputError("There is nothing to translate yet: type a sentence, or choose an example.")
-        limit = self.max_source_tokens
-        source = self.loaded.source.encode(text[: 64 * limit + 64])  # no tokenizer here needs more to fill the limit
+        limit, most = self.max_source_tokens, CHARACTERS_PER_TOKEN * self.max_source_tokens
+        source = self.loaded.source.encode(text[:most])
         notes = []
-        if len(source) > limit or len(source.text) < len(text.rstrip()):
-            end = source.offsets[min(limit, len(source)) - 1][1]
-            source = self.loaded.source.encode(source.text[:end])
-            while len(source) > limit:  # cutting the text may have changed how its end is divided
-                source = self.loaded.source.encode(source.text[: source.offsets[limit - 1][1]])
+        if len(text.rstrip()) > most:
+            notes.append(f"Only the first {most:,} of {len(text):,} characters were looked at.")
+        if len(source) > limit:
+            while len(source) > limit:
+                # Up to the first token that does not fit; always shorter, since one character may be several tokens.
+                end = min(source.offsets[limit][0], len(source.text) - 1)
+                source = self.loaded.source.encode(source.text[:end])
             notes.append(
                 f"This model reads at most {limit} tokens. Your text is longer, so only its first {len(source)} tokens "
-                f"({len(source.text)} of {len(text)} characters) were translated."
+                f"({len(source.text):,} of {len(text):,} characters) were translated."
             )
         if not source.ids:
             raise InputError("There is nothing to translate yet: type a sentence, or choose an example.")
@@ -124,7 +128,8 @@ class Translator:
         unknown = [token for token, is_unknown in zip(source.tokens, source.unknown, strict=True) if is_unknown]
         if not unknown:
             return []
-        names = ", ".join(dict.fromkeys(unknown[:8])) + (", …" if len(unknown) > 8 else "")
+        distinct = list(dict.fromkeys(token if len(token) <= 24 else f"{token[:23]}…" for token in unknown))
+        names = ", ".join(distinct[:8]) + (", …" if len(distinct) > 8 else "")
         if len(unknown) == len(source.ids):
             return [
                 f"This model knows none of these tokens ({names}). It sees <unk> in place of each, so its answer means "

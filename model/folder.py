@@ -11,11 +11,12 @@ import json
 import math
 import os
 import re
+import secrets
 import time
 from pathlib import Path
 from typing import Any
 
-from model.config import FORMAT_VERSION, nearest
+from model.config import FORMAT_VERSION, ConfigError, ModelConfig, from_dict, nearest, to_dict
 
 CONFIG, TOKENIZER, WEIGHTS, CARD = "config.json", "tokenizer.json", "model.safetensors", "README.md"
 METRICS, STATUS, STOP, STATE, SNAPSHOTS = "metrics.jsonl", "status.json", "stop", "state", "snapshots"
@@ -89,7 +90,8 @@ def replace_file(temporary: Path, target: Path) -> None:
 
 def write_bytes(path: Path, content: bytes) -> None:
     """Write a file so that a reader sees the old or the new content, never half of one; on disk when this returns."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    # Threads of one process may write the same file, so the process alone does not tell their drafts apart.
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
     try:
         with open(temporary, "wb") as file:
             file.write(content)
@@ -214,6 +216,25 @@ def _shape(sizes: Any) -> tuple[int, ...]:
     return tuple(sizes)
 
 
+def _results(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
+    """The scores in a configuration, which anybody may have written: dictionaries all through."""
+    results = config.get("results") or {}
+    parts = (
+        [results, *(results.get(split) or {} for split in ("valid", "test"))] if isinstance(results, dict) else [None]
+    )
+    if not all(isinstance(part, dict) for part in parts):
+        raise CheckpointError(f"{label(folder / CONFIG)}: 'results' must be an object of objects; delete that section.")
+    return results
+
+
+def _model_settings(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
+    """All settings of the model, with today's defaults for those that an older file lacks."""
+    try:
+        return to_dict(from_dict(ModelConfig, config["model"]))
+    except (ConfigError, TypeError) as error:
+        raise CheckpointError(f"{label(folder / CONFIG)}: {error}") from None
+
+
 def summarize(folder: Path) -> dict[str, Any]:
     """What a list of models shows about one folder, from its small files and the weights' header.
 
@@ -231,7 +252,7 @@ def summarize(folder: Path) -> dict[str, Any]:
         refuse_pickles(folder)
         config = read_config(folder)
         weights = folder / WEIGHTS
-        results = config.get("results") or {}
+        results = _results(folder, config)
         summary |= {
             "task": config["data"].get("task"),
             "title": config.get("title") or folder.name,
@@ -241,7 +262,7 @@ def summarize(folder: Path) -> dict[str, Any]:
             "trained": bool(results.get("step")),
             "results": results,
             "state": read_json(folder / STATUS).get("state") if (folder / STATUS).is_file() else "finished",
-            "model": config["model"],
+            "model": _model_settings(folder, config),
             "data": config["data"],
             "training": config["training"],
         }

@@ -59,7 +59,7 @@ def _headline(selection: Selection, shown: Translation) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"#### {plain(shown.text) or '(nothing: the model ended at once)'}")
         if selection.path is not None:
-            st.badge("a path you chose", color="orange")
+            st.badge("a chosen path", color="orange")
     note = note_for(selection.text, examples_of(runtime.models()[selection.model]))
     lines = ([f"What to look for: {note}" + ("" if note[-1] in ".?!" else ".")] if note else []) + list(shown.notes)
     if lines:

@@ -18,7 +18,7 @@ export default function ({ parentElement: root }) {
       copied = document.execCommand("copy");
       field.remove();
     }
-    said.textContent = copied ? "Copied: it opens exactly this view." : "Copy it from the address bar.";
+    said.textContent = copied ? "Copied: it opens this translation and this view." : "Copy it from the address bar.";
     clearTimeout(root.copyTimer);
     root.copyTimer = setTimeout(() => (said.textContent = ""), 4000);
   };

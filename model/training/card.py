@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from model.config import ModelConfig
+from model.config import ModelConfig, TrainConfig
 from model.data import TASKS, Task
 from model.training.settings import Settings
 
@@ -79,7 +79,7 @@ def _training_facts(task: Task, settings: Settings, results: Mapping[str, Any]) 
         f"dropout {settings.model.dropout:g}, seed {training.seed}",
     ]
     if results.get("trained_steps"):
-        facts.append(f"{results['trained_steps']:,} updates of at most {training.batch_tokens:,} tokens a side")
+        facts.append(f"{results['trained_steps']:,} updates of at most {_batch(training)} tokens a side")
     return facts
 
 
@@ -121,3 +121,10 @@ def _licence(task: Task) -> str:
     if task.name in TASKS:
         return "MIT, like the program that made it and its data."
     return "None stated: it depends on the data that the model was trained on."
+
+
+def _batch(training: TrainConfig) -> str:
+    """Most tokens a side in one update."""
+    if training.accumulate == 1:
+        return f"{training.batch_tokens:,}"
+    return f"{training.accumulate} × {training.batch_tokens:,}"

@@ -55,6 +55,17 @@ def test_count(number: int, said: str) -> None:
     assert count(number) == said
 
 
+@pytest.mark.parametrize(
+    "text", ["www.evil.example", "see https://evil.example/x", "HTTP://a.example", "me@evil.example"]
+)
+def test_addresses_do_not_become_links(text: str) -> None:
+    """Bare addresses are broken by a joiner that nobody sees (GFM autolinks work after escapes are read)."""
+    shown = plain(text).replace("\\", "")
+    assert shown.replace("\u2060", "") == text
+    for start in ("www.", "http://", "https://", "@evil"):
+        assert start not in shown.lower()
+
+
 @given(st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")), min_size=1, max_size=60))
 def test_escaped_text_has_no_markup(text: str) -> None:
     """CommonMark gives back the characters themselves: nothing but text tokens, in one paragraph."""

@@ -67,6 +67,23 @@ def test_a_text_beyond_the_model_is_cut_and_says_so(words: Translator, letters: 
             assert any("at most" in note for note in shown.notes)
 
 
+def test_a_character_of_two_tokens_at_the_limit_is_cut_too(tmp_path: Path) -> None:
+    """Lower-casing makes two code points of İ: a cut behind it would never get shorter."""
+    save_toy(tmp_path / "dates", "dates")
+    dates = Translator(load_model(tmp_path / "dates"))
+    for text in ("İ" * 40, "a" + "İ" * 5000):
+        shown = dates.translate(text, GREEDY)
+        assert len(shown.source) <= dates.max_source_tokens
+        assert any("at most" in note for note in shown.notes)
+
+
+def test_long_unknown_words_are_shortened_and_one_long_token_is_not_called_many(words: Translator) -> None:
+    shown = words.translate("x" * 5000, GREEDY)
+    assert all(len(note) < 250 for note in shown.notes)
+    assert not any("at most" in note for note in shown.notes)
+    assert any("characters were looked at" in note for note in shown.notes)
+
+
 def test_a_text_that_just_fits_is_not_cut(letters: Translator) -> None:
     text = "ab" * 23 + "c"
     shown = letters.translate(text, GREEDY)

@@ -93,7 +93,7 @@ def test_a_link_restores_everything(app: AppTest) -> None:
     [
         ({"model": "nope"}, "There is no model 'nope'"),
         ({"path": "1-2-x"}, "not a list of token ids"),
-        ({"path": "999999"}, "does not fit this model"),
+        ({"text": "I read", "path": "999999"}, "does not fit this model"),
         ({"kind": "sideways"}, "none of encoder, decoder, cross"),
         ({"layer": "second"}, "not a whole number"),
         ({"text": "   "}, "type a sentence"),
@@ -105,6 +105,17 @@ def test_a_link_that_makes_no_sense_says_so(app: AppTest, query: dict[str, str],
     at = app.run()
     assert not at.exception
     assert said in notes(at)
+
+
+@pytest.mark.parametrize("query", [{"model": "gone", "text": "I read", "path": "9-12-5"}, {"path": "9-12-5"}])
+def test_a_path_of_another_model_or_sentence_is_not_applied(app: AppTest, query: dict[str, str]) -> None:
+    own = header(app.run())["target"]["predicted_ids"] if "text" not in query else None
+    fresh = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    for name, value in query.items():
+        fresh.query_params[name] = value
+    shown = header(fresh.run())["target"]["predicted_ids"]
+    assert shown[:3] != [9, 12, 5]
+    assert own is None or shown == own
 
 
 def test_a_link_beyond_the_model_is_moved_into_it(app: AppTest) -> None:
