@@ -94,8 +94,10 @@ class MetricsReader:
                     changed = True
                 file.seek(self._offset)
                 return self._take_lines(file) or changed
-        except FileNotFoundError:
-            return False
+        except FileNotFoundError:  # deleted, or a run of the same name that has logged nothing yet
+            had_something = self._offset > 0
+            self._reset()
+            return had_something
 
     def _continues(self, number: int) -> bool:
         """Whether the file still begins with what was read of it, judged by the last bytes of that."""

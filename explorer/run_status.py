@@ -89,8 +89,11 @@ def read_status(checkpoints: Path, name: str, launch: Launch | None = None) -> R
 
 
 def _has_reported(values: dict[str, Any] | None, launch: Launch) -> bool:
-    """Whether status.json is the word of this process, and not of one before it."""
-    return values is not None and values.get("pid") == launch.pid
+    """Whether status.json is the word of this process, or of a later one, and not of one before it."""
+    if values is None:
+        return False
+    started = values.get("started")
+    return values.get("pid") == launch.pid or (isinstance(started, (int, float)) and started > launch.started)
 
 
 def _status(checkpoints: Path, name: str, values: dict[str, Any]) -> RunStatus:

@@ -98,8 +98,8 @@ class Launch:
         """
         folder = self.checkpoints / setup.name
         if not self.world.is_main:
-            self.world.share(None)  # rank 0 has its turn
-            return self._train(setup, None, [])
+            # Rank 0 says whether it had its turn, or was stopped while it waited.
+            return self.world.share(None) is True and self._train(setup, None, [])
         run = RunFolder(folder, data_dir=str(self.data_dir.resolve()) if self.data_dir else None)
         run.clear_stop()
         terminal = Terminal(setup.settings.training.max_steps)
@@ -112,8 +112,9 @@ class Launch:
                 lambda: not (self.signals.stop or run.stop_requested()),
                 wait=self.wait,
             ) as mine:
-                self.world.share(None)
-                run.status("running")
+                mine = self.world.share(mine)
+                if mine:
+                    run.status("running")
                 finished = mine and self._train(setup, run, listeners)
                 run.status("finished" if finished else "stopped", eta_s=0.0 if finished else None)
                 run.clear_stop()

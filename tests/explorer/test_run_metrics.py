@@ -137,3 +137,15 @@ def test_a_line_beyond_all_measure_is_skipped(tmp_path: Path, monkeypatch: pytes
     path = tmp_path / "metrics.jsonl"
     path.write_bytes(b'{"kind": "train", "step": 1, "x": "' + b"y" * 5000 + b'"}\n' + text(train_line(10, 1.0)))
     assert [point["step"] for point in MetricsReader(path).read().train] == [10]
+
+
+def test_a_deleted_run_leaves_nothing_to_the_next_of_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "metrics.jsonl"
+    reader = MetricsReader(path)
+    path.write_text('{"kind": "train", "step": 5, "loss": 1.0}\n', encoding="utf-8")
+    before = reader.read()
+    assert before.last_step == 5
+    path.unlink()
+    after = reader.read()
+    assert after.last_step == 0
+    assert after.version > before.version

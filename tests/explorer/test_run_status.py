@@ -155,6 +155,23 @@ def test_a_resume_that_refused_is_quoted(tmp_path: Path) -> None:
     assert (found.state, found.error, found.step) == ("failed", "its state is damaged.", 30)
 
 
+def test_a_run_that_went_on_in_a_terminal_is_not_called_failed(tmp_path: Path) -> None:
+    """The page's own process was killed; somebody resumed the run by hand, under another pid, later."""
+    launch = start_process(tmp_path, "run", ["python", "-c", "import sys; sys.exit(1)"])
+    wait_until(lambda: run_process.exit_code(launch.pid) is not None)
+    later = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    try:
+        started = psutil.Process(later.pid).create_time()
+        wait_until(lambda: started > launch.started)
+        write_status(tmp_path / "run", "running", pid=later.pid, started=started)
+        found = read_status(tmp_path, "run", launch)
+        assert found is not None
+        assert (found.state, found.error) == ("running", "")
+    finally:
+        later.kill()
+        later.wait()
+
+
 @pytest.mark.parametrize("content", ["", "[]", '{"state": "dancing"}', '{"state": ["running"]}'])
 def test_a_damaged_state_is_a_sentence(tmp_path: Path, content: str) -> None:
     (tmp_path / "run").mkdir()
