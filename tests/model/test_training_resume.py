@@ -17,7 +17,8 @@ from tests.model.engine import StopAfter, run, string_setup
 
 
 def untimed(folder: Path) -> list[dict[str, Any]]:
-    """The metrics but for what the clock says, and for the loss of a log interval that spans a stop."""
+    """The metrics but for what the clock says. These runs log each update: a stop inside a longer log interval
+    changes what the mean of that interval spans, though not one weight."""
     lines = read_metrics(folder / METRICS)
     return [{k: v for k, v in line.items() if k != "tokens_per_s"} for line in lines]
 
