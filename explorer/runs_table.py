@@ -15,7 +15,7 @@ from explorer.run_status import RunStatus
 from explorer.runs import Entry, Runs
 from explorer.train_watch import metrics_of
 
-_ROWS_SHOWN = 8
+_ROWS_SHOWN = 5  # more are scrolled to, so that what is below stays on the first screen
 _ROW_PIXELS = 35
 
 

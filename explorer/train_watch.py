@@ -29,6 +29,7 @@ from model.folder import METRICS, CheckpointError
 # Seconds between looks at a run at work. Two parts and no more: each look costs Streamlit more than it costs us.
 _NEWS_SECONDS, _ANSWERS_SECONDS = 1.0, 3.0
 _REFUSED = "_watch_refused"
+_METRIC_PIXELS = 170
 _FIGURES = {"score": score_figure, "learning rate": rate_figure, "tokens/s": speed_figure}
 _COLOURS = {"running": "green", "finished": "blue", "failed": "red"}
 _WORDS = {
@@ -153,8 +154,9 @@ def _numbers(metrics: Metrics, status: RunStatus) -> None:
         ("Learning rate", f"{rate:.2g}" if (rate := metrics.latest("train", "lr")) is not None else "–"),
         ("Tokens/s", count(status.tokens_per_s) if status.tokens_per_s else "–"),
     )
-    for column, (label, value) in zip(st.columns(len(values)), values, strict=True):
-        column.metric(label, value)
+    with st.container(horizontal=True):  # side by side where there is room, in rows on a phone
+        for label, value in values:
+            st.metric(label, value, width=_METRIC_PIXELS)
 
 
 def _loss(value: float | None) -> str:

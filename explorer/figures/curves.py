@@ -220,7 +220,7 @@ def _spec(
     marked: bool = False,
 ) -> dict[str, Any]:
     """A chart of curves over steps, with a legend for `curves`; dashes as well as colours tell them apart."""
-    scale = alt.Scale(zero=kind in ("rate", "speed"), nice=True) if top is None else alt.Scale(domain=[0, top])
+    scale = alt.Scale(zero=kind != "comparison", nice=True) if top is None else alt.Scale(domain=[0, top])
     base = alt.Chart().encode(
         x=step_axis(max_steps),
         y=alt.Y("value:Q", title=None, scale=scale, axis=alt.Axis(tickCount=5)),
