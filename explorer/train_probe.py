@@ -35,8 +35,11 @@ def draw_sentence(runs: Runs, name: str, *, watching: bool) -> None:
         if asked:
             st.caption(plain(f"The watched sentence was: {asked}"))
         return
-    if key not in st.session_state:
+    seen = f"_{key}_seen"
+    if key not in st.session_state or st.session_state.get(seen) != asked:
+        # Somebody else may have chosen another sentence: the field says what is drawn below.
         st.session_state[key] = asked
+        st.session_state[seen] = asked
     st.text_input(
         "Sentence to watch",
         key=key,
