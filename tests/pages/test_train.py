@@ -19,7 +19,7 @@ from model.folder import PROBE, PROBE_ANSWER, STOP
 from model.train import parser
 from tests.explorer.planted import planted_trace
 from tests.explorer.test_run_plan import ANSWER
-from tests.explorer.toy_runs import eval_line, save_run, train_line, write_metrics, write_status
+from tests.explorer.toy_runs import save_run, write_status
 
 ROOT = Path(__file__).parents[2]
 SLEEP = "import time; time.sleep(60)"
@@ -295,40 +295,3 @@ def test_a_malformed_file_is_a_sentence(app: AppTest, content: bytes, sentence: 
 
 def test_all_tasks_are_offered(app: AppTest) -> None:
     assert len(app.run().selectbox(key="train_task").options) == len(TASKS) + 1
-
-
-def _timed_looks() -> None:
-    """A page that looks at a run 40 times; the median of the seconds that a look took is left in the session."""
-    import statistics
-    import time
-    from pathlib import Path
-
-    import streamlit as st
-
-    from explorer.figures.curves import loss_figure, score_figure
-    from explorer.figures.draw import draw_figure
-    from explorer.runs import Runs
-    from explorer.train_watch import _numbers, _samples, metrics_of
-
-    runs, times = Runs(Path(st.session_state["checkpoints"])), []
-    for _ in range(40):
-        began = time.thread_time()
-        status, metrics = runs.peek("mine"), metrics_of(runs, "mine")
-        assert status is not None
-        _numbers(metrics, status)
-        draw_figure(loss_figure(metrics, status.max_steps))
-        draw_figure(score_figure(metrics, status.max_steps))
-        _samples(metrics)
-        times.append(time.thread_time() - began)
-    st.session_state["median"] = statistics.median(times)
-
-
-def test_a_look_at_a_long_run_costs_the_server_less_than_ten_milliseconds(tmp_path: Path) -> None:
-    folder = save_run(tmp_path / "mine", state="running")
-    steps = range(20, 20 * 1500, 20)
-    write_metrics(folder, [line for step in steps for line in (train_line(step, 1.0), eval_line(step, 1.0, 0.5))])
-    at = AppTest.from_function(_timed_looks, default_timeout=120)
-    at.session_state["checkpoints"] = str(tmp_path)
-    at.run()
-    assert not at.exception
-    assert at.session_state["median"] < 0.010
