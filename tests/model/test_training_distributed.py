@@ -22,13 +22,24 @@ ROOT = Path(__file__).resolve().parents[2]
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
 
 
-def torchrun(*arguments: str) -> subprocess.CompletedProcess[str]:
+def torchrun(*arguments: str) -> None:
+    """Run two processes to their end; if they hang, none of them stays behind."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(
-        [*TORCHRUN, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=240
+    launcher = subprocess.Popen(
+        [*TORCHRUN, *arguments],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
     )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done
+    try:
+        said, _ = launcher.communicate(timeout=240)
+    except subprocess.TimeoutExpired:
+        launcher.terminate()  # torchrun ends its processes
+        said, _ = launcher.communicate(timeout=60)
+    assert launcher.returncode == 0, said[-3000:]
 
 
 @pytest.fixture(scope="module")

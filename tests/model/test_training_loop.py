@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -281,6 +282,31 @@ def test_the_progress_line_says_how_long(capsys: pytest.CaptureFixture[str]) -> 
     drawn = capsys.readouterr().err
     assert "██████░" in drawn
     assert "25/100  1 min 30 s left  12,345 tokens/s" in drawn
+
+
+def test_tensorboard_gets_the_curves_where_it_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    points: list[tuple[str, float, int]] = []
+
+    class Writer:
+        def __init__(self, folder: str) -> None:
+            assert folder == str(tmp_path / "run" / "tensorboard")
+
+        def add_scalar(self, name: str, value: float, step: int) -> None:
+            points.append((name, value, step))
+
+        def close(self) -> None:
+            points.append(("closed", 0.0, 0))
+
+    library = type(sys)("tensorboard stand-in")
+    library.SummaryWriter = Writer  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", library)
+    monkeypatch.setattr("model.training.listeners.importlib.util.find_spec", lambda name: library)
+    assert run(tmp_path, string_setup)
+    assert [step for name, _, step in points if name == "train/loss"] == [2, 4, 6, 8, 10, 12]
+    assert [step for name, _, step in points if name == "eval/exact_match"] == [4, 8, 12]
+    assert points[-1] == ("closed", 0.0, 0)
+    lines = {line["step"]: line["loss"] for line in read_metrics(tmp_path / "run" / METRICS) if line["kind"] == "train"}
+    assert {step: value for name, value, step in points if name == "train/loss"} == lines
 
 
 def test_model_config_is_untouched_by_vocabularies() -> None:
