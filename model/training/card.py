@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from model.config import ModelConfig, TrainConfig
-from model.data import TASKS, Task
+from model.data import MADE_HERE, Task
 from model.training.settings import Settings
 
 
@@ -118,7 +118,7 @@ def score_lines(scores: Mapping[str, Any]) -> list[str]:
 
 
 def _licence(task: Task) -> str:
-    if task.name in TASKS:
+    if task.name in MADE_HERE:
         return "MIT, like the program that made it and its data."
     return "None stated: it depends on the data that the model was trained on."
 
