@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -112,6 +113,7 @@ def test_the_walk_sees_what_it_should(
         test_imports_point_one_way(room / "sample.py")
 
 
+@cache
 def pinned(*names: str) -> set[str]:
     """What can be imported from what the requirement files name, each with one exact version."""
     lines = [line for name in names for line in (ROOT / name).read_text(encoding="utf-8").splitlines()]
