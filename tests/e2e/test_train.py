@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from explorer.run_process import LAUNCHES, read_launch
 from explorer.run_status import read_status
-from tests.browser import Server, serve
+from tests.browser import IDLE, Server, serve
 from tests.explorer.toy_runs import save_run
 
 PATIENCE = 120_000  # milliseconds; the machine may be busy with other things
@@ -124,6 +124,8 @@ def test_a_run_survives_the_server(page: Page, checkpoints: Path, tmp_path: Path
         with serve(environment) as second:
             page.goto(f"{second.url}/train?run=reverse-2")
             expect(badge(page, "running")).to_be_visible(timeout=PATIENCE)
+            page.get_by_text("The command").wait_for()  # the last part of the page: the server's first run is over
+            page.wait_for_selector(IDLE)
             stop_button(page).click()
             expect(badge(page, "stopped")).to_be_visible(timeout=PATIENCE)
     finally:
