@@ -134,6 +134,7 @@ class TrainConfig:
     )
     snapshots: int = _help("how many sets of weights to keep along the way; 0 = none", default=16)
     snapshot_megabytes: float = _help("most space for them; fewer are kept of a large model", default=64.0)
+    bpe_dropout: float = _help("chance that a merge of a subword is passed over, anew each epoch", default=0.0)
     patience: int = _help("evaluations without improvement before stopping; 0 = never stop early", default=0)
     average: int = _help("average the last k evaluated weights; 0 = keep the best", default=0)
     eval_sentences: int = _help("most validation sentences decoded at an evaluation", default=500)
@@ -141,7 +142,7 @@ class TrainConfig:
     def __post_init__(self) -> None:
         _check(self, positive=("max_steps", "batch_tokens", "accumulate", "eval_every", "log_every", "save_every"))
         _check(self, positive=("eval_sentences",))
-        _check(self, fractions=("label_smoothing", "beta1", "beta2"))
+        _check(self, fractions=("label_smoothing", "beta1", "beta2", "bpe_dropout"))
         _check(
             self, non_negative=("snapshots", "snapshot_megabytes", "warmup_steps", "patience", "average", "clip_norm")
         )

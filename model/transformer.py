@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from model.config import PAD, ModelConfig
+from model.dropout import dropout
 from model.edits import HeadEdits
 from model.layers import DecoderLayer, EncoderLayer, make_norm
 from model.masks import causal_mask, padding_mask
@@ -187,7 +187,7 @@ class Transformer(nn.Module):
         embedding = self.src_embedding if side == "src" else self.tgt_embedding
         positions = self.positions_src if side == "src" else self.positions_tgt
         x: Tensor = positions(embedding(tokens) * self.embedding_factor, offset)
-        return F.dropout(x, self.dropout) if self.training else x
+        return dropout(x, self.dropout) if self.training else x
 
     def encode(
         self,

@@ -63,16 +63,31 @@ class SampledPairs:
     target: SubwordTokenizer
     source_words: tuple[tuple[str, ...], ...]
     target_words: tuple[tuple[str, ...], ...]
+    whole: EncodedPairs
 
-    def epoch(self, epoch: int, *, dropout: float, seed: int) -> EncodedPairs:
-        """The pairs of one epoch; every process that asks gets the same."""
-        sides = ((self.source, self.source_words), (self.target, self.target_words))
+    def epoch(self, epoch: int, *, dropout: float, seed: int, longest: int) -> EncodedPairs:
+        """The pairs of one epoch, the same for every process that asks.
+
+        A side that would be longer than `longest` ids stays as it is without dropout.
+        """
+        sides = (
+            (self.source, self.source_words, self.whole.sources),
+            (self.target, self.target_words, self.whole.targets),
+        )
         rng = random.Random(f"bpe-dropout {seed} {epoch}")
-        sources, targets = (tuple(side.sample(words, dropout, rng) for words in texts) for side, texts in sides)
+        sources, targets = (
+            tuple(
+                cut if len(cut := side.sample(words, dropout, rng)) <= longest else ids
+                for words, ids in zip(texts, plain, strict=True)
+            )
+            for side, texts, plain in sides
+        )
         return EncodedPairs(sources, targets)
 
 
-def sampled_pairs(examples: Sequence[Example], source: Tokenizer, target: Tokenizer) -> SampledPairs:
+def sampled_pairs(
+    examples: Sequence[Example], source: Tokenizer, target: Tokenizer, whole: EncodedPairs
+) -> SampledPairs:
     """The words of both sides of each example, ready to be cut into subwords epoch by epoch.
 
     Raises:
@@ -85,6 +100,7 @@ def sampled_pairs(examples: Sequence[Example], source: Tokenizer, target: Tokeni
         target,
         tuple(source.keys(example.source) for example in examples),
         tuple(target.keys(example.target) for example in examples),
+        whole,
     )
 
 

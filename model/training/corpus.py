@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -22,6 +22,7 @@ class MicroBatch:
 
     indices: tuple[int, ...]
     weight: float = 1.0
+    epoch: int = 0
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,21 @@ class Update:
 
 
 class Corpus:
-    """Training pairs as ids; which of them make update `i` of epoch `e` is a pure function of seed, e and i."""
+    """Training pairs as ids; which of them make update `i` of epoch `e` is a pure function of seed, e and i.
 
-    def __init__(self, pairs: EncodedPairs, *, seed: int, batch_tokens: int, accumulate: int, processes: int) -> None:
+    With BPE-dropout (`resample`) the ids too are a function of seed and epoch; `pairs` and `lengths` are those without.
+    """
+
+    def __init__(
+        self,
+        pairs: EncodedPairs,
+        *,
+        seed: int,
+        batch_tokens: int,
+        accumulate: int,
+        processes: int,
+        resample: Callable[[int], EncodedPairs] | None = None,
+    ) -> None:
         self.pairs = pairs
         self.seed = seed
         self.batch_tokens = batch_tokens
@@ -47,28 +60,30 @@ class Corpus:
         self.processes = processes
         self.lengths = pairs.lengths
         self.updates = lru_cache(maxsize=2)(self._updates)
+        self.pairs_of = lru_cache(maxsize=2)(resample) if resample else lambda epoch: pairs
 
     def _updates(self, epoch: int) -> tuple[Update, ...]:
         """All updates of an epoch: every example exactly once, over all processes together."""
-        order = batches(self.lengths, batch_tokens=self.batch_tokens, seed=stream_seed(self.seed, "order"), epoch=epoch)
+        lengths = self.pairs_of(epoch).lengths
+        order = batches(lengths, batch_tokens=self.batch_tokens, seed=stream_seed(self.seed, "order"), epoch=epoch)
         size = self.accumulate * self.processes
-        return tuple(self._update(order[at : at + size]) for at in range(0, len(order), size))
+        return tuple(self._update(order[at : at + size], lengths, epoch) for at in range(0, len(order), size))
 
-    def _update(self, order: Sequence[Sequence[int]]) -> Update:
+    def _update(self, order: Sequence[Sequence[int]], lengths: Sequence[tuple[int, int]], epoch: int) -> Update:
         rounds = -(-len(order) // self.processes)
         # Every process must take part in every round, or the others would wait for it: one that has run out works on
         # a single example, with weight 0.
-        nothing = MicroBatch(tuple(order[0][:1]), weight=0.0)
-        padded = [MicroBatch(tuple(batch)) for batch in order]
+        nothing = MicroBatch(tuple(order[0][:1]), weight=0.0, epoch=epoch)
+        padded = [MicroBatch(tuple(batch), epoch=epoch) for batch in order]
         padded += [nothing] * (rounds * self.processes - len(order))
         shares = tuple(tuple(padded[rank :: self.processes]) for rank in range(self.processes))
-        used = [self.lengths[i] for batch in order for i in batch]
+        used = [lengths[i] for batch in order for i in batch]
         target_tokens = sum(tgt for _, tgt in used)
         return Update(shares, target_tokens, target_tokens + sum(src for src, _ in used))
 
     def tensors(self, batch: MicroBatch, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
         """Src [batch, src], decoder input and labels [batch, tgt] of a micro-batch, on the device."""
-        found = collate(self.pairs, batch.indices)
+        found = collate(self.pairs_of(batch.epoch), batch.indices)
         tensors = (found.src, found.tgt_in, found.labels)
         if device.type == "cuda":  # from pinned memory the copy runs while the GPU still works on the last batch
             tensors = (found.src.pin_memory(), found.tgt_in.pin_memory(), found.labels.pin_memory())

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from model.checkpoint import LoadedModel
-from model.config import ConfigError, ModelConfig, from_dict, to_dict
+from model.config import ConfigError, ModelConfig, TrainConfig, from_dict, to_dict
 from model.data import Task
+from model.data.batching import EncodedPairs, sampled_pairs
 from model.data.task import Example
 from model.scoring import spread
 from model.tokenizer import Tokenizer, build_tokenizers
@@ -85,11 +87,31 @@ def prepare(
             batch_tokens=training.batch_tokens,
             accumulate=training.accumulate,
             processes=runtime.processes,
+            resample=_resampling(fitting, source, target, pairs, model_config, training),
         ),
         valid=ValidationSet(valid, valid_pairs, spread(len(valid), training.eval_sentences)),
         runtime=runtime,
         n_skipped=len(examples) - len(fitting),
         origin=origin or {},
+    )
+
+
+def _resampling(
+    examples: Sequence[Example],
+    source: Tokenizer,
+    target: Tokenizer,
+    pairs: EncodedPairs,
+    model: ModelConfig,
+    training: TrainConfig,
+) -> Callable[[int], EncodedPairs] | None:
+    """How the pairs are cut anew each epoch: BPE-dropout, if it is asked for."""
+    if not training.bpe_dropout:
+        return None
+    return partial(
+        sampled_pairs(examples, source, target, pairs).epoch,
+        dropout=training.bpe_dropout,
+        seed=training.seed,
+        longest=model.max_positions - 1,  # <eos> and <sos> take a place too
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import partial
 
@@ -17,6 +18,7 @@ from model.transformer import Transformer, count_parameters
 
 TRIAL_OPERATIONS = 20_000_000_000  # of a trial step: a fraction of a second
 NEARLY = 1.15
+ROUNDING_PAYS = 1.05
 PRECISIONS = ("auto", "fp32", "bf16")
 
 
@@ -57,7 +59,7 @@ def _fewer(most: int) -> list[int]:
 
 
 def _quickest(model: Transformer, corpus: Corpus, choices: list[Runtime], smoothing: float) -> Runtime:
-    """The simplest choice that is nearly as quick as the quickest: fp32 before bf16, then fewer threads."""
+    """fp32 unless bf16 gains; then the fewest threads that are nearly as quick as the most."""
     before = torch.get_num_threads()
     start_stream(corpus.seed, "trial")
     batch = corpus.tensors(_trial_batch(corpus, model), choices[0].torch_device)
@@ -66,7 +68,11 @@ def _quickest(model: Transformer, corpus: Corpus, choices: list[Runtime], smooth
     finally:
         torch.set_num_threads(before)
         model.zero_grad(set_to_none=True)
-    return next(choice for choice, time in zip(choices, times, strict=True) if time <= NEARLY * min(times))
+    timed = list(zip(choices, times, strict=True))
+    best = {c.precision: min(t for other, t in timed if other.precision == c.precision) for c in choices}
+    rounds = "bf16" in best and best["bf16"] * ROUNDING_PAYS < best.get("fp32", math.inf)
+    precision = "bf16" if rounds else "fp32"
+    return next(c for c, t in timed if c.precision == precision and t <= NEARLY * best[precision])
 
 
 def _trial_batch(corpus: Corpus, model: Transformer) -> MicroBatch:

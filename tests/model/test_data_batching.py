@@ -87,21 +87,23 @@ def test_subwords_are_cut_anew_each_epoch_by_the_seed_alone() -> None:
     examples = [Example("the children are playing", "die Kinder spielen"), Example("  the  park", "der Park")] * 4
     config = DataConfig(tokenizer="subwords", src_lang="en", tgt_lang="de", vocab_size=320)
     source, target = build_tokenizers(config, [e.source for e in examples], [e.target for e in examples])
-    pairs = sampled_pairs(examples, source, target)
-    first = pairs.epoch(0, dropout=0.5, seed=1)
+    whole = encode_pairs(examples, source, target)
+    pairs = sampled_pairs(examples, source, target, whole)
+    first = pairs.epoch(0, dropout=0.5, seed=1, longest=99)
     assert (
         first
-        == pairs.epoch(0, dropout=0.5, seed=1)
-        == sampled_pairs(examples, source, target).epoch(0, dropout=0.5, seed=1)
+        == pairs.epoch(0, dropout=0.5, seed=1, longest=99)
+        == sampled_pairs(examples, source, target, whole).epoch(0, dropout=0.5, seed=1, longest=99)
     )
-    assert first != pairs.epoch(1, dropout=0.5, seed=1)
-    assert first != pairs.epoch(0, dropout=0.5, seed=2)
+    assert first != pairs.epoch(1, dropout=0.5, seed=1, longest=99)
+    assert first != pairs.epoch(0, dropout=0.5, seed=2, longest=99)
     assert [source.decode(ids) for ids in first.sources] == [e.source for e in examples]
     assert [target.decode(ids) for ids in first.targets] == [e.target for e in examples]
-    assert pairs.epoch(0, dropout=0.0, seed=1) == encode_pairs(examples, source, target)
+    assert pairs.epoch(0, dropout=0.0, seed=1, longest=99) == whole
+    assert pairs.epoch(0, dropout=0.5, seed=1, longest=1) == whole  # nothing longer than the model can place
 
 
 def test_dropout_without_subwords_is_refused() -> None:
     words = CharacterTokenizer.train(["abc"])
     with pytest.raises(DataError, match="needs tokenizer=subwords"):
-        sampled_pairs([], words, words)
+        sampled_pairs([], words, words, EncodedPairs((), ()))
