@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -27,7 +29,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--model", required=True, metavar="NAME", help="name of a model in the checkpoints folder")
     made.add_argument("--task", metavar="TASK", help="task to score on (default: the one it was trained on)")
     made.add_argument("--split", help="train, valid, test, or another split of the task (default: test, if it has one)")
-    made.add_argument("--source", type=Path, metavar="FILE", help="sentences to translate, one a line, UTF-8")
+    made.add_argument("--source", type=Path, metavar="FILE", help="sentences to translate, one a line, UTF-8 (.gz too)")
     made.add_argument("--target", type=Path, metavar="FILE", help="their translations, line by line")
     made.add_argument("--beam", type=int, metavar="N", help="beam search with N hypotheses (default: greedy)")
     made.add_argument(
@@ -121,17 +123,25 @@ def _read_files(source: Path, target: Path) -> tuple[Example, ...]:
     sides = []
     for path in (source, target):
         try:
-            sides.append(path.read_text(encoding="utf-8-sig").splitlines())
-        except OSError as error:
-            raise CommandError(f"{path} cannot be read: {error.strerror or error}.") from None
+            raw = path.read_bytes()
+            data = gzip.decompress(raw) if path.suffix == ".gz" else raw
+        except (
+            OSError,
+            EOFError,
+            zlib.error,
+        ) as error:  # of a .gz that is cut or torn
+            raise CommandError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
+        try:
+            # Not splitlines(): some sentences hold characters that it takes for line ends.
+            sides.append(data.decode("utf-8-sig").replace("\r\n", "\n").removesuffix("\n").split("\n"))
         except UnicodeDecodeError as error:
-            line = path.read_bytes()[: error.start].count(b"\n") + 1
+            line = data[: error.start].count(b"\n") + 1
             raise CommandError(f"{path} is not UTF-8 text (line {line}); save it as UTF-8.") from None
     if len(sides[0]) != len(sides[1]):
         raise CommandError(
             f"{source} has {len(sides[0])} lines and {target} has {len(sides[1])}; they must go together line by line."
         )
-    if not sides[0]:
+    if not any(sides[0]):
         raise CommandError(f"{source} is empty; there is nothing to score.")
     return tuple(Example(left, right) for left, right in zip(*sides, strict=True))
 
@@ -189,7 +199,9 @@ def _for_people(values: dict[str, Any], *, with_bleu: bool) -> str:
     ]
     if with_bleu:
         lines.append(f"BLEU            {values['bleu']:.1f}  ({values['bleu_signature']})")
-        lines.append(f"BLEU, any case  {values['bleu_lc_tok']:.1f}")
+        lines.append(
+            f"BLEU, lc tok    {values['bleu_lc_tok']:.1f}  (lower-cased, normalised, cut by Moses: as papers print it)"
+        )
     if "aligned_head" in values:
         head = values["aligned_head"]
         lines.append(

@@ -65,19 +65,43 @@ class Bleu:
     signature: str
 
 
-def bleu(predictions: Sequence[str], references: Sequence[str], *, lowercase: bool = False) -> Bleu:
-    """Corpus BLEU of detokenised text by sacreBLEU (Post 2018), with its default tokenisation 13a.
-
-    `lowercase` ignores letter case: the nearest that plain text comes to the lower-cased, tokenised scores of papers.
+def bleu(predictions: Sequence[str], references: Sequence[str]) -> Bleu:
+    """Corpus BLEU of detokenised text by sacreBLEU (Post 2018), with its default tokenisation 13a, case counted.
 
     Raises:
         ValueError: there is nothing to score, or not one prediction per reference.
     """
+    return _bleu(predictions, references, tokenize="13a")
+
+
+def bleu_lc_tok(predictions: Sequence[str], references: Sequence[str], lang: str) -> Bleu:
+    """The BLEU that papers on Multi30k print: lower-cased, punctuation normalised, cut by Moses' rules for `lang`.
+
+    Prediction and reference, both plain text, go through the same steps, so that how a model cuts words has no say.
+    Other papers' scores compare only where they are made like this.
+
+    Raises:
+        ValueError: there is nothing to score, or not one prediction per reference.
+    """
+    return _bleu(moses_tokens(predictions, lang), moses_tokens(references, lang), tokenize="none")
+
+
+def moses_tokens(texts: Iterable[str], lang: str) -> list[str]:
+    """Each text lower-cased, its punctuation normalised, its tokens set apart by single spaces, nothing escaped."""
+    from sacremoses import MosesPunctNormalizer, MosesTokenizer
+
+    normalizer, tokenizer = MosesPunctNormalizer(lang=lang), MosesTokenizer(lang=lang)
+    return [
+        str(tokenizer.tokenize(normalizer.normalize(text.lower()), escape=False, return_str=True)) for text in texts
+    ]
+
+
+def _bleu(predictions: Sequence[str], references: Sequence[str], *, tokenize: str) -> Bleu:
     if not predictions or len(predictions) != len(references):
         raise ValueError(f"BLEU needs as many predictions as references, not {len(predictions)} and {len(references)}.")
     from sacrebleu.metrics.bleu import BLEU  # slow to import, and most commands never need it
 
-    metric = BLEU(lowercase=lowercase, force=True)
+    metric = BLEU(tokenize=tokenize, force=True)
     score = metric.corpus_score(list(predictions), [list(references)])
     return Bleu(float(score.score), str(metric.get_signature()))
 

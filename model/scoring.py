@@ -13,7 +13,7 @@ from model.config import DecodeConfig
 from model.data.batching import EncodedPairs, batches, collate, encode_pairs
 from model.data.task import Example, one_group, same_text
 from model.decoding import decode_batch
-from model.metrics import Bleu, TokenScores, bleu, exact_match, token_scores
+from model.metrics import Bleu, TokenScores, bleu, bleu_lc_tok, exact_match, token_scores
 from model.tokenizer import Tokenizer
 from model.transformer import Transformer
 
@@ -22,13 +22,14 @@ SCORING_TOKENS = 4096
 
 @dataclass(frozen=True)
 class Scores:
-    """What a set of examples came to; `predictions` in the order of the examples."""
+    """What a set of examples came to; `predictions` in the order of the examples, in the language `lang`."""
 
     tokens: TokenScores
     exact_match: float
     predictions: tuple[str, ...] = ()
     references: tuple[str, ...] = field(default=(), repr=False)
     groups: dict[str, float] = field(default_factory=dict)
+    lang: str = "en"
 
     def flat(self, *, with_bleu: bool = True) -> dict[str, Any]:
         """The keys of `model.evaluate --json`; loss in nats per target token with <eos>, BLEU from 0 to 100."""
@@ -40,8 +41,8 @@ class Scores:
         }
         if with_bleu and self.predictions:
             cased: Bleu = bleu(self.predictions, self.references)
-            plain: Bleu = bleu(self.predictions, self.references, lowercase=True)
-            values |= {"bleu": cased.score, "bleu_signature": cased.signature, "bleu_lc_tok": plain.score}
+            papers: Bleu = bleu_lc_tok(self.predictions, self.references, self.lang)
+            values |= {"bleu": cased.score, "bleu_signature": cased.signature, "bleu_lc_tok": papers.score}
         return values
 
 
@@ -95,6 +96,7 @@ def score_predictions(
     *,
     equivalent: Callable[[str, Example], bool] = same_text,
     group: Callable[[Example], str] = one_group,
+    lang: str = "en",
 ) -> Scores:
     """Put predictions and token sums together; `groups` holds the exact match of each group of examples."""
     right = [equivalent(text, example) for text, example in zip(predictions, examples, strict=True)]
@@ -107,6 +109,7 @@ def score_predictions(
         predictions=tuple(predictions),
         references=tuple(example.target for example in examples),
         groups={name: exact_match(marks[name]) for name in sorted(marks)},
+        lang=lang,
     )
 
 
@@ -123,4 +126,5 @@ def score_examples(
     """Decode and score a set of examples in this process."""
     pairs = encode_pairs(examples, source, target)
     predictions = translate_pairs(model, pairs, target, config)
-    return score_predictions(examples, predictions, teacher_forced(model, pairs), equivalent=equivalent, group=group)
+    tokens = teacher_forced(model, pairs)
+    return score_predictions(examples, predictions, tokens, equivalent=equivalent, group=group, lang=target.lang)

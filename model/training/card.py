@@ -112,7 +112,7 @@ def score_lines(scores: Mapping[str, Any]) -> list[str]:
     ]
     if scores.get("bleu_signature"):
         lines.append(
-            f"BLEU {scores['bleu']:.1f} ({scores['bleu_signature']}), ignoring case {scores['bleu_lc_tok']:.1f}"
+            f"BLEU {scores['bleu']:.1f} ({scores['bleu_signature']}), lower-cased and cut by Moses {scores['bleu_lc_tok']:.1f}"
         )
     return lines
 

@@ -65,6 +65,7 @@ def evaluate(
         TokenScores(nll, int(correct), int(count)),
         equivalent=task.equivalent,
         group=task.group,
+        lang=target.lang,
     )
 
 

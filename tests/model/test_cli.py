@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
@@ -161,6 +162,20 @@ def test_evaluate_reports_groups_and_the_best_aligned_head(
     assert list(told["groups"])[:2] == ["02 letters", "03 letters"]
     assert told["aligned_head"]["layer"] == 1
     assert 0 < told["aligned_head"]["share"] < 1
+
+
+def test_evaluate_reads_compressed_files_line_by_line(
+    checkpoints: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A line ends where the file says, not where Unicode would allow it."""
+    for name, text in (("src.gz", "ab\x85c\nba\n"), ("tgt.gz", "c\u2028ba\r\nab\r\n")):
+        (tmp_path / name).write_bytes(gzip.compress(text.encode()))
+    given = ["--model", "run", "--checkpoints", str(checkpoints), "--json"]
+    evaluate.main([*given, "--source", str(tmp_path / "src.gz"), "--target", str(tmp_path / "tgt.gz")])
+    assert json.loads(capsys.readouterr().out)["sentences"] == 2
+    (tmp_path / "src.gz").write_bytes(gzip.compress(b"ab\nba\n" * 99)[:-9])
+    torn = [*given, "--source", str(tmp_path / "src.gz"), "--target", str(tmp_path / "tgt.gz")]
+    assert "src.gz cannot be read" in failure(evaluate.main, torn, capsys)
 
 
 @pytest.mark.parametrize(

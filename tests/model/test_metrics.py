@@ -16,8 +16,10 @@ from model.metrics import (
     alignment_hits,
     alignment_rows,
     bleu,
+    bleu_lc_tok,
     exact_match,
     flat,
+    moses_tokens,
     token_scores,
 )
 from model.scoring import score_examples, scoring_batches, spread, teacher_forced, translate_pairs
@@ -63,11 +65,22 @@ def test_bleu_is_sacrebleus_with_its_signature() -> None:
     assert "case:mixed" in found.signature
     assert bleu(["Ein Hund rennt schnell."], ["Ein Hund rennt schnell."]).score == pytest.approx(100)
     assert bleu(["EIN HUND RENNT SCHNELL."], ["ein hund rennt schnell."]).score < 20
-    plain = bleu(["EIN HUND RENNT SCHNELL."], ["ein hund rennt schnell."], lowercase=True)
-    assert plain.score == pytest.approx(100)
-    assert "case:lc" in plain.signature
+    papers = bleu_lc_tok(["EIN HUND RENNT SCHNELL."], ["ein hund rennt schnell."], "de")
+    assert papers.score == pytest.approx(100)
+    assert "tok:none" in papers.signature
     with pytest.raises(ValueError, match="as many predictions as references"):
         bleu(["a"], [])
+
+
+def test_texts_are_cut_as_papers_cut_them() -> None:
+    """Lower-cased before the rules see it, quotes straightened, French apostrophes split, nothing escaped."""
+    assert moses_tokens(["Ein Mann, namens „El Corazon“ — im T-Shirt."], "de") == [
+        'ein mann , namens " el corazon " - im t-shirt .'
+    ]
+    assert moses_tokens(["L’homme & l'eau."], "fr") == ["l' homme & l' eau ."]
+    assert moses_tokens(["A man's dog isn't <here>."], "en") == ["a man 's dog isn 't < here > ."]
+    assert moses_tokens(["मुझे पिज़्ज़ा पसंद है।", ""], "hi") == ["मुझे पिज़्ज़ा पसंद है ।", ""]
+    assert moses_tokens(["Hello, World!"], "xx") == ["hello , world !"]
 
 
 def test_alignment_is_counted_per_head_on_rows_that_have_one() -> None:
