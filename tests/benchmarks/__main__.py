@@ -9,7 +9,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from tests.benchmarks.registry import BENCHMARKS, Row, machine
+from tests.benchmarks.registry import BENCHMARKS, MissingPeer, Row, machine
 
 NOT_BENCHMARKS = {"__init__", "__main__", "registry"}
 
@@ -55,10 +55,17 @@ def main(arguments: list[str]) -> int:
     if unknown:
         parser.error(f"unknown benchmark {', '.join(unknown)}; known: {', '.join(BENCHMARKS)}")
     names = asked.names or list(BENCHMARKS)
+    complete = True
     for name in names:
         where = machine()
         command = shlex.join(["python", "-m", "tests.benchmarks", name])
-        for row in BENCHMARKS[name]():
+        try:
+            rows = BENCHMARKS[name]()
+        except MissingPeer as missing:
+            print(f"{name}: not measured, it {missing}", file=sys.stderr, flush=True)
+            complete = False
+            continue
+        for row in rows:
             if asked.json:
                 line = {"benchmark": name, **row.to_dict(), "machine": where, "command": command}
                 print(json.dumps(line, ensure_ascii=False), flush=True)
@@ -67,7 +74,7 @@ def main(arguments: list[str]) -> int:
         if not asked.json:
             facts = " · ".join(f"{key} {value}" for key, value in where.items())
             print(f"    {facts}\n    {command}\n", flush=True)
-    return 0
+    return 0 if complete else 1
 
 
 if __name__ == "__main__":

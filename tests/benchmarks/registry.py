@@ -39,6 +39,13 @@ class Row:
         return {**asdict(self), "ratio": self.ratio}
 
 
+class MissingPeer(RuntimeError):
+    """What a benchmark is measured against is not installed."""
+
+    def __init__(self, package: str) -> None:
+        super().__init__(f"needs {package}: pip install -r tests/benchmarks/requirements.txt")
+
+
 Measure = Callable[[], list[Row]]
 BENCHMARKS: dict[str, Measure] = {}
 

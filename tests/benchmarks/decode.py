@@ -1,0 +1,112 @@
+"""One sentence translated with everything recorded, beside a MarianMT model of the same sizes, in turns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+import torch
+
+from explorer.runtime import CHECKPOINTS
+from explorer.translator import Translator
+from model.checkpoint import load_model
+from model.config import DecodeConfig, ModelConfig
+from tests.benchmarks.registry import MissingPeer, Row, benchmark, median, torch_threads
+
+MODEL = "multi30k-en-de"
+SENTENCE = "A young man in a red shirt is riding a small bike"  # 12 words
+N_REPEATS, N_WARM_UP = 15, 3
+
+
+def marian(config: ModelConfig) -> Any:
+    """An untrained MarianMT model of these sizes, with the attention that shows its weights.
+
+    Raises:
+        MissingPeer: the `transformers` package is not installed.
+    """
+    try:
+        from transformers import MarianConfig, MarianMTModel
+    except ImportError:
+        raise MissingPeer("transformers") from None
+    torch.manual_seed(0)
+    sizes = MarianConfig(
+        vocab_size=config.tgt_vocab_size,
+        d_model=config.d_model,
+        encoder_layers=config.n_encoder_layers,
+        decoder_layers=config.n_decoder_layers,
+        encoder_attention_heads=config.n_encoder_heads,
+        decoder_attention_heads=config.n_decoder_heads,
+        encoder_ffn_dim=config.d_ff,
+        decoder_ffn_dim=config.d_ff,
+        max_position_embeddings=config.max_positions,
+        pad_token_id=0,
+        eos_token_id=2,
+        forced_eos_token_id=None,
+        decoder_start_token_id=0,
+        attn_implementation="eager",
+    )
+    return MarianMTModel(sizes).eval()
+
+
+def marian_work(peer: Any, n_source: int, n_steps: int) -> Callable[[], None]:
+    """Greedy generation of exactly `n_steps` tokens, returning all attentions and the scores."""
+    source = torch.randint(4, peer.config.vocab_size, (1, n_source), generator=torch.Generator().manual_seed(1))
+
+    def work() -> None:
+        found = peer.generate(
+            source,
+            attention_mask=torch.ones_like(source),
+            num_beams=1,
+            do_sample=False,
+            min_new_tokens=n_steps,
+            max_new_tokens=n_steps,
+            output_attentions=True,
+            output_scores=True,
+            return_dict_in_generate=True,
+        )
+        if len(found.cross_attentions) != n_steps or len(found.encoder_attentions) == 0:
+            raise AssertionError(f"MarianMT made {len(found.cross_attentions)} steps, not {n_steps}")
+
+    return work
+
+
+def milliseconds(work: Callable[[], object]) -> float:
+    """How long a call takes."""
+    start = perf_counter()
+    work()
+    return 1000 * (perf_counter() - start)
+
+
+@benchmark("decode")
+@torch.inference_mode()
+def measure() -> list[Row]:
+    """Translate the sentence in turns: ours from typed text to labelled trace, the peer from ids to tensors."""
+    translator = Translator(load_model(CHECKPOINTS / MODEL))
+    with torch_threads(1):
+        shown = translator.translate(SENTENCE, DecodeConfig())
+        n_source, n_steps = len(shown.trace.src_tokens), len(shown.path)
+        theirs = marian_work(marian(translator.loaded.model_config), n_source, n_steps)
+        works: dict[str, Callable[[], object]] = {
+            "ours": lambda: translator.translate(SENTENCE, DecodeConfig()),
+            "marian": theirs,
+        }
+        times: dict[str, list[float]] = {name: [] for name in works}
+        for repeat in range(N_WARM_UP + N_REPEATS):
+            for name in works if repeat % 2 else reversed(works):
+                time = milliseconds(works[name])
+                if repeat >= N_WARM_UP:
+                    times[name].append(time)
+    ours, peer = median(times["ours"]), median(times["marian"])
+    return [
+        Row(
+            measure=f"a sentence of 12 words, greedy, everything recorded, {MODEL}, 1 thread",
+            ours=ours,
+            unit="ms",
+            other=peer,
+            against="MarianMT of the same sizes, generate() with attentions and scores returned",
+            target="≤ 60 ms, goal 3 × faster than MarianMT",
+            met=ours <= 60,
+            detail=f"{n_source} source tokens, {n_steps} steps; median of {N_REPEATS}; {peer / ours:.1f} × faster",
+        )
+    ]
