@@ -122,9 +122,10 @@ def score_examples(
     *,
     equivalent: Callable[[str, Example], bool] = same_text,
     group: Callable[[Example], str] = one_group,
+    check: Callable[[], None] = lambda: None,
 ) -> Scores:
-    """Decode and score a set of examples in this process."""
+    """Decode and score a set of examples in this process; `check` is called before each batch and may raise."""
     pairs = encode_pairs(examples, source, target)
-    predictions = translate_pairs(model, pairs, target, config)
-    tokens = teacher_forced(model, pairs)
+    predictions = translate_pairs(model, pairs, target, config, check=check)
+    tokens = teacher_forced(model, pairs, check=check)
     return score_predictions(examples, predictions, tokens, equivalent=equivalent, group=group, lang=target.lang)

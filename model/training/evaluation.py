@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ from model.config import DecodeConfig, TrainConfig
 from model.data.batching import EncodedPairs
 from model.data.task import Example, Task
 from model.metrics import TokenScores
-from model.scoring import Scores, score_predictions, spread, teacher_forced, translate_pairs
+from model.scoring import Scores, score_predictions, scoring_batches, spread, teacher_forced, translate_pairs
 from model.tokenizer import Tokenizer
 from model.training.distributed import World
 from model.transformer import Transformer
@@ -44,15 +45,18 @@ def evaluate(
     """Loss and token accuracy over all examples, exact match over the decoded ones; the same on every process.
 
     No example counts twice and none is left out: rank r takes every `world.size`-th. The model is put into evaluation
-    mode and back.
+    mode and back. All processes call `check` equally often, once before each batch; it may raise on all of them.
     """
     was_training = model.training
     model.eval()
     try:
         own = _share(data.pairs, range(world.rank, len(data.pairs), world.size))
-        tokens = teacher_forced(model, own, check=check)
         chosen = data.decoded[world.rank :: world.size]
-        texts = translate_pairs(model, _share(data.pairs, chosen), target, DecodeConfig(), check=check)
+        decoded = _share(data.pairs, chosen)
+        with _in_step(own, world, check):
+            tokens = teacher_forced(model, own, check=check)
+        with _in_step(decoded, world, check):
+            texts = translate_pairs(model, decoded, target, DecodeConfig(), check=check)
     finally:
         model.train(was_training)
     nll, correct, count = world.sum(tokens.nll, tokens.correct, tokens.tokens)
@@ -67,6 +71,16 @@ def evaluate(
         group=task.group,
         lang=target.lang,
     )
+
+
+@contextmanager
+def _in_step(own: EncodedPairs, world: World, check: Callable[[], None]) -> Iterator[None]:
+    """Work on one's own batches; afterwards ask as many times more as the process with the most batches does."""
+    mine = len(scoring_batches(own))
+    most = max(world.gather(mine))
+    yield
+    for _ in range(most - mine):
+        check()
 
 
 def _share(pairs: EncodedPairs, indices: Sequence[int]) -> EncodedPairs:

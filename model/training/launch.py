@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import sys
 from collections.abc import Mapping, Sequence
@@ -152,15 +153,14 @@ class Launch:
             forget_snapshots_after(run.folder, step)
             if step:
                 _say(listeners, f"going on from step {step:,}.")
-        try:
+        finished = False
+        with contextlib.suppress(StopRequested):
             trainer.fit()
-            if run is not None:
-                self._finish(setup, run, trainer.progress)
-        except StopRequested:
-            if run is not None:
-                _say(listeners, f"stopped at step {trainer.progress.step:,}; --resume {setup.name} goes on.")
-            return False
-        return True
+            # The others wait here, so that all end together, and nobody takes down the group under rank 0.
+            finished = self.world.share(run is not None and self._finish(setup, run, trainer))
+        if not finished:
+            _say(listeners, f"stopped at step {trainer.progress.step:,}; --resume {setup.name} goes on.")
+        return finished
 
     def _settle_runtime(self, setup: Setup, run: RunFolder | None) -> Setup:
         """Settle what `auto` means, once for all processes, and store it in the run."""
@@ -175,24 +175,32 @@ class Launch:
             write_json(run.folder / CONFIG, config | {"runtime": chosen.to_dict()})
         return replace(setup, runtime=chosen)
 
-    def _finish(self, setup: Setup, run: RunFolder, progress: Progress) -> None:
-        """Score the weights that the run came to on the test split, and write that into configuration and card."""
+    def _finish(self, setup: Setup, run: RunFolder, trainer: Trainer) -> bool:
+        """Score the weights that the run came to on the test split, and write that into configuration and card.
+
+        False if asked to stop meanwhile: training is done and saved, and a resumed run comes straight back here.
+        """
         best = load_model(run.folder)
         examples = test_examples(setup)
-        scores = score_examples(
-            best.model.to(setup.runtime.torch_device),
-            best.source,
-            best.target,
-            examples,
-            DecodeConfig(),
-            equivalent=setup.task.equivalent,
-            group=setup.task.group,
-        )
-        results = _results(setup, progress) | {
+        try:
+            scores = score_examples(
+                best.model.to(setup.runtime.torch_device),
+                best.source,
+                best.target,
+                examples,
+                DecodeConfig(),
+                equivalent=setup.task.equivalent,
+                group=setup.task.group,
+                check=lambda: trainer.check_stop(alone=True),
+            )
+        except StopRequested:
+            return False
+        results = _results(setup, trainer.progress) | {
             "split": "test" if setup.task.splits.get("test") else "valid",
             "test": flat(scores.flat(with_bleu=setup.with_bleu)),
         }
         _describe(setup, run.folder, results)
+        return True
 
 
 def _results(setup: Setup, progress: Progress) -> dict[str, Any]:

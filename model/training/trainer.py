@@ -101,7 +101,7 @@ class Trainer:
                 self._after_update()
                 if self.done:
                     break
-                self._check_stop(together=True)
+                self.check_stop()
                 self.update()
         except StopRequested:
             self.save()
@@ -114,12 +114,14 @@ class Trainer:
         patience = self.config.patience
         return self.progress.step >= self.config.max_steps or bool(patience and self.progress.waited >= patience)
 
-    def _check_stop(self, *, together: bool) -> None:
-        """Raise if asked to stop; `together` asks all processes, which all must come here then."""
-        if self.world.size > 1 and not together:
-            return
+    def check_stop(self, *, alone: bool = False) -> None:
+        """Raise if any process was asked to stop; all must come here together, unless the others wait for this one.
+
+        Raises:
+            StopRequested: one was.
+        """
         wanted = self.asked_to_stop() or (self.run is not None and self.run.stop_requested())
-        if self.world.any(wanted):
+        if wanted if alone else self.world.any(wanted):
             if self.run is not None:
                 self.run.status("stopping")
             raise StopRequested
@@ -164,7 +166,7 @@ class Trainer:
         try:
             for number, batch in enumerate(share):
                 if number:
-                    self._check_stop(together=True)
+                    self.check_stop()
                 start_stream(self.config.seed, "update", step, number, self.world.rank)
                 total += self._backward(batch, update.target_tokens, last=number == len(share) - 1)
         except StopRequested:
@@ -201,14 +203,7 @@ class Trainer:
 
     def _evaluate(self) -> None:
         setup, progress = self.setup, self.progress
-        scores = evaluate(
-            self.model,
-            setup.target,
-            setup.task,
-            setup.valid,
-            self.world,
-            check=lambda: self._check_stop(together=False),
-        )
+        scores = evaluate(self.model, setup.target, setup.task, setup.valid, self.world, check=self.check_stop)
         line = eval_line(scores, setup.valid.decoded_examples, with_bleu=setup.with_bleu)
         progress.evaluated = progress.step
         better = is_better(line, progress.best, self.config)

@@ -60,15 +60,22 @@ def test_two_processes_are_one(shared: list[dict[str, torch.Tensor]]) -> None:
     assert len(updates[-1].shares[0]) == 3
     alone = two_processes.everything(World(), accumulate=4)
     for result in shared:
-        assert result.keys() == alone.keys()
+        assert result.keys() == alone.keys() | {"stop.questions"}
         for name, tensor in alone.items():
-            tolerance = {"atol": 1e-5, "rtol": 1e-4} if name.startswith("gradient") else {"atol": 1e-6, "rtol": 0.0}
+            rounded = name.startswith(("gradient", "eval.sums"))  # computed or summed in float32
+            tolerance = {"atol": 1e-5, "rtol": 1e-4} if rounded else {"atol": 1e-6, "rtol": 0.0}
             torch.testing.assert_close(result[name], tensor, msg=lambda why, name=name: f"{name}: {why}", **tolerance)
 
 
 def test_both_processes_agree_to_the_last_bit(shared: list[dict[str, torch.Tensor]]) -> None:
     first, second = shared
     assert all(torch.equal(first[name], second[name]) for name in first if name.startswith("weights"))
+
+
+def test_told_to_stop_in_an_evaluation_both_stop_at_the_same_batch(shared: list[dict[str, torch.Tensor]]) -> None:
+    """One of them is told, and has another number of batches than the other."""
+    for result in shared:
+        assert result["stop.questions"].tolist() == [1, 3, 5, 6]
 
 
 def test_the_command_runs_under_torchrun(tmp_path: Path) -> None:

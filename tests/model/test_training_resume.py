@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from model.checkpoint import load_model
-from model.folder import METRICS, SNAPSHOTS, STATUS, WEIGHTS, CheckpointError, read_json
+from model.folder import CONFIG, METRICS, SNAPSHOTS, STATUS, WEIGHTS, CheckpointError, read_json
 from model.training.runfolder import RunFolder, read_metrics
 from model.training.state import STATE_JSON, load_state
 from tests.model.engine import StopAfter, run, string_setup
@@ -59,6 +59,25 @@ def test_stop_anywhere_and_resume(tmp_path: Path, wholes: dict[str, Path], quest
     assert stopped_at < 12
     assert run(cut, make, resume=True)
     assert_same_run(whole / "run", cut / "run")
+
+
+def test_stop_while_a_finished_run_is_scored_and_resume(tmp_path: Path, wholes: dict[str, Path]) -> None:
+    """The last questions are asked while the test split is translated and scored, when training is over."""
+    make = partial(string_setup, snapshots=5, log_every=1, **KINDS["averaged"])
+    counter = StopAfter(1000)
+    assert run(tmp_path / "counted", make, signals=counter)
+    asked = 1000 - counter.left
+    for before in (2, 1):
+        folder = tmp_path / f"{before}" / "run"
+        assert not run(folder.parent, make, signals=StopAfter(asked - before))
+        assert read_metrics(folder / METRICS)[-1]["step"] == 12
+        status, config = read_json(folder / STATUS), read_json(folder / CONFIG)
+        assert (status["state"], status["step"]) == ("stopped", 12)
+        assert "test" not in config["results"]
+        assert run(folder.parent, make, resume=True)
+        assert read_json(folder / STATUS)["state"] == "finished"
+        assert read_json(folder / CONFIG)["results"]["test"]["sentences"] == 8
+        assert_same_run(wholes["averaged"] / "run", folder)
 
 
 def test_resumed_from_an_older_save_does_the_lost_steps_again(tmp_path: Path) -> None:

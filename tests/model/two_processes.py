@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
 
 import safetensors.torch
 import torch
 
+from model import scoring
 from model.training.device import Runtime
 from model.training.distributed import World, joined_world
 from model.training.evaluation import evaluate
-from model.training.trainer import Trainer
+from model.training.trainer import StopRequested, Trainer
 from tests.model.engine import string_setup
 
 STEPS = 10
+FEW_TOKENS = 10  # in a batch of an evaluation: one process then has two batches, the other three
+STOPS = (1, 3, 5, 99)
 
 
 def trainer_for(world: World, dtype: torch.dtype, accumulate: int) -> Trainer:
@@ -41,9 +45,10 @@ def first_gradients(world: World, accumulate: int) -> dict[str, torch.Tensor]:
 
 
 def evaluation(world: World) -> dict[str, torch.Tensor]:
-    """Sums over the validation set and what it was translated to."""
-    setup = trainer_for(world, torch.float64, 1).setup
-    scores = evaluate(setup.model, setup.target, setup.task, setup.valid, world, check=lambda: None)
+    """Sums over the validation set and what it was translated to, in batches so small that one process has more."""
+    trainer = trainer_for(world, torch.float64, 1)
+    setup = trainer.setup
+    scores = evaluate(setup.model, setup.target, setup.task, setup.valid, world, check=trainer.check_stop)
     text = "\n".join(scores.predictions).encode()
     return {
         "eval.sums": torch.tensor(
@@ -51,6 +56,23 @@ def evaluation(world: World) -> dict[str, torch.Tensor]:
         ),
         "eval.text": torch.tensor(list(text), dtype=torch.uint8),
     }
+
+
+def questions_until_stopped(world: World, which: int) -> int:
+    """How often this process asks before it stops, when the last one alone is told to, at its question `which`."""
+    asked = 0
+
+    def told() -> bool:
+        nonlocal asked
+        asked += 1
+        return world.rank == world.size - 1 and asked == which
+
+    trainer = trainer_for(world, torch.float64, 1)
+    trainer.asked_to_stop = told
+    setup = trainer.setup
+    with contextlib.suppress(StopRequested):
+        evaluate(setup.model, setup.target, setup.task, setup.valid, world, check=trainer.check_stop)
+    return asked
 
 
 def everything(world: World, accumulate: int) -> dict[str, torch.Tensor]:
@@ -62,8 +84,10 @@ def everything(world: World, accumulate: int) -> dict[str, torch.Tensor]:
 def main() -> None:
     """Write this process's results into the folder."""
     torch.set_num_threads(1)
+    scoring.SCORING_TOKENS = FEW_TOKENS
     with joined_world("cpu") as world:
         results = everything(world, accumulate=2)
+        results["stop.questions"] = torch.tensor([questions_until_stopped(world, which) for which in STOPS])
         safetensors.torch.save_file(results, Path(sys.argv[1]) / f"rank{world.rank}.safetensors")
 
 
