@@ -7,14 +7,17 @@ once to see that they fit together, and then renamed.
 from __future__ import annotations
 
 import json
+import lzma
 import re
 import secrets
 import shutil
 import stat
+import struct
 import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -39,6 +42,19 @@ MAX_BYTES = 2 * 1024**3  # of all files together, unpacked
 MAX_TEXT_BYTES = 64 * 1024**2  # of one file that is not weights
 MAX_RATIO = 200  # unpacked to packed; weights hardly shrink, text by 20 at most
 _BLOCK = 1 << 20
+_UNREADABLE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    NotImplementedError,  # a packing method or version that Python does not know
+    RuntimeError,  # a password
+    OverflowError,
+    struct.error,
+    ValueError,  # a name that is no text, a place before the file's beginning
+    OSError,  # of bz2
+    MemoryError,  # lzma reserves whatever the file asks for
+)
 _REQUIRED = (CONFIG, TOKENIZER, WEIGHTS)
 _KNOWN = (*_REQUIRED, CARD, METRICS, STATUS, DATA_FILE)
 _SNAPSHOT = re.compile(rf"{SNAPSHOTS}/step-\d{{8,12}}\.safetensors")
@@ -79,28 +95,36 @@ def take_in(file: IO[bytes], checkpoints: Path, name: str = "") -> str:
             unknown files), is too large or swells too much, or there is a model of this name.
         CheckpointError: the name is impossible, or the files do not make a model.
     """
-    try:
-        with zipfile.ZipFile(file) as archive:
-            wanted, members = _members(archive)
-            target = checkpoints / check_name(name or wanted)
-            if target.exists():
-                raise ArchiveError(f"There is a model '{target.name}' already; give the new one another name.")
-            checkpoints.mkdir(parents=True, exist_ok=True)
-            holder = checkpoints / f".import-{secrets.token_hex(8)}"
-            building = holder / target.name
-            building.mkdir(parents=True)
-            try:
-                left = MAX_BYTES
-                for inner, member in members.items():
-                    left = _unpack(archive, member, building / inner, left)
-                _check(building)
-                replace_file(building, target)
-            finally:
-                shutil.rmtree(holder, ignore_errors=True)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OverflowError) as error:
-        # RuntimeError: a password; NotImplementedError: a packing method that Python does not know
-        raise ArchiveError(f"This is not a zip file that can be read ({error}).") from None
+    with _readable():
+        archive = zipfile.ZipFile(file)
+    with archive:
+        wanted, members = _members(archive)
+        target = checkpoints / check_name(name or wanted)
+        if target.exists():
+            raise ArchiveError(f"There is a model '{target.name}' already; give the new one another name.")
+        checkpoints.mkdir(parents=True, exist_ok=True)
+        holder = checkpoints / f".import-{secrets.token_hex(8)}"
+        building = holder / target.name
+        building.mkdir(parents=True)
+        try:
+            left = MAX_BYTES
+            for inner, member in members.items():
+                left = _unpack(archive, member, building / inner, left)
+            _check(building)
+            replace_file(building, target)
+        finally:
+            shutil.rmtree(holder, ignore_errors=True)
     return target.name
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """Around each look into a zip file: whatever Python's readers stumble over becomes a sentence."""
+    try:
+        yield
+    except _UNREADABLE as error:
+        said = str(error) or "it ends too early"
+        raise ArchiveError(f"This is not a zip file that can be read ({said}).") from None
 
 
 def _members(archive: zipfile.ZipFile) -> tuple[str, dict[str, zipfile.ZipInfo]]:
@@ -147,7 +171,9 @@ def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path, left:
     """Write one file, counting what really comes out; returns how many bytes the others may still have."""
     path.parent.mkdir(exist_ok=True)
     limit = min(left, member.file_size)
-    with archive.open(member) as packed, open(path, "xb") as out:
+    with _readable():
+        packed = archive.open(member)
+    with packed, open(path, "xb") as out:
         for block in _blocks(packed):
             limit -= len(block)
             if limit < 0:
@@ -157,7 +183,11 @@ def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path, left:
 
 
 def _blocks(file: IO[bytes]) -> Iterator[bytes]:
-    while block := file.read(_BLOCK):
+    while True:
+        with _readable():
+            block = file.read(_BLOCK)
+        if not block:
+            return
         yield block
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import random
 import stat
 import zipfile
 from collections.abc import Mapping
@@ -232,3 +233,50 @@ def test_a_torn_zip_file_is_refused(files: dict[str, bytes], tmp_path: Path) -> 
     raw = bytearray(packed(files).getvalue())
     raw[len(raw) // 3] ^= 0xFF
     assert refused(io.BytesIO(bytes(raw)), tmp_path / "x")
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_damaged_zip_file_is_a_sentence_whatever_packed_it(
+    files: dict[str, bytes], tmp_path: Path, method: int
+) -> None:
+    """A few bytes are wrong in the packed data, the names, the directory: nothing but a sentence comes of it."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", method) as archive:
+        for name, content in files.items():
+            archive.writestr(name.replace("mine", "m\xfcne"), content)
+    whole = made.getvalue()
+    refusals = []
+    rng = random.Random(method)
+    for number in range(300):
+        torn = bytearray(whole)
+        for place in (rng.randrange(len(torn)), rng.randrange(len(torn) - 300, len(torn))):
+            torn[place] = rng.randrange(256)
+        try:
+            take_in(io.BytesIO(bytes(torn)), tmp_path, f"take-{number}")  # a wrong date does no harm
+        except (ArchiveError, CheckpointError) as refusal:
+            refusals.append(str(refusal))
+    unreadable = [said for said in refusals if said.startswith("This is not a zip file that can be read (")]
+    assert len(unreadable) > 100
+    assert len({path.name for path in tmp_path.iterdir()}) == 300 - len(refusals)
+
+
+def test_a_zip_file_with_a_password_is_refused(files: dict[str, bytes], tmp_path: Path) -> None:
+    raw = bytearray(packed(files).getvalue())
+    for sign, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        at = raw.find(sign)
+        while at >= 0:
+            raw[at + flags] |= 1  # encrypted
+            at = raw.find(sign, at + 1)
+    assert "password" in refused(io.BytesIO(bytes(raw)), tmp_path / "x")
+
+
+def test_a_fault_of_the_program_is_not_blamed_on_the_zip_file(
+    files: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(folder: Path) -> None:
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr(run_archive, "_check", fail)
+    with pytest.raises(RuntimeError, match="a fault"):
+        take_in(packed(files), tmp_path)
+    assert list(tmp_path.iterdir()) == []
