@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Protocol
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+
+Note = Callable[[str, Tensor], None]
+"""Takes the result of one operation under its name; a recorder that keeps operations hands one down (see
+:meth:`model.recorder.AttentionRecorder.noting`)."""
+
+
+def within(note: Note | None, part: str) -> Note | None:
+    """`note` for a part of a module: names get the part's own in front."""
+    if note is None:
+        return None
+    return lambda name, tensor: note(f"{part}.{name}", tensor)
 
 
 class Record(Protocol):
@@ -111,13 +123,17 @@ class MultiHeadAttention(nn.Module):
         """[batch, seq, d_model] -> [batch, head, seq, d_head]."""
         return x.view(x.size(0), x.size(1), self.n_heads, self.d_head).transpose(1, 2)
 
-    def keys_values(self, memory: Tensor) -> tuple[Tensor, Tensor]:
+    def keys_values(self, memory: Tensor, *, note: Note | None = None) -> tuple[Tensor, Tensor]:
         """Project what is attended to, once.
 
         Shapes:
             memory: [batch, key, d_model]; returns key and value, each [batch, head, key, d_head].
         """
-        return self.split_heads(self.k_proj(memory)), self.split_heads(self.v_proj(memory))
+        key, value = self.k_proj(memory), self.v_proj(memory)
+        if note is not None:
+            note("k_proj", key)
+            note("v_proj", value)
+        return self.split_heads(key), self.split_heads(value)
 
     def attend(
         self,
@@ -129,6 +145,7 @@ class MultiHeadAttention(nn.Module):
         fused: bool = False,
         record: Record | None = None,
         edit: Edit | None = None,
+        note: Note | None = None,
     ) -> Tensor:
         """Attend from `queries` to keys and values that are already projected.
 
@@ -138,7 +155,10 @@ class MultiHeadAttention(nn.Module):
         Raises:
             ValueError: the fused kernel was asked to be recorded or edited, which it cannot be.
         """
-        query = self.split_heads(self.q_proj(queries))
+        projected = self.q_proj(queries)
+        if note is not None:
+            note("q_proj", projected)
+        query = self.split_heads(projected)
         dropout_p = self.dropout_p if self.training else 0.0
         if fused:
             if record is not None or edit is not None:
@@ -150,6 +170,9 @@ class MultiHeadAttention(nn.Module):
             )
         joined = context.transpose(1, 2).reshape(queries.shape)  # [batch, head, query, d_head] -> [.., query, d_model]
         out: Tensor = self.out_proj(joined)
+        if note is not None:
+            note("joined", joined)
+            note("out_proj", out)
         return out
 
     def forward(
@@ -161,11 +184,12 @@ class MultiHeadAttention(nn.Module):
         fused: bool = False,
         record: Record | None = None,
         edit: Edit | None = None,
+        note: Note | None = None,
     ) -> Tensor:
         """Attend from `queries` to `memory` (the same tensor for self-attention).
 
         Shapes:
             queries: [batch, query, d_model]; memory: [batch, key, d_model]; returns [batch, query, d_model].
         """
-        key, value = self.keys_values(memory)
-        return self.attend(queries, key, value, mask=mask, fused=fused, record=record, edit=edit)
+        key, value = self.keys_values(memory, note=note)
+        return self.attend(queries, key, value, mask=mask, fused=fused, record=record, edit=edit, note=note)

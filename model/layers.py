@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from model.attention import Edit, MultiHeadAttention, Record
+from model.attention import Edit, MultiHeadAttention, Note, Record, within
 from model.config import ModelConfig
 from model.dropout import dropout
 
@@ -46,12 +47,17 @@ class PositionwiseFeedForward(nn.Module):
         self.activation = _ACTIVATIONS[config.activation]
         self.dropout = config.activation_dropout
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, *, note: Note | None = None) -> Tensor:
         """[batch, seq, d_model] -> [batch, seq, d_model]."""
-        hidden = self.activation(self.linear1(x))
+        raw = self.linear1(x)
+        hidden = self.activation(raw)
         if self.training and self.dropout:
             hidden = dropout(hidden, self.dropout)
         out: Tensor = self.linear2(hidden)
+        if note is not None:
+            note("linear1", raw)
+            note("activation", hidden)
+            note("linear2", out)
         return out
 
 
@@ -64,18 +70,39 @@ class Sublayers(nn.Module):
         self.residual = config.residual
         self.dropout = config.dropout
 
-    def around(self, x: Tensor, norm: nn.Module, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+    def around(
+        self,
+        x: Tensor,
+        norm: nn.Module,
+        sublayer: Callable[[Tensor], Tensor],
+        note: Note | None = None,
+        number: int = 0,
+    ) -> Tensor:
         """Pre-norm: x + sublayer(norm(x)) (Xiong et al. 2020). Post-norm: norm(x + sublayer(x)), the paper's (§3.1).
 
         Shapes:
-            x: [batch, seq, d_model]; returns the same shape.
+            x: [batch, seq, d_model]; returns the same shape. `number` is the sublayer's, from 1, for `note`.
         """
-        y = sublayer(norm(x) if self.norm_first else x)
+        read = norm(x) if self.norm_first else x
+        if note is not None and self.norm_first:
+            note(f"norm{number}", read)
+        y = sublayer(read)
         if self.training:  # a module call that does nothing still costs 5 µs, twelve times a decoding step
             y = dropout(y, self.dropout)
         if self.residual:
             y = x + y
-        return y if self.norm_first else norm(y)
+            if note is not None:
+                note(f"residual{number}", y)
+        if self.norm_first:
+            return y
+        out: Tensor = norm(y)
+        if note is not None:
+            note(f"norm{number}", out)
+        return out
+
+    def feed(self, network: nn.Module, note: Note | None) -> Callable[[Tensor], Tensor]:
+        """The feed-forward network as a sublayer that tells `note` what it does."""
+        return network if note is None else partial(network, note=within(note, "feed_forward"))
 
 
 class EncoderLayer(Sublayers):
@@ -98,10 +125,17 @@ class EncoderLayer(Sublayers):
         fused: bool = False,
         record: Record | None = None,
         edit: Edit | None = None,
+        note: Note | None = None,
     ) -> Tensor:
         """Shapes: x [batch, src, d_model]; mask broadcastable to [batch, head, src, src]; returns x's shape."""
-        x = self.around(x, self.norm1, lambda y: self.self_attn(y, y, mask=mask, fused=fused, record=record, edit=edit))
-        return self.around(x, self.norm2, self.feed_forward)
+
+        def attend(y: Tensor) -> Tensor:
+            heads = within(note, "self_attn")
+            out: Tensor = self.self_attn(y, y, mask=mask, fused=fused, record=record, edit=edit, note=heads)
+            return out
+
+        x = self.around(x, self.norm1, attend, note, 1)
+        return self.around(x, self.norm2, self.feed(self.feed_forward, note), note, 2)
 
 
 class DecoderLayer(Sublayers):
@@ -131,6 +165,7 @@ class DecoderLayer(Sublayers):
         fused: bool = False,
         record: tuple[Record | None, Record | None] = (None, None),
         edit: tuple[Edit | None, Edit | None] = (None, None),
+        note: Note | None = None,
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         """Run the layer on new target positions, after the `past_kv` of earlier ones if there are any.
 
@@ -143,15 +178,22 @@ class DecoderLayer(Sublayers):
         grown: list[Tensor] = []
 
         def attend_self(y: Tensor) -> Tensor:
-            key, value = self.self_attn.keys_values(y)
+            heads = within(note, "self_attn")
+            key, value = self.self_attn.keys_values(y, note=heads)
             if past_kv is not None:  # a new tensor: the older state stays valid for stepping back and branching
                 key, value = torch.cat((past_kv[0], key), dim=2), torch.cat((past_kv[1], value), dim=2)
             grown.extend((key, value))
-            return self.self_attn.attend(y, key, value, mask=self_mask, fused=fused, record=record[0], edit=edit[0])
+            return self.self_attn.attend(
+                y, key, value, mask=self_mask, fused=fused, record=record[0], edit=edit[0], note=heads
+            )
 
         def attend_memory(y: Tensor) -> Tensor:
-            return self.cross_attn.attend(y, *cross_kv, mask=cross_mask, fused=fused, record=record[1], edit=edit[1])
+            heads = within(note, "cross_attn")
+            return self.cross_attn.attend(
+                y, *cross_kv, mask=cross_mask, fused=fused, record=record[1], edit=edit[1], note=heads
+            )
 
-        x = self.around(x, self.norm1, attend_self)
-        x = self.around(x, self.norm2, attend_memory)
-        return self.around(x, self.norm3, self.feed_forward), (grown[0], grown[1])
+        x = self.around(x, self.norm1, attend_self, note, 1)
+        x = self.around(x, self.norm2, attend_memory, note, 2)
+        x = self.around(x, self.norm3, self.feed(self.feed_forward, note), note, 3)
+        return x, (grown[0], grown[1])

@@ -25,3 +25,14 @@ def causal_mask(length: int, device: torch.device | None = None) -> Tensor:
         returns: [1, 1, length, length] bool, the lower triangle with its diagonal.
     """
     return torch.ones(length, length, dtype=torch.bool, device=device).tril()[None, None]
+
+
+def target_mask(tokens: Tensor, *, causal: bool = True) -> Tensor:
+    """What a decoder that reads a whole target may see: no padding and, if `causal`, no future.
+
+    Shapes:
+        tokens: [batch, tgt] ids.
+        returns: bool, broadcastable to [batch, head, tgt, tgt]: [batch, 1, tgt, tgt], or [batch, 1, 1, tgt].
+    """
+    mask = padding_mask(tokens)
+    return mask & causal_mask(tokens.size(1), tokens.device) if causal else mask

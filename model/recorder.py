@@ -10,9 +10,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from model.attention import Note
 from model.config import AttentionKind
 
 Head = tuple[AttentionKind, int, int]
+BLOCKS: dict[AttentionKind, tuple[str, str]] = {
+    "encoder": ("encoder", "self_attn"),
+    "decoder": ("decoder", "self_attn"),
+    "cross": ("decoder", "cross_attn"),
+}
 DETAILS = ("query", "key", "value", "scores", "masked", "weights", "output")
 
 
@@ -22,9 +28,15 @@ class AttentionRecorder:
     Make one, pass it as `record=`, read it afterwards; it belongs to nobody else, so sessions that share a model
     cannot see each other's. `details` names heads (kind, layer, head), counted from 0, of which everything is kept:
     query, key, value, scores, masked scores, weights, and the head's output before the output projection.
+
+    With `operations`, everything that the model computes is kept too, in the order in which it was computed, under the
+    name of the module that computed it: `encoder.layers.0.self_attn.q_proj` is what that projection put out, and
+    `encoder.layers.0.self_attn.scores` what attention computed between its projections. What runs again, as in
+    decoding, takes the place of its earlier result.
     """
 
-    def __init__(self, *, details: Collection[Head] = ()) -> None:
+    def __init__(self, *, details: Collection[Head] = (), operations: bool = False) -> None:
+        self.operations: dict[str, Tensor] | None = {} if operations else None
         self.calls: dict[tuple[AttentionKind, int], list[Tensor]] = defaultdict(list)
         self.details: dict[Head, list[dict[str, Tensor]]] = {head: [] for head in details}
         self._detailed = {(kind, layer) for kind, layer, _ in self.details}
@@ -33,12 +45,29 @@ class AttentionRecorder:
         """The callable that attention of this kind and layer reports to."""
         kept = self.calls[kind, layer]
 
+        stack, block = BLOCKS[kind]
+        note = self.noting(f"{stack}.layers.{layer}.{block}.")
+
         def record(*, weights: Tensor, **rest: Tensor) -> None:
             kept.append(weights.detach())  # nothing writes into it later, so the tensor itself will do
+            if note is not None:
+                for name in DETAILS:
+                    note(name, weights if name == "weights" else rest[name])
             if (kind, layer) in self._detailed:
                 self._keep_details(kind, layer, weights=weights, **rest)
 
         return record
+
+    def noting(self, prefix: str) -> Note | None:
+        """Where a module reports its operations, with `prefix` before their names; None if nobody asked for them."""
+        if self.operations is None:
+            return None
+        return lambda name, tensor: self.note(prefix + name, tensor)
+
+    def note(self, name: str, tensor: Tensor) -> None:
+        """Keep the result of one operation, if operations are asked for."""
+        if self.operations is not None:
+            self.operations[name] = tensor.detach()
 
     def _keep_details(self, kind: AttentionKind, layer: int, **tensors: Tensor) -> None:
         for (wanted_kind, wanted_layer, head), kept in self.details.items():

@@ -12,12 +12,10 @@ from torch import Tensor, nn
 from model.config import PAD, ModelConfig
 from model.dropout import dropout
 from model.edits import HeadEdits
-from model.layers import DecoderLayer, EncoderLayer, make_norm
-from model.masks import causal_mask, padding_mask
+from model.masks import padding_mask, target_mask
 from model.positions import PositionalEncoding
 from model.recorder import AttentionRecorder
-
-KeyValue = tuple[Tensor, Tensor]
+from model.stacks import Decoder, Encoder, KeyValue
 
 
 @dataclass(frozen=True)
@@ -65,78 +63,6 @@ class DecodeState:
         )
 
 
-class Encoder(nn.Module):
-    """A stack of encoder layers, with a final norm for pre-norm only (Vaswani et al. 2017, §3.1)."""
-
-    def __init__(self, config: ModelConfig) -> None:
-        super().__init__()
-        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_encoder_layers))
-        self.norm = make_norm(config) if config.norm_first else nn.Identity()
-
-    def forward(
-        self,
-        x: Tensor,
-        *,
-        mask: Tensor | None,
-        fused: bool = False,
-        record: AttentionRecorder | None = None,
-        edit: HeadEdits | None = None,
-    ) -> Tensor:
-        """Shapes: x [batch, src, d_model]; mask broadcastable to [batch, head, src, src]; returns x's shape."""
-        for i, layer in enumerate(self.layers):
-            x = layer(
-                x,
-                mask=mask,
-                fused=fused,
-                record=record.at("encoder", i) if record is not None else None,
-                edit=edit.at("encoder", i) if edit is not None else None,
-            )
-        return self.norm(x)
-
-
-class Decoder(nn.Module):
-    """A stack of decoder layers, with a final norm for pre-norm only (Vaswani et al. 2017, §3.1)."""
-
-    def __init__(self, config: ModelConfig) -> None:
-        super().__init__()
-        self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.n_decoder_layers))
-        self.norm = make_norm(config) if config.norm_first else nn.Identity()
-
-    def project_memory(self, memory: Tensor) -> tuple[KeyValue, ...]:
-        """Keys and values of the source for every layer, from memory [batch, src, d_model]."""
-        layers = (layer for layer in self.layers if isinstance(layer, DecoderLayer))
-        return tuple(layer.cross_attn.keys_values(memory) for layer in layers)
-
-    def forward(
-        self,
-        x: Tensor,
-        cross_kv: tuple[KeyValue, ...],
-        past_kv: tuple[KeyValue, ...] = (),
-        *,
-        self_mask: Tensor | None,
-        cross_mask: Tensor | None,
-        fused: bool = False,
-        record: AttentionRecorder | None = None,
-        edit: HeadEdits | None = None,
-        offset: int = 0,
-    ) -> tuple[Tensor, tuple[KeyValue, ...]]:
-        """Run all layers on new positions `offset`…; shapes per layer as in :class:`DecoderLayer`."""
-        grown: list[KeyValue] = []
-        for i, layer in enumerate(self.layers):
-            x, key_value = layer(
-                x,
-                cross_kv[i],
-                past_kv[i] if past_kv else None,
-                self_mask=self_mask,
-                cross_mask=cross_mask,
-                fused=fused,
-                record=(record.at("decoder", i), record.at("cross", i)) if record is not None else (None, None),
-                edit=(edit.at("decoder", i, offset), edit.at("cross", i, offset)) if edit is not None else (None, None),
-            )
-            grown.append(key_value)
-        return self.norm(x), tuple(grown)
-
-
 class Transformer(nn.Module):
     """An encoder-decoder Transformer as in "Attention Is All You Need" (Vaswani et al. 2017)."""
 
@@ -178,7 +104,7 @@ class Transformer(nn.Module):
             else:  # the scale of a norm
                 nn.init.ones_(parameter)
 
-    def embed(self, tokens: Tensor, *, side: str, offset: int = 0) -> Tensor:
+    def embed(self, tokens: Tensor, *, side: str, offset: int = 0, record: AttentionRecorder | None = None) -> Tensor:
         """Embedding × √d_model + position, then dropout (Vaswani et al. 2017, §3.4–3.5).
 
         Shapes:
@@ -186,7 +112,13 @@ class Transformer(nn.Module):
         """
         embedding = self.src_embedding if side == "src" else self.tgt_embedding
         positions = self.positions_src if side == "src" else self.positions_tgt
-        x: Tensor = positions(embedding(tokens) * self.embedding_factor, offset)
+        looked_up = embedding(tokens)
+        scaled = looked_up * self.embedding_factor
+        x: Tensor = positions(scaled, offset)
+        if record is not None:
+            record.note(f"{side}_embedding", looked_up)
+            record.note(f"{side}_embedding.scaled", scaled)
+            record.note(f"positions_{side}", x)
         return dropout(x, self.dropout) if self.training else x
 
     def encode(
@@ -209,7 +141,8 @@ class Transformer(nn.Module):
         if edit is not None:
             edit.check(self.config)
         mask = padding_mask(src) if src_mask is None else src_mask
-        return self.encoder(self.embed(src, side="src"), mask=mask, fused=fused, record=record, edit=edit)
+        x = self.embed(src, side="src", record=record)
+        return self.encoder(x, mask=mask, fused=fused, record=record, edit=edit)
 
     def decode(
         self,
@@ -218,6 +151,7 @@ class Transformer(nn.Module):
         *,
         src_mask: Tensor,
         causal: bool | None = None,
+        tgt_mask: Tensor | None = None,
         fused: bool = False,
         record: AttentionRecorder | None = None,
         edit: HeadEdits | None = None,
@@ -226,17 +160,16 @@ class Transformer(nn.Module):
 
         Shapes:
             tgt: [batch, tgt] ids, <sos> first, right-padded; memory: [batch, src, d_model];
-            src_mask: [batch, 1, 1, src].
+            src_mask: [batch, 1, 1, src]; tgt_mask: as masks.target_mask(tgt, causal=causal), which is the default.
             returns: hidden [batch, tgt, d_model]; `output(hidden)` are the logits of the token after each row.
         `causal` overrides the configuration: False lets rows see the future.
         """
-        self_mask = padding_mask(tgt)
-        if self.config.causal if causal is None else causal:
-            self_mask = self_mask & causal_mask(tgt.size(1), tgt.device)
+        if tgt_mask is None:
+            tgt_mask = target_mask(tgt, causal=self.config.causal if causal is None else causal)
         hidden, _ = self.decoder(
-            self.embed(tgt, side="tgt"),
-            self.decoder.project_memory(memory),
-            self_mask=self_mask,
+            self.embed(tgt, side="tgt", record=record),
+            self.decoder.project_memory(memory, record=record),
+            self_mask=tgt_mask,
             cross_mask=src_mask,
             fused=fused,
             record=record,
@@ -258,17 +191,36 @@ class Transformer(nn.Module):
         src_mask = padding_mask(src)
         memory = self.encode(src, src_mask=src_mask, fused=fused, record=record, edit=edit)
         hidden = self.decode(tgt, memory, src_mask=src_mask, causal=causal, fused=fused, record=record, edit=edit)
-        return self.output(hidden)
+        return self.logits(hidden, record=record)
+
+    def logits(self, hidden: Tensor, *, record: AttentionRecorder | None = None) -> Tensor:
+        """Scores of every target token, [.., d_model] -> [.., tgt_vocab]."""
+        scores: Tensor = self.output(hidden)
+        if record is not None:
+            record.note("output", scores)
+        return scores
 
     def start(
-        self, src: Tensor, *, record: AttentionRecorder | None = None, edit: HeadEdits | None = None
+        self,
+        src: Tensor,
+        *,
+        memory: Tensor | None = None,
+        src_mask: Tensor | None = None,
+        record: AttentionRecorder | None = None,
+        edit: HeadEdits | None = None,
     ) -> DecodeState:
-        """Read the source and be ready for <sos>: src [batch, src] ids, right-padded."""
-        src_mask = padding_mask(src)
-        memory = self.encode(src, src_mask=src_mask, record=record, edit=edit)
+        """Read the source and be ready for <sos>.
+
+        Shapes:
+            src: [batch, src] ids, right-padded; memory: [batch, src, d_model], if the source is already read;
+            src_mask: as masks.padding_mask(src), which is the default.
+        """
+        src_mask = padding_mask(src) if src_mask is None else src_mask
+        if memory is None:
+            memory = self.encode(src, src_mask=src_mask, record=record, edit=edit)
         return DecodeState(
             self_kv=(),
-            cross_kv=self.decoder.project_memory(memory),
+            cross_kv=self.decoder.project_memory(memory, record=record),
             # One sentence is the common case: a mask that closes nothing need not be applied at each step.
             src_mask=None if bool(src_mask.all()) else src_mask,
             tokens=src.new_empty(src.size(0), 0),
@@ -279,6 +231,7 @@ class Transformer(nn.Module):
         tokens: Tensor,
         state: DecodeState,
         *,
+        causal: bool | None = None,
         record: AttentionRecorder | None = None,
         edit: HeadEdits | None = None,
     ) -> tuple[Tensor, DecodeState]:
@@ -287,21 +240,27 @@ class Transformer(nn.Module):
         Shapes:
             tokens: [batch] ids; returns logits [batch, tgt_vocab] of the token after it, and the new state.
         A decoder that is not causal has no keys to keep: every row changes with each token, so it reads all again.
+        `causal` overrides the configuration, for all steps of a decoding.
+
+        Raises:
+            ValueError: a causal step after open ones, which kept no keys.
         """
         read = torch.cat((state.tokens, tokens[:, None].to(state.tokens.device)), dim=1)  # [batch, read + 1]
-        causal = self.config.causal
+        causal = self.config.causal if causal is None else causal
+        if causal and state.position and not state.self_kv:
+            raise ValueError("an open step kept no keys for a causal one to go on from; start again.")
         offset = state.position if causal else 0
         hidden, self_kv = self.decoder(
-            self.embed(read[:, offset:], side="tgt", offset=offset),
+            self.embed(read[:, offset:], side="tgt", offset=offset, record=record),
             state.cross_kv,
-            state.self_kv,
+            state.self_kv if causal else (),
             self_mask=None,  # a step's only query is the newest token: everything read so far is its past
             cross_mask=state.src_mask,
             record=record,
             edit=edit,
             offset=offset,
         )
-        logits = self.output(hidden[:, -1])  # [batch, new, d_model] -> [batch, tgt_vocab]
+        logits = self.logits(hidden[:, -1], record=record)  # [batch, new, d_model] -> [batch, tgt_vocab]
         return logits, dataclasses.replace(state, self_kv=self_kv if causal else (), tokens=read)
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.config import EOS, PAD, SOS, UNK
-from model.masks import causal_mask, padding_mask
+from model.masks import causal_mask, padding_mask, target_mask
 
 
 def test_padding_mask_closes_padding_keys_and_nothing_else() -> None:
@@ -33,3 +33,9 @@ def test_masks_combine_by_broadcasting() -> None:
     assert both.shape == (2, 1, 3, 3)
     assert both[0, 0].tolist() == [[True, False, False], [True, True, False], [True, True, False]]
     assert both[1, 0, 2].tolist() == [True, True, True]
+
+
+def test_target_mask_is_padding_and_future() -> None:
+    tokens = torch.tensor([[SOS, 6, PAD], [SOS, 6, 7]])
+    assert torch.equal(target_mask(tokens), padding_mask(tokens) & causal_mask(3))
+    assert torch.equal(target_mask(tokens, causal=False), padding_mask(tokens))

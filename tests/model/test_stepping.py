@@ -174,3 +174,34 @@ def test_stepping_past_the_learned_positions_ends_with_a_sentence() -> None:
     _, states = run_steps(model, sources(3), targets(4))
     with pytest.raises(ValueError, match="4 positions"):
         model.step(torch.tensor([5]), states[-1])
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "none"])
+def test_an_open_step_of_a_causal_model_reads_the_whole_prefix_again(positions: str) -> None:
+    model, src, tgt = tiny_model(positions=positions), sources(7, 3), targets(6, 6)
+    state = model.start(src)
+    for t, tokens in enumerate(tgt.T):
+        logits, state = model.step(tokens, state, causal=False)
+        full = model(src, tgt[:, : t + 1], causal=False)[:, t]
+        torch.testing.assert_close(logits, full, rtol=0, atol=STEP_TOLERANCE)
+        assert state.self_kv == ()
+    with pytest.raises(ValueError, match="start again"):
+        model.step(tgt[:, 0], state)
+
+
+def test_masks_can_be_given() -> None:
+    model, src, tgt = tiny_model(), sources(7, 3), targets(6, 4)
+    open_src = torch.ones(2, 1, 1, 7, dtype=torch.bool)
+    memory = model.encode(src, src_mask=open_src)
+    logits = model.logits(model.decode(tgt, memory, src_mask=open_src))
+    assert not torch.equal(logits[1], model(src, tgt)[1]), "padding that may be attended to is attended to"
+    state = model.start(src, src_mask=open_src)
+    same = model.start(src, memory=memory, src_mask=open_src)
+    for tokens in tgt[:, :4].T:
+        stepped, state = model.step(tokens, state)
+        again, same = model.step(tokens, same)
+        assert torch.equal(stepped, again)
+    torch.testing.assert_close(stepped, logits[:, 3], rtol=0, atol=STEP_TOLERANCE)
+    everything = torch.ones(2, 1, 6, 6, dtype=torch.bool)
+    unmasked = model.decode(tgt, memory, src_mask=open_src, tgt_mask=everything)
+    assert not torch.equal(model.logits(unmasked)[0, 0], logits[0, 0])
