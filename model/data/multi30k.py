@@ -28,6 +28,11 @@ SHA256 = {
     "test_2016_flickr.fr.gz": "6d326e188d259fb1d04ac19eae3af956559b3a0b93d7635e56c90987c40c8b90",
 }
 
+LICENCE = (
+    "The corpus may be used by researchers and educators, for non-commercial research and education; whatever was "
+    "learned from it goes by the same terms."
+)
+
 PROMPTS = {
     "en": (
         Prompt(
@@ -102,6 +107,8 @@ def multi30k(src_lang: str, tgt_lang: str, *, words: bool, split_seed: int, data
         build=partial(read_splits, src_lang, tgt_lang, data_dir),
         examples=PROMPTS[src_lang],
         group=by_length,
+        licence=LICENCE,
+        from_folder=True,
     )
 
 

@@ -66,6 +66,8 @@ class Task:
     examples: tuple[Prompt, ...] = ()
     group: Callable[[Example], str] = field(default=one_group, repr=False)
     equivalent: Callable[[str, Example], bool] = field(default=same_text, repr=False)
+    licence: str = ""
+    from_folder: bool = False  # whether it reads a corpus, from --data-dir or downloaded
 
     @cached_property
     def splits(self) -> Splits:

@@ -11,9 +11,11 @@ from model.data import MADE_HERE, Task
 from model.training.settings import Settings
 
 
-def reproduce_command(name: str, task: str, origin: Mapping[str, Any]) -> str:
-    """The command line that trains this model again."""
-    words = ["python", "-m", "model.train", "--task", task, "--name", name, *origin.get("own_data", ())]
+def reproduce_command(name: str, task: Task, origin: Mapping[str, Any]) -> str:
+    """The command line that trains this model again; DIR stands for wherever the corpus lies."""
+    words = ["python", "-m", "model.train", "--task", task.name, "--name", name, *origin.get("own_data", ())]
+    if task.from_folder:
+        words += ["--data-dir", "DIR"]
     if origin.get("preset"):
         words += ["--preset", origin["preset"]]
     if origin.get("init"):
@@ -42,7 +44,7 @@ def write_card(
     lines += ["## Model", "", *_bullets(model_facts(settings.model, n_parameters)), ""]
     lines += ["## Training", "", *_bullets(_training_facts(task, settings, results)), ""]
     lines += ["## Scores", "", *_scores(name, task, results), ""]
-    lines += ["## Train it again", "", f"    {reproduce_command(name, task.name, origin)}", ""]
+    lines += ["## Train it again", "", f"    {reproduce_command(name, task, origin)}", ""]
     lines += ["## Licence", "", _licence(task), ""]
     return "\n".join(lines)
 
@@ -94,9 +96,10 @@ def _scores(name: str, task: Task, results: Mapping[str, Any]) -> list[str]:
                 *_bullets(score_lines(valid)),
             ]
         return ["None: this model is untrained."]
+    folder = " --data-dir DIR" if task.from_folder else ""
     lines = [
         f"On the split `{results['split']}` ({test['sentences']:,} sentences), greedy search, as printed by",
-        f"`python -m model.evaluate --model {name} --task {task.name} --split {results['split']}`:",
+        f"`python -m model.evaluate --model {name} --task {task.name} --split {results['split']}{folder}`:",
         "",
         *_bullets(score_lines(test)),
     ]
@@ -112,7 +115,8 @@ def score_lines(scores: Mapping[str, Any]) -> list[str]:
     ]
     if scores.get("bleu_signature"):
         lines.append(
-            f"BLEU {scores['bleu']:.1f} ({scores['bleu_signature']}), lower-cased and cut by Moses {scores['bleu_lc_tok']:.1f}"
+            f"BLEU {scores['bleu']:.1f} ({scores['bleu_signature']}); "
+            f"lower-cased and cut by Moses, as papers print it: {scores['bleu_lc_tok']:.1f}"
         )
     return lines
 
@@ -120,6 +124,8 @@ def score_lines(scores: Mapping[str, Any]) -> list[str]:
 def _licence(task: Task) -> str:
     if task.name in MADE_HERE:
         return "MIT, like the program that made it and its data."
+    if task.licence:
+        return task.licence
     return "None stated: it depends on the data that the model was trained on."
 
 

@@ -19,7 +19,10 @@ from model.data import TASKS, DataError, get_task, multi30k
 from model.data.download import download
 from model.data.multi30k import LANGUAGES, MULTI30K_TASKS, SHA256, by_length
 from model.data.task import Example
+from model.presets import get_preset
 from model.tokenizer import build_tokenizers
+from model.training.card import write_card
+from model.training.settings import make_settings
 
 LINES = {
     "en": ["Two dogs  run.", "A man\u00a0sits, reading.", 'She said "go".', "The dog's ball."],
@@ -244,3 +247,12 @@ def test_a_task_downloads_what_it_needs(site: Site, tmp_path: Path, monkeypatch:
         splits = get_task("multi30k-de-en").splits
         assert [pair.source for pair in splits["train"]] == LINES["de"]
     assert len(site.ranges) == 6
+
+
+def test_a_card_names_no_folder_of_this_machine_and_the_corpus_terms(corpus: Path) -> None:
+    task = get_task("multi30k-en-de", data_dir=corpus)
+    settings = make_settings(task.data, get_preset(task.default_preset), {})
+    card = write_card("mine", task, settings, 1, {"preset": "small"}, {})
+    assert "python -m model.train --task multi30k-en-de --name mine --data-dir DIR --preset small" in card
+    assert str(corpus) not in card
+    assert "non-commercial research and education" in card
