@@ -13,6 +13,7 @@ from model.checkpoint import load_model, snapshot_steps
 from model.folder import SHIPPED, list_models, read_json
 from model.training.card import score_lines
 
+UNMASKED = "adjective-swap-unmasked"  # shipped to show what goes wrong
 CHECKPOINTS = Path(__file__).resolve().parents[2] / "checkpoints"
 WHERE = ["--checkpoints", str(CHECKPOINTS)]
 
@@ -47,7 +48,8 @@ def test_each_is_small_whole_and_says_where_it_comes_from(name: str) -> None:
 def test_the_card_has_the_numbers_that_evaluate_prints(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     told = read_json(CHECKPOINTS / name / "config.json")["results"]["test"]
     printed = scores(name, capsys)
-    assert printed["exact_match"] == told["exact_match"] >= 0.99
+    assert printed["exact_match"] == told["exact_match"]
+    assert printed["exact_match"] <= 0.1 if name == UNMASKED else printed["exact_match"] >= 0.99
     assert printed["token_accuracy"] == pytest.approx(told["token_accuracy"], abs=1e-4)
     assert printed["loss"] == pytest.approx(told["loss"], abs=1e-4)
     assert printed["sentences"] == told["sentences"]
@@ -75,6 +77,19 @@ def test_between_them_they_cover_the_choices() -> None:
     assert {config.positions for config in configs} >= {"sinusoidal", "learned"}
     assert any(config.n_encoder_layers != config.n_decoder_layers for config in configs)
     assert any(config.n_encoder_heads != config.n_decoder_heads for config in configs)
+
+
+def test_the_pair_with_and_without_the_causal_mask_differs_in_nothing_else() -> None:
+    """A loss as low as with the mask, and translations that are wrong."""
+    masked, unmasked = (read_json(CHECKPOINTS / name / "config.json") for name in ("adjective-swap", UNMASKED))
+    assert masked["model"] | {"causal": False} == unmasked["model"]
+    assert masked["data"] == unmasked["data"]
+    chosen = {"select_by": "loss"}  # which evaluation's weights are kept has no part in training
+    assert masked["training"] | chosen == {key: unmasked["training"][key] for key in masked["training"]}
+    with_mask, without = masked["results"]["test"], unmasked["results"]["test"]
+    assert without["loss"] < 2 * with_mask["loss"] < 0.01
+    assert without["token_accuracy"] == 1.0
+    assert without["exact_match"] < 0.1 < with_mask["exact_match"]
 
 
 def test_reverse_shows_its_heads_forming() -> None:
