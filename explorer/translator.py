@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from explorer.attribution import Floats, head_norms, layer_norms
+from explorer.beam_branches import Branch, branches_of
 from model.checkpoint import LoadedModel
-from model.config import EOS, PAD, SOS, DecodeConfig
+from model.config import EOS, PAD, SOS, AttentionKind, DecodeConfig
 from model.decoding import Decoding, decode_recorded
+from model.details import HeadDetails, head_details
 from model.edits import HeadEdits
+from model.recorder import Head
 from model.search import Hypothesis
 from model.tokenizer import Encoding
 from model.trace import AttentionTrace
@@ -37,7 +43,7 @@ class Candidate:
 class Translation:
     """One decoding, ready for the screen. `notes` are sentences that the reader should see beside it.
 
-    `seq` names the decoding: equal for equal model, sentence, path and edits.
+    `seq` names the decoding: equal for equal model, sentence, path and edits. `branches`: what beam search considered.
     """
 
     model: str
@@ -50,6 +56,7 @@ class Translation:
     candidates: tuple[Candidate, ...]
     notes: tuple[str, ...]
     seq: str
+    branches: tuple[Branch, ...] = ()
 
     def prefix_text(self, step: int) -> str:
         """What row `step` (from 1) is about to predict after, as labels of the tokens chosen so far."""
@@ -88,6 +95,58 @@ class Translator:
             notes.append(
                 f"The model did not end the sentence within {len(decoding.path)} tokens, so it was stopped there."
             )
+        return self._translation(source, decoding, notes)
+
+    def force(self, text: str, target: str, *, edit: HeadEdits | None = None) -> Translation:
+        """Read `text` and then `target`, a translation somebody wrote, token by token (teacher forcing).
+
+        Nothing is searched: row t predicts the target's own token t, and `probabilities` say how much of each the model
+        expected. The target goes through the target tokenizer and ends with <eos>.
+
+        Raises:
+            InputError: there is no source or no target.
+        """
+        source, notes = self._read(text)
+        if not target.strip():
+            raise InputError("Type the target sentence whose attention and probabilities you want to see.")
+        tokenizer, most = self.loaded.target, self.loaded.model_config.max_positions
+        forced = tokenizer.encode(target[: CHARACTERS_PER_TOKEN * most])
+        if not forced.ids:
+            raise InputError("Type the target sentence whose attention and probabilities you want to see.")
+        path = (*forced.ids, EOS)
+        if len(path) > most:
+            path = path[:most]
+            notes.append(f"This model reads at most {most} target tokens; the rest of your target was left out.")
+        notes += self._unknown_words(forced, in_target=True)
+        model, config = self.loaded.model, DecodeConfig(max_length=len(path))
+        decoding = decode_recorded(model, source, tokenizer, config, prefix=path, edit=edit)
+        return self._translation(source, decoding, notes)
+
+    def details(
+        self, shown: Translation, heads: Collection[Head], *, edit: HeadEdits | None = None
+    ) -> dict[Head, HeadDetails]:
+        """Everything behind the weights of some heads (counted from 0) of a translation that this model made.
+
+        Raises:
+            ValueError: `edit` is not the one that the translation was made with, so the numbers would be others.
+        """
+        if (edit.describe() if edit is not None else ()) != shown.trace.edits:
+            raise ValueError("details of an edited translation need the same edit again.")
+        return head_details(self.loaded.model, shown.source, self.loaded.target, shown.path, heads, edit=edit)
+
+    def norms(self, shown: Translation, kind: AttentionKind, *, edit: HeadEdits | None = None) -> tuple[Floats, Floats]:
+        """Norm-weighted attention of one kind (Kobayashi et al. 2020).
+
+        Shapes: returns each head's [layer, head, query, key] and all heads' of a layer together [layer, query, key].
+        """
+        n_layers, n_heads, _, n_keys = shown.trace.weights(kind).shape
+        heads: list[Head] = [(kind, layer, head) for layer in range(n_layers) for head in range(n_heads)]
+        found = self.details(shown, heads, edit=edit)
+        layers = [[found[kind, layer, head] for head in range(n_heads)] for layer in range(n_layers)]
+        each = np.stack([[head_norms(details, n_keys) for details in layer] for layer in layers])
+        return each, np.stack([layer_norms(layer, n_keys) for layer in layers])
+
+    def _translation(self, source: Encoding, decoding: Decoding, notes: Sequence[str]) -> Translation:
         return Translation(
             model=self.name,
             source=source,
@@ -99,6 +158,7 @@ class Translator:
             candidates=tuple(self._candidate(hypothesis) for hypothesis in decoding.beam_hypotheses),
             notes=tuple(notes),
             seq=self._name_of(source, decoding),
+            branches=branches_of(decoding.beam),
         )
 
     def _read(self, text: str) -> tuple[Encoding, list[str]]:
@@ -124,13 +184,15 @@ class Translator:
         notes += self._unknown_words(source)
         return source, notes
 
-    def _unknown_words(self, source: Encoding) -> list[str]:
-        unknown = [token for token, is_unknown in zip(source.tokens, source.unknown, strict=True) if is_unknown]
+    def _unknown_words(self, encoding: Encoding, *, in_target: bool = False) -> list[str]:
+        unknown = [token for token, is_unknown in zip(encoding.tokens, encoding.unknown, strict=True) if is_unknown]
         if not unknown:
             return []
         distinct = list(dict.fromkeys(token if len(token) <= 24 else f"{token[:23]}…" for token in unknown))
         names = ", ".join(distinct[:8]) + (", …" if len(distinct) > 8 else "")
-        if len(unknown) == len(source.ids):
+        if in_target:
+            return [f"Not in this model's target vocabulary: {names}. The probability there is that of <unk>."]
+        if len(unknown) == len(encoding.ids):
             return [
                 f"This model knows none of these tokens ({names}). It sees <unk> in place of each, so its answer means "
                 f"nothing; try one of the examples."

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from explorer.translator import InputError, Translator
 from model.checkpoint import load_model
 from model.config import EOS, SOS, DecodeConfig
+from model.edits import HeadEdit, HeadEdits
 from tests.explorer.toy_models import save_toy
 
 GREEDY = DecodeConfig(max_length=6)
@@ -142,3 +144,78 @@ def test_any_text_is_translated_or_refused_with_a_sentence(words: Translator, le
         assert all(shown.trace.src_tokens)
         for weights in (shown.trace.encoder, shown.trace.decoder, shown.trace.cross):
             np.testing.assert_allclose(weights.sum(-1), 1.0, atol=1e-5)
+
+
+def test_a_target_of_ones_own_is_forced_with_its_probabilities(words: Translator) -> None:
+    forced = words.force("I read red books", "je lis des livres rouges")
+    target = words.loaded.target
+    assert forced.path == (*target.encode("je lis des livres rouges").ids, EOS)
+    assert forced.trace.read_tokens == ("<sos>", *(target.label(i) for i in forced.path[:-1]))
+    assert forced.finished
+    ids = torch.tensor([[SOS, *forced.path[:-1]]])
+    src = torch.tensor([[*forced.source.ids, EOS]])
+    with torch.inference_mode():
+        logits = words.loaded.model(src, ids)[0].numpy().astype(np.float64)
+    logits[:, [0, SOS]] = -np.inf
+    raised = np.exp(logits - logits.max(-1, keepdims=True))
+    expected = (raised / raised.sum(-1, keepdims=True))[range(len(forced.path)), list(forced.path)]
+    np.testing.assert_allclose(forced.trace.probabilities, expected, atol=1e-5)
+    again = words.translate("I read red books", DecodeConfig(), prefix=forced.path)
+    assert again.seq == forced.seq, "the path in a link shows the same"
+
+
+def test_a_forced_target_says_what_it_could_not_take(words: Translator, letters: Translator) -> None:
+    unknown = words.force("I read", "je zwiebel")
+    assert any("zwiebel" in note and "target vocabulary" in note for note in unknown.notes)
+    assert unknown.path[1] == 3
+    long = letters.force("abc", "ab" * 100)
+    assert len(long.path) == 48
+    assert long.path[-1] != EOS
+    assert any("at most 48 target tokens" in note for note in long.notes)
+    for nothing in ("", " \t"):
+        with pytest.raises(InputError, match="target sentence"):
+            words.force("I read", nothing)
+    with pytest.raises(InputError, match="nothing to translate"):
+        words.force(" ", "je")
+
+
+@given(st.text(min_size=1, max_size=60))
+@example("</script>")
+@example("\ud800")
+@example("人工知能 🏳️‍🌈")
+def test_any_target_is_forced_or_refused_with_a_sentence(letters: Translator, target: str) -> None:
+    try:
+        forced = letters.force("abc", target)
+    except InputError:
+        assert not target.strip() or not letters.loaded.target.encode(target).ids
+        return
+    assert len(forced.trace.read_tokens) == len(forced.path)
+    assert np.isfinite(forced.trace.probabilities).all()
+
+
+def test_details_are_of_the_translation_and_need_its_edit(words: Translator) -> None:
+    edit = HeadEdits((HeadEdit("cross", 0, 0, "uniform"),))
+    shown = words.translate("I read red books", GREEDY, edit=edit)
+    with pytest.raises(ValueError, match="same edit"):
+        words.details(shown, [("cross", 0, 0)])
+    row = words.details(shown, [("cross", 0, 0)], edit=edit)["cross", 0, 0].rows[0]
+    np.testing.assert_array_equal(row.weights, shown.trace.cross[0, 0, 0])
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_norms_have_the_shape_of_the_weights_and_their_zeros(words: Translator, kind: str) -> None:
+    shown = words.translate("I read red books", GREEDY)
+    each, together = words.norms(shown, kind)
+    weights = shown.trace.weights(kind)
+    assert each.shape == weights.shape
+    assert together.shape == (weights.shape[0], *weights.shape[2:])
+    np.testing.assert_array_equal(each == 0, weights == 0)
+    assert (together <= each.sum(1) + 1e-5).all(), "no more than the heads bring each"
+
+
+def test_beam_search_brings_its_branches(words: Translator) -> None:
+    shown = words.translate("I read red books", DecodeConfig(method="beam", beam_size=3, max_length=6))
+    by_path = {branch.path: branch for branch in shown.branches}
+    for candidate in shown.candidates:
+        assert by_path[candidate.path].total == pytest.approx(candidate.log_prob)
+    assert words.translate("I read red books", GREEDY).branches == ()
