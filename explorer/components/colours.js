@@ -10,22 +10,25 @@ function rgb(colour) {
 // What the eye makes of a colour, 0 black to 1 white: enough to choose between dark and light ink on it.
 const brightness = ([r, g, b]) => (0.3 * r + 0.59 * g + 0.11 * b) / 255;
 
+// 256 colours from 0 to 1 through these stops. Weight 0 lies next to the paper, in both themes.
+function ramp(stops, paper) {
+  const near = (i) => Math.abs(brightness(stops.at(i)) - brightness(paper));
+  const ordered = near(0) > near(-1) ? [...stops].reverse() : stops;
+  return Array.from({ length: 256 }, (_, i) => {
+    const x = (i / 255) * (ordered.length - 1);
+    const low = Math.min(Math.floor(x), ordered.length - 2);
+    return ordered[low].map((c, j) => Math.round(c + (x - low) * (ordered[low + 1][j] - c)));
+  });
+}
+
 function readTheme(box) {
   const css = getComputedStyle(box);
   const name = brightness(rgb(css.backgroundColor)) < 0.5 ? "dark" : "light", palette = PALETTES[name];
   const colours = css.getPropertyValue("--st-chart-sequential-colors");
-  let stops = colours.split(",").map(rgb);
-  // Weight 0 lies next to the paper, in both themes.
-  const near = (i) => Math.abs(brightness(stops.at(i)) - brightness(rgb(css.backgroundColor)));
-  if (near(0) > near(-1)) stops.reverse();
-  const scale = Array.from({ length: 256 }, (_, i) => {
-    const x = (i / 255) * (stops.length - 1);
-    const low = Math.min(Math.floor(x), stops.length - 2);
-    return stops[low].map((c, j) => Math.round(c + (x - low) * (stops[low + 1][j] - c)));
-  });
+  const scale = ramp(colours.split(",").map(rgb), rgb(css.backgroundColor));
   box.dataset.theme = name;
   for (const part in palette) box.style.setProperty(`--${part}`, palette[part]);
-  box.style.setProperty("--scale", stops.map((stop) => `rgb(${stop})`).join());
+  box.style.setProperty("--scale", scale.filter((_, i) => i % 15 === 0).map((stop) => `rgb(${stop})`).join());
   const theme = { ...palette, scale, ink: css.color, ground: css.backgroundColor, font: css.fontFamily };
   theme.patterns = [0, FUTURE, 2].map((code) => code && hatching(theme, code));
   return theme;
@@ -56,7 +59,7 @@ const shade = (theme, weight) => theme.scale[clamp(Math.round(weight * 255), 0, 
 function bitmap(S, kind, layer, head) {
   const name = `${kind} ${layer} ${head}`;
   if (!S.bitmaps.has(name)) {
-    const m = S.data.maps[kind];
+    const m = S.maps[kind];
     const image = new ImageData(m.keys, m.queries);
     const masked = rgb(S.theme.masked);
     headWeights(m, layer, head).forEach((weight, i) =>

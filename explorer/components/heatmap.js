@@ -14,7 +14,7 @@ const label = (tokens, i) => `${i + 1} \u2068${tokens[i]}\u2069`;
 // Sizes of the three plots for the width at hand; one height above the rows, so that the plots line up.
 function layOut(S) {
   const sizes = KINDS.map((kind) => {
-    const f = S.figures[kind], m = S.data.maps[kind];
+    const f = S.figures[kind], m = S.maps[kind];
     const ctx = f.canvas.getContext("2d");
     ctx.font = `12px ${S.theme.font}`;
     const long = (tokens) => tokens.map((_, i) => ctx.measureText(label(tokens, i)).width);
@@ -41,9 +41,9 @@ function layOut(S) {
 }
 
 function drawMap(S, kind) {
-  const f = S.figures[kind], m = S.data.maps[kind], { layer, head } = S.pick[kind];
+  const f = S.figures[kind], m = S.maps[kind], { layer, head } = S.pick[kind], now = frontier(S);
   const { left, top, cell, flat, width } = f.plot;
-  const shown = kind === "encoder" ? m.queries : S.step + 1;
+  const shown = kind === "encoder" ? m.queries : now + 1;
   const current = currentRow(S, kind);
   // High enough for the title of the query axis, however few rows there are.
   const ctx = paper(f.canvas, Math.ceil(width), top + Math.max(m.queries * cell + 4, TITLE));
@@ -112,9 +112,9 @@ function drawMap(S, kind) {
     ctx.fillStyle = colour;
     for (const x of [left - 5, left + wide + 1]) ctx.fillRect(x, top + row * cell, 4, cell);
   };
-  if (kind !== "encoder") mark(S.step, S.theme.target);
+  if (kind !== "encoder") mark(now, S.theme.target);
   ctx.setLineDash([4, 3]);
-  if (kind === "encoder" || current !== S.step) mark(current, S.theme[SIDES[kind][0]]);
+  if (kind === "encoder" || current !== now) mark(current, S.theme[SIDES[kind][0]]);
   ctx.setLineDash([]);
   const c = S.cell;
   const out = cell > 7 ? 0 : 2;
@@ -152,9 +152,9 @@ function numbers(S, ctx, m, weights, shown, { left, top, cell }) {
 // that the decoder looks at most at this step.
 function currentRow(S, kind) {
   if (S.cell?.locked && S.cell.kind === kind) return S.cell.query;
-  if (kind !== "encoder") return S.step;
+  if (kind !== "encoder") return frontier(S);
   const { layer, head } = S.pick.cross;
-  return rowOf(S.data.maps.cross, layer, head, S.step).seen[0]?.key ?? 0;
+  return rowOf(S.maps.cross, layer, head, frontier(S)).seen[0]?.key ?? 0;
 }
 
 // The cell under the pointer, or null outside the rows that are drawn.

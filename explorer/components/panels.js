@@ -33,7 +33,7 @@ function drawNext(S) {
 }
 
 function drawPick(S) {
-  const m = S.data.maps[S.kind], { layer, head } = S.pick[S.kind];
+  const m = S.maps[S.kind], { layer, head } = S.pick[S.kind];
   for (const tab of S.$(".kinds").children) tab.setAttribute("aria-pressed", tab.value === S.kind);
   const button = () => Object.assign(make("button", ""), { type: "button" });
   children(S.$(".layers"), m.layers, button).forEach((b, i) => {
@@ -42,7 +42,7 @@ function drawPick(S) {
     b.setAttribute("aria-pressed", i + 1 === layer);
     b.onclick = () => pick(S, S.kind, { layer: i + 1 });
   });
-  const shown = S.kind === "encoder" ? m.queries : S.step + 1;
+  const shown = S.kind === "encoder" ? m.queries : frontier(S) + 1;
   const thumb = () => {
     const b = button();
     b.append(document.createElement("canvas"), make("span"));
@@ -61,7 +61,7 @@ function drawPick(S) {
 
 // "*Hund* looks at *dog* 62 %, *a* 21 %", from the numbers of the row.
 function drawCaption(S, kind) {
-  const f = S.figures[kind], m = S.data.maps[kind], { layer, head } = S.pick[kind];
+  const f = S.figures[kind], m = S.maps[kind], { layer, head } = S.pick[kind];
   const which = head ? `head ${head} (of ${m.heads})` : `mean of ${m.heads} head${m.heads > 1 ? "s" : ""}`;
   const step = kind === "encoder" ? "" : ` · step ${S.step + 1}`;
   say(f.title, TITLES[kind]);
@@ -78,19 +78,17 @@ function drawCaption(S, kind) {
   sayAll(f.caption, named(m.rows, query, SIDES[kind][0]), how + verb, ...keys, ".");
 }
 
-const SIDES = { encoder: ["source", "source"], decoder: ["target", "target"], cross: ["target", "source"] };
-
 // The chosen cell in words.
 function drawReadout(S) {
   for (const kind of KINDS) {
     const f = S.figures[kind], c = S.cell;
     f.readout.replaceChildren();
     if (c?.kind !== kind) continue;
-    const m = S.data.maps[kind], { layer, head } = S.pick[kind];
+    const m = S.maps[kind], { layer, head } = S.pick[kind];
     const { cells, seen } = rowOf(m, layer, head, c.query), { weight, mask, rank } = cells[c.key];
     const why = ["", "masked (future): a later position may not be looked at", "masked (padding): filler, not a word"][mask];
     const line = (name, ...text) => make("div", "", make("span", "name", name), ...text);
-    const predicts = kind === "encoder" ? [] : [" → ", word(S.data.target.predicted[c.query], "target")];
+    const predicts = kind === "encoder" ? [] : [" → ", word(S.data.target.predicted[lastRead(S, c.query)], "target")];
     f.readout.replaceChildren(
       line("query", named(m.rows, c.query, SIDES[kind][0]), ...predicts),
       line("key", named(m.columns, c.key, SIDES[kind][1])),
@@ -105,7 +103,7 @@ function drawReadout(S) {
 }
 
 function drawTable(S) {
-  const m = S.data.maps[S.kind], { layer, head } = S.pick[S.kind], query = currentRow(S, S.kind);
+  const m = S.maps[S.kind], { layer, head } = S.pick[S.kind], query = currentRow(S, S.kind);
   sayAll(S.$("summary"), `Table: ${TITLES[S.kind]}, row `, named(m.rows, query, SIDES[S.kind][0]));
   if (!S.$("details").open) return;
   const { cells } = rowOf(m, layer, head, query), { by, sign } = S.sort;

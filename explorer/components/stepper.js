@@ -9,7 +9,7 @@ const PRESSED = "button,a,summary,[role=button]";
 // Streamlit calls this again whenever the data or the theme changes, and the returned function once, at the end.
 export default function ({ data, parentElement: root, setStateValue, setTriggerValue }) {
   const S = (root.__stepper ??= create(root));
-  Object.assign(S, { setStateValue, setTriggerValue, theme: readTheme(S.box), bitmaps: new Map() });
+  Object.assign(S, { setStateValue, setTriggerValue, theme: readTheme(S.box), look: null });
   load(S, readPayload(data));
   drawTokens(S);
   layOut(S);
@@ -33,6 +33,12 @@ function create(root) {
   }
   for (const button of $(".buttons").children) button.onclick = () => command(S, button.value);
   for (const tab of $(".kinds").children) tab.onclick = () => pick(S, tab.value, {});
+  $(".words").onclick = () => {
+    Object.assign(S, { words: !S.words, cell: null });
+    look(S);
+    layOut(S);
+    draw(S);
+  };
   for (const button of root.querySelectorAll("th button")) {
     button.onclick = () => {
       const { by, sign } = S.sort, heaviestFirst = button.value === "weight" ? -1 : 1;
@@ -74,11 +80,17 @@ function load(S, data) {
     S.pick[kind] = { layer: clamp(had?.layer ?? layers, 1, layers), head: clamp(had?.head ?? 0, 0, heads) };
   }
   S.$(".chips").scrollTop = 0;
+  const pieces = [data.source, target].some(({ words }) => words.some((_, i) => joins(words, i)));
+  S.words &&= pieces;
+  S.$(".words").hidden = !pieces;
+  look(S);
   drawChecks(S);
 }
 
 function draw(S) {
   S.frame = 0;
+  look(S);
+  S.$(".words").setAttribute("aria-pressed", !!S.words);
   // Canvases first: writing on one makes the browser settle the styles of whatever was changed before.
   for (const kind of KINDS) drawMap(S, kind);
   drawPick(S);
@@ -194,7 +206,7 @@ function listenToMap(S, kind) {
     if (cell && S.kind !== kind) pick(S, kind, {});
   };
   canvas.onkeydown = (event) => {
-    const m = S.data.maps[kind], { layer, head } = S.pick[kind], row = currentRow(S, kind);
+    const m = S.maps[kind], { layer, head } = S.pick[kind], row = currentRow(S, kind);
     const old = S.cell?.kind === kind ? S.cell : null;
     let { query, key, locked } = old ?? { query: row, key: rowOf(m, layer, head, row).seen[0]?.key ?? 0 };
     const way = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
@@ -205,7 +217,7 @@ function listenToMap(S, kind) {
     else if (!way) return;
     else if (old) {
       // The first arrow only shows where the cursor is.
-      query = clamp(query + way[0], 0, (kind === "encoder" ? m.queries : S.step + 1) - 1);
+      query = clamp(query + way[0], 0, kind === "encoder" ? m.queries - 1 : frontier(S));
       key = clamp(key + way[1], 0, m.keys - 1);
     }
     choose(event.key === "Escape" ? null : { kind, query, key, locked });

@@ -18,13 +18,10 @@ import streamlit as st
 
 from explorer.components.palette import palettes
 from explorer.components.payload import Position, StepperView, encode
+from explorer.components.script import slim
 
 _HERE = Path(__file__).parent
-_SCRIPTS = ("trace.js", "colours.js", "heatmap.js", "tokens.js", "panels.js", "stepper.js")
-# Spaces around these marks mean nothing in JavaScript, outside of a string (the files keep to these two kinds).
-_STRING_OR_PUNCTUATION = re.compile(
-    r"""(?P<string>"(?:\\.|[^"\\])*"|`(?:\\.|[^`\\])*`)|[ ]*(?P<mark>[{}()\[\];,:<>=?&|*!]+)[ ]*"""
-)
+_SCRIPTS = ("trace.js", "colours.js", "heatmap.js", "tokens.js", "words.js", "panels.js", "stepper.js")
 
 
 @dataclass(frozen=True)
@@ -48,11 +45,7 @@ def script() -> str:
 
     Streamlit sends the text again whenever the data changes, so it is kept small.
     """
-    source = "\n".join((_HERE / name).read_text(encoding="utf-8") for name in _SCRIPTS)
-    lines = (line.strip() for line in source.splitlines())
-    code = "\n".join(line for line in lines if line and not line.startswith("//"))
-    slim = _STRING_OR_PUNCTUATION.sub(lambda match: match["string"] or match["mark"], code)
-    return f"const PALETTES={json.dumps(palettes(), separators=(',', ':'))};\n{slim}\n"
+    return f"const PALETTES={json.dumps(palettes(), separators=(',', ':'))};\n{slim(_HERE, _SCRIPTS)}\n"
 
 
 def markup() -> str:

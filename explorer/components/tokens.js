@@ -1,6 +1,8 @@
 // Tokens as chips, the same everywhere: position, token, and what is special about it. Text is always text.
 
 const SPECIALS = ["<pad>", "<sos>", "<eos>", "<unk>"];
+// On which side the queries and the keys of a kind of attention stand.
+const SIDES = { encoder: ["source", "source"], decoder: ["target", "target"], cross: ["target", "source"] };
 
 function make(tag, name, ...children) {
   const element = document.createElement(tag);
@@ -57,16 +59,18 @@ function drawTokens(S) {
   const cross = rowOf(S.data.maps.cross, layer, head, S.step).cells;
   const touched = { source: [], target: [] };
   if (S.cell) {
-    touched[S.cell.kind === "encoder" ? "source" : "target"].push(S.cell.query);
-    touched[S.cell.kind === "decoder" ? "target" : "source"].push(S.cell.key);
+    const [queries, keys] = SIDES[S.cell.kind];
+    touched[queries].push(S.cell.query);
+    touched[keys].push(S.cell.key);
   }
+  const isTouched = (side, i) => touched[side].some((index) => covers(S, side, index, i));
   children(S.$(".source .chips"), source.tokens.length, chip).forEach((slot, i) => {
     setChip(slot, i + 1, source.tokens[i], {
       special: source.words[i] < 0,
       unknown: source.unknown.includes(i),
       joined: joins(source.words, i),
       open: joins(source.words, i + 1),
-      touched: touched.source.includes(i),
+      touched: isTouched("source", i),
     });
     const [bar, number] = slot.lastChild.children, { mask, weight } = cross[i];
     bar.style.width = `${mask || weight < 0.005 ? 0 : 100 * weight}%`;
@@ -81,7 +85,7 @@ function drawTokens(S) {
       special: SPECIALS.includes(text),
       joined: joins(target.words, i),
       open: joins(target.words, i + 1),
-      touched: touched.target.includes(i),
+      touched: i < n && isTouched("target", i),
       next,
       later: i > S.step + 1,
     });

@@ -190,6 +190,39 @@ def test_pieces_of_a_word_are_drawn_attached(bench: Bench) -> None:
 SIDES = ("source", "target")
 
 
+def test_pieces_are_put_together_summed_over_keys_and_averaged_over_queries(bench: Bench) -> None:
+    trace = planted_trace(
+        ("un", "known", "words", "<eos>"), ("<sos>", "un", "bekannt", "e"), layers=(1, 1), heads=(1, 1)
+    )
+    trace = dataclasses.replace(trace, src_words=(0, 0, 1, -1), tgt_words=(-1, 0, 0, 0))
+    trace.cross[0, 0] = [(0, 0, 1, 0), (0.25, 0.5, 0.25, 0), (0.1, 0.25, 0.55, 0.1), (0, 0.2, 0, 0.8)]
+    bench.mount(planted_view(trace, step=3, layer=1, head=1))
+    assert bench.text(".cross p") == "3 bekannt looks at 3 words 55 %, 2 known 25 %, 1 un 10 %."
+    bench(".words").click()
+    bench.frame()
+    assert bench(".words").get_attribute("aria-pressed") == "true"
+    # "un" and "bekannt" are read, "e" is not: (0.75 + 0.35) / 2 and (0.25 + 0.55) / 2
+    assert bench.text(".cross p") == "2 unbekannt looks at 1 unknown 55 %, 2 words 40 %."
+    assert bench.plot("cross")[3:] == (2, 3)
+    bench.press("ArrowRight")
+    assert bench.text(".cross p") == "2 unbekannte looks at 1 unknown 43 %, 3 <eos> 30 %, 2 words 27 %."
+    assert bench.step() == "step 4 of 4"
+    cell = bench.point("cross", 1, 0)
+    bench("figure.cross canvas").click(position=cell)
+    bench.frame()
+    assert "weight0.433" in bench.text(".cross .readout").replace(" ", "")
+    touched = [["touched" in slot.get_attribute("class") for slot in bench(f".{side} .slot").all()] for side in SIDES]
+    assert touched == [[True, True, False, False], [False, True, True, True, False]]
+    bench(".words").click()
+    bench.frame()
+    assert bench.text(".cross p") == "4 e looks at 4 <eos> 80 %, 2 known 20 %."
+
+
+def test_words_of_one_token_need_no_switch(bench: Bench) -> None:
+    bench.mount(planted_view())
+    assert bench(".words").is_hidden()
+
+
 def test_source_chips_carry_the_cross_attention_of_the_step(bench: Bench) -> None:
     bench.mount(planted_view(step=2, layer=1, head=2))  # looks one place to the right
     assert [n.strip() for n in bench(".source .meter").all_inner_texts()] == ["", "", "100\u202f%", "", ""]
