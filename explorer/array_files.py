@@ -1,0 +1,158 @@
+"""Arrays out of files that strangers wrote: sizes are checked before anything is allocated, nothing is unpickled."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import struct
+import tokenize
+import zipfile
+import zlib
+from collections.abc import Collection
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_MAX_LABEL = 2000  # characters that a token may have in a file
+_MAX_MEMBERS = 1000
+
+# What zipfile, zlib and numpy raise over archives that were cut, damaged or never were any.
+_UNREADABLE: tuple[type[Exception], ...] = (
+    OSError,
+    EOFError,
+    KeyError,
+    IndexError,
+    MemoryError,
+    NotImplementedError,
+    OverflowError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    UnicodeError,
+    ValueError,
+    struct.error,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
+class FileError(ValueError):
+    """A file that holds no usable arrays; the message says why."""
+
+
+def read_npz(
+    content: bytes, *, texts: Collection[str], numbers: Collection[str], max_numbers: int, max_texts: int
+) -> dict[str, NDArray[Any]]:
+    """The arrays of an `.npz` file that have one of the given names; others are not even opened.
+
+    `max_numbers` bounds all numbers together, `max_texts` the entries of each list of strings.
+
+    Raises:
+        FileError: it is no archive of arrays, is damaged, too large, or holds objects or other types.
+    """
+    found: dict[str, NDArray[Any]] = {}
+    left = max_numbers
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            names = archive.namelist()
+            if len(names) > _MAX_MEMBERS:
+                raise FileError(f"it holds {len(names)} files; at most {_MAX_MEMBERS} are looked through.")
+            for name in (*texts, *numbers):
+                if f"{name}.npy" not in names:
+                    continue
+                with archive.open(f"{name}.npy") as member:
+                    if name in texts:
+                        found[name] = _texts_of(name, _array(member, name, "US", max_texts, 4 * _MAX_LABEL), max_texts)
+                    else:
+                        found[name] = _array(member, name, "buif", left, 8)
+                        left -= found[name].size
+    except FileError:
+        raise
+    except _UNREADABLE as error:
+        raise FileError(f"it is no readable .npz file ({error}).") from None
+    return found
+
+
+def _array(member: IO[bytes], name: str, kinds: str, most: int, widest: int) -> NDArray[Any]:
+    """One `.npy` file out of an archive: at most `most` entries of at most `widest` bytes are read."""
+    version = np.lib.format.read_magic(member)  # type: ignore[no-untyped-call]
+    if version not in ((1, 0), (2, 0)):
+        raise FileError(f"{name} is of an unknown .npy version.")
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, fortran, dtype = read(member)  # type: ignore[no-untyped-call]
+    if dtype.hasobject or dtype.kind not in kinds or dtype.itemsize > widest:
+        wanted = "strings of bounded length" if "U" in kinds else "numbers of at most 64 bits"
+        raise FileError(f"{name} must hold {wanted}, not {str(dtype)[:40]}.")
+    if any(length < 0 for length in shape):
+        raise FileError(f"{name} has an axis of negative length.")
+    count = math.prod(shape)
+    if count > most:
+        raise FileError(f"{name} declares {count:,} entries, but only {most:,} fit.")
+    size = count * dtype.itemsize
+    raw = member.read(size)
+    if len(raw) != size:
+        raise FileError(f"{name} is cut off.")
+    return np.frombuffer(raw, dtype).reshape(shape, order="F" if fortran else "C")
+
+
+def _texts_of(name: str, array: NDArray[Any], most: int) -> NDArray[Any]:
+    if array.ndim != 1:
+        raise FileError(f"{name} must be a plain list of strings, but has {array.ndim} axes.")
+    entries = array.tolist()
+    return _texts(name, [e.decode("utf-8", "replace") if isinstance(e, bytes) else e for e in entries], most)
+
+
+def _texts(name: str, entries: Any, most: int) -> NDArray[Any]:
+    """A list of strings as an array of objects, which keeps what fixed width would lose: trailing zero characters."""
+    if not isinstance(entries, list) or not all(isinstance(entry, str) for entry in entries):
+        raise FileError(f"{name} must be a plain list of strings.")
+    if len(entries) > most:
+        raise FileError(f"{name} has {len(entries):,} tokens; at most {most:,} are shown.")
+    # A lone half of a surrogate pair is no text and would break the way to the browser.
+    clean = [entry[:_MAX_LABEL].encode("utf-8", "replace").decode("utf-8") for entry in entries]
+    array = np.empty(len(clean), dtype=object)
+    array[:] = clean
+    return array
+
+
+def read_json(
+    content: bytes, *, texts: Collection[str], numbers: Collection[str], max_numbers: int, max_texts: int
+) -> dict[str, NDArray[Any]]:
+    """The same from a JSON object of nested lists; the file's own length bounds what it can hold.
+
+    Raises:
+        FileError: it is no JSON object, or a list is not rectangular, too long, or holds something else.
+    """
+    try:
+        values = json.loads(content.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise FileError("it is neither an .npz file nor JSON text in UTF-8.") from None
+    except (ValueError, RecursionError) as error:
+        raise FileError(f"it is neither an .npz file nor JSON ({str(error)[:120]}).") from None
+    if not isinstance(values, dict):
+        raise FileError("its JSON is no object of named arrays.")
+    found: dict[str, NDArray[Any]] = {}
+    left = max_numbers
+    for name in (*texts, *numbers):
+        if name not in values:
+            continue
+        if name in texts:
+            found[name] = _texts(name, values[name], max_texts)
+            continue
+        found[name] = _numbers(name, values[name])
+        left -= found[name].size
+        if left < 0:
+            raise FileError(f"its arrays hold more than {max_numbers:,} numbers.")
+    return found
+
+
+def _numbers(name: str, value: Any) -> NDArray[np.float64]:
+    if not isinstance(value, list):
+        raise FileError(f"{name} must be nested lists of numbers.")
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (ValueError, TypeError, OverflowError, RecursionError):
+        raise FileError(f"{name} must be nested lists of numbers, as long as each other.") from None
