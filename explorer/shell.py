@@ -10,16 +10,21 @@ import runpy
 from pathlib import Path
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import StopException
 
 _APP = Path(__file__).parents[1] / "app.py"
 _INSIDE = "_inside_shell"
 
 
 # Streamlit's header is an opaque bar over the page's first lines; here only its buttons are in the way of anything.
+# Its "Running … Stop" would come and go with each look at a live run: it shows once a run of the script takes long.
 _STYLE = """<style>
 .stMainBlockContainer { padding: 1.25rem 3rem 2rem 2rem; }
-[data-testid="stHeader"] { background: transparent; pointer-events: none; }
-[data-testid="stHeader"] button, [data-testid="stHeader"] a { pointer-events: auto; }
+[data-testid="stHeader"] { background: transparent; }
+[data-testid="stHeader"], [data-testid="stHeader"] * { pointer-events: none; }
+[data-testid="stHeader"] :is(button, a), [data-testid="stHeader"] :is(button, a) * { pointer-events: auto; }
+[data-testid="stStatusWidget"]:has([data-testid="stStatusWidgetRunningIcon"]) { animation: late 0s 2s both; }
+@keyframes late { from { visibility: hidden; } }
 @media (max-width: 640px) {
   .stMainBlockContainer { padding: 3.5rem 0.75rem 2rem; }
   .st-key-sentence_row > * { flex: 1 1 100% !important; width: 100% !important; }
@@ -42,4 +47,5 @@ def ensure_shell() -> None:
     if st.session_state.pop(_INSIDE, False):
         return
     runpy.run_path(str(_APP), run_name="__main__")
-    st.stop()
+    # Not st.stop(): the stop that it asks for would take the place of a click that waits for this run to end.
+    raise StopException

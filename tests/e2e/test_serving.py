@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 
 import psutil
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser import Server, settle
+from tests.browser import ROOT, Server, settle
 
 
 def test_the_first_page_opens_without_a_word_in_the_log(visit: Callable[..., Page], server: Server) -> None:
@@ -29,6 +31,97 @@ def test_a_deep_link_as_the_very_first_request(fresh_server: Callable, page: Pag
         assert page.locator('[data-testid="stException"]').count() == 0
         assert page.get_by_text("Page not found").count() == 0
         assert "Traceback" not in server.output()
+
+
+SMALL_APP = """
+import streamlit as st
+from explorer import shell
+
+st.set_page_config(menu_items={"About": "A small app."})
+home = st.Page(lambda: st.write("home"), url_path="home", default=True)
+page = st.navigation([home, st.Page("pages/part.py", url_path="part")])
+shell.style()
+shell.enter_shell()
+page.run()
+"""
+SLOW_PAGE = """
+from explorer.shell import ensure_shell
+
+ensure_shell()
+
+import time
+import streamlit as st
+
+def count():
+    st.session_state["clicks"] = st.session_state.get("clicks", 0) + 1
+
+@st.fragment
+def part():
+    st.button("Count", on_click=count)
+    st.write(f"clicked {st.session_state.get('clicks', 0)} times")
+
+part()
+time.sleep(3)  # a click into a part of the page waits until the whole page is drawn
+"""
+LIVE_PAGE = """
+from explorer.shell import ensure_shell
+
+ensure_shell()
+
+import time
+import streamlit as st
+
+@st.fragment(run_every=1.0)
+def part():
+    time.sleep(0.7)  # long enough for Streamlit to say that it is running
+
+part()
+if st.button("Work"):
+    time.sleep(6)
+"""
+NOTE_THE_SIGN = """
+window.signs = []
+new MutationObserver(() => {
+  const sign = document.querySelector('[data-testid="stStatusWidget"]')
+  const how = sign ? getComputedStyle(sign).visibility : "absent"
+  if (how !== window.signs.at(-1)) window.signs.push(how)
+}).observe(document, { childList: true, subtree: true, attributes: true })
+"""
+
+
+@pytest.fixture
+def small_app(tmp_path: Path) -> Callable[[str], str]:
+    """`small_app(code)`: an app of one page in the frame of ours; returns where it is."""
+
+    def write(code: str) -> str:
+        for name, content in (("pages/part.py", code), ("app.py", SMALL_APP), ("explorer/__init__.py", "")):
+            path = tmp_path / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(content, encoding="utf-8")
+        shutil.copy(ROOT / "explorer" / "shell.py", tmp_path / "explorer")
+        return str(tmp_path / "app.py")
+
+    return write
+
+
+def test_a_click_during_the_first_run_is_not_lost(fresh_server: Callable, page: Page, small_app: Callable) -> None:
+    """The first run of a fresh server, started by a link, ends apart from all others."""
+    with fresh_server(app=small_app(SLOW_PAGE)) as server:
+        page.goto(f"{server.url}/part")
+        page.get_by_role("button", name="Count").click()
+        page.get_by_text("clicked 1 times").wait_for()
+        assert "Traceback" not in server.output()
+
+
+def test_the_running_sign_does_not_blink(fresh_server: Callable, page: Page, small_app: Callable) -> None:
+    """A page that looks for news each second would show it each second; a run that takes long still does."""
+    page.add_init_script(NOTE_THE_SIGN)
+    with fresh_server(app=small_app(LIVE_PAGE)) as server:
+        page.goto(f"{server.url}/part")
+        page.wait_for_function("() => window.signs.filter(sign => sign === 'hidden').length >= 3")
+        assert "visible" not in page.evaluate("window.signs")
+        page.get_by_role("button", name="Work").click()
+        page.get_by_test_id("stStatusWidget").get_by_role("button", name="Stop").wait_for()
 
 
 def test_the_server_listens_on_this_machine_only(server: Server) -> None:

@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from explorer.run_process import LAUNCHES, read_launch
 from explorer.run_status import read_status
-from tests.browser import IDLE, Server, serve
+from tests.browser import Server, serve
 from tests.explorer.toy_runs import save_run
 
 PATIENCE = 120_000  # milliseconds; the machine may be busy with other things
@@ -124,8 +124,6 @@ def test_a_run_survives_the_server(page: Page, checkpoints: Path, tmp_path: Path
         with serve(environment) as second:
             page.goto(f"{second.url}/train?run=reverse-2")
             expect(badge(page, "running")).to_be_visible(timeout=PATIENCE)
-            page.get_by_text("The command").wait_for()  # the last part of the page: the server's first run is over
-            page.wait_for_selector(IDLE)
             stop_button(page).click()
             expect(badge(page, "stopped")).to_be_visible(timeout=PATIENCE)
     finally:
@@ -150,6 +148,17 @@ def test_heads_form_in_the_browser(page: Page, server: Server) -> None:
     expect(film.get_by_role("button", name="Play")).to_be_visible()
     film.locator("canvas.big").hover(position={"x": 120, "y": 100})
     expect(film.locator("figure p")).to_contain_text("→")
+
+
+def test_nothing_lies_over_the_choice_of_a_run(page: Page, server: Server) -> None:
+    """It stands in the page's first line, where Streamlit has a header of its own."""
+    page.set_default_timeout(PATIENCE)
+    page.goto(f"{server.url}/train")
+    page.get_by_role("button", name="Start training").wait_for()
+    page.get_by_test_id("stMain").get_by_test_id("stSelectbox").first.click()
+    page.get_by_role("option", name="toy").click()
+    expect(page).to_have_url(re.compile(r"run=toy"), timeout=PATIENCE)
+    expect(badge(page, "finished")).to_be_visible(timeout=PATIENCE)
 
 
 def test_the_pages_fit_the_screen(page: Page, server: Server) -> None:
