@@ -78,11 +78,11 @@ def read_npz(
 
 def _array(member: IO[bytes], name: str, kinds: str, most: int, widest: int) -> NDArray[Any]:
     """One `.npy` file out of an archive: at most `most` entries of at most `widest` bytes are read."""
-    version = np.lib.format.read_magic(member)  # type: ignore[no-untyped-call]
+    version = np.lib.format.read_magic(member)
     if version not in ((1, 0), (2, 0)):
         raise FileError(f"{name} is of an unknown .npy version.")
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, fortran, dtype = read(member)  # type: ignore[no-untyped-call]
+    shape, fortran, dtype = read(member)
     if dtype.hasobject or dtype.kind not in kinds or dtype.itemsize > widest:
         wanted = "strings of bounded length" if "U" in kinds else "numbers of at most 64 bits"
         raise FileError(f"{name} must hold {wanted}, not {str(dtype)[:40]}.")

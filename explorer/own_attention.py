@@ -100,9 +100,14 @@ def _trace(arrays: Mapping[str, NDArray[Any]]) -> tuple[AttentionTrace, list[str
     src_labels, src_words = labels_and_words(src)
     read_labels, tgt_words = labels_and_words(read)
     predicted = labels_and_words(given["predicted_tokens"])[0] if "predicted_tokens" in given else ()
+    whole = {kind: weights.get(kind, _nothing(kind, len(read), len(src))) for kind in ATTENTION_KINDS}
     trace = AttentionTrace(
-        **{kind: weights.get(kind, _nothing(kind, len(read), len(src))) for kind in ATTENTION_KINDS},
-        **{f"{kind}_mask": mask for kind, mask in masks.items()},
+        encoder=whole["encoder"],
+        decoder=whole["decoder"],
+        cross=whole["cross"],
+        encoder_mask=masks["encoder"],
+        decoder_mask=masks["decoder"],
+        cross_mask=masks["cross"],
         src_tokens=src_labels,
         read_tokens=read_labels,
         predicted_tokens=predicted or (UNKNOWN,) * len(read),
