@@ -71,7 +71,7 @@ def read_status(checkpoints: Path, name: str, launch: Launch | None = None) -> R
     """
     folder = checkpoints / name
     values = read_json(folder / STATUS) if (folder / STATUS).is_file() else None
-    if launch is not None and not _has_reported(values, launch):
+    if launch is not None and not _has_reported(values, launch) and not _at_work(values):
         if launch.alive:
             return RunStatus(name, "starting", step=_number(values, "step"), max_steps=_number(values, "max_steps"))
         code = exit_code(launch.pid)
@@ -96,15 +96,22 @@ def _has_reported(values: dict[str, Any] | None, launch: Launch) -> bool:
     return values.get("pid") == launch.pid or (isinstance(started, (int, float)) and started > launch.started)
 
 
+def _at_work(values: dict[str, Any] | None) -> bool:
+    """Whether the process that status.json names says that it is at work, and lives: whoever started it."""
+    if values is None or values.get("state") not in BUSY:
+        return False
+    pid, started = values.get("pid"), values.get("started")
+    return isinstance(pid, int) and isinstance(started, (int, float)) and is_alive(pid, float(started))
+
+
 def _status(checkpoints: Path, name: str, values: dict[str, Any]) -> RunStatus:
     said = values.get("state")
     if said not in STATES:
         raise CheckpointError(f"{name}/{STATUS} says the state {said!r}, which is none of {', '.join(STATES)}.")
     state: State = said
     error = str(values.get("error") or "")
-    pid, started = values.get("pid"), values.get("started")
     if state in BUSY:
-        if not (isinstance(pid, int) and isinstance(started, (int, float)) and is_alive(pid, float(started))):
+        if not _at_work(values):
             state = "failed"
             error = _why_gone(checkpoints, name, values)
         elif (checkpoints / name / STOP).exists():

@@ -232,6 +232,8 @@ class Runs:
     def _refuse_bundled(self, name: str, done: str) -> None:
         if name in SHIPPED:
             raise RunError(f"'{name}' came with Headlight and cannot be {done}; export it and import it as a copy.")
-        status = self.peek(name)
-        if status is not None and status.busy:
+        status, launch = self.peek(name), self.launch(name)
+        # Where nothing can be learned from status.json, the process that a page started counts.
+        busy = status.busy if status is not None else launch is not None and launch.alive
+        if busy:
             raise RunError(f"'{name}' is being trained; stop it first.")

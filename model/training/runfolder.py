@@ -100,7 +100,9 @@ def is_alive(folder: Path) -> bool:
     if status.get("state") not in ACTIVE or not isinstance(pid, int) or not isinstance(started, (int, float)):
         return False
     try:
-        return abs(psutil.Process(pid).create_time() - started) < 2.0
+        process = psutil.Process(pid)
+        # One that has ended stays listed until its parent asks how.
+        return abs(process.create_time() - started) < 2.0 and process.status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
         return False
 

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from explorer import runs as runs_module
-from explorer.run_process import LAUNCHES, Launch, read_launch
+from explorer.run_process import LAUNCHES, Launch, exit_code, read_launch
 from explorer.runs import MAX_PROBE_TEXT, RunError, Runs
 from model.folder import CARD, PROBE, SHIPPED, STATUS, STOP, CheckpointError
 from model.training.probe import read_probe
@@ -180,6 +180,31 @@ def test_a_run_with_a_damaged_state_can_be_renamed_and_deleted(runs: Runs) -> No
     runs.rename("mine", "yours")
     runs.delete("yours")
     assert runs.entries() == []
+
+
+def test_a_run_at_work_is_left_alone_whatever_the_page_last_started_for_it(runs: Runs) -> None:
+    """The page's own process was refused, because one that somebody started on a terminal is at work there."""
+    runs.start("mine", ["python", "-c", "raise SystemExit('being trained right now.')"])
+    launch = runs.launch("mine")
+    assert launch is not None
+    wait_until(lambda: exit_code(launch.pid) is not None)
+    folder = save_run(runs.checkpoints / "mine", state="running")  # by this very process, which is older
+    status = runs.status("mine")
+    assert status is not None
+    assert status.state == "running"
+    for action in (runs.delete, runs.resume, lambda name: runs.rename(name, "other")):
+        with pytest.raises(RunError, match="being trained|it is running"):
+            action("mine")
+    assert folder.is_dir()
+
+
+def test_a_run_with_a_damaged_state_is_left_alone_while_its_process_lives(runs: Runs) -> None:
+    started(runs)
+    folder = save_run(runs.checkpoints / "mine")
+    (folder / STATUS).write_text("{")
+    with pytest.raises(RunError, match="stop it first"):
+        runs.delete("mine")
+    assert folder.is_dir()
 
 
 def test_watching_is_what_the_trainer_reads(runs: Runs) -> None:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
+import time
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import psutil
 import pytest
 import torch
 
 from model.checkpoint import load_model, snapshot_steps
 from model.config import ModelConfig
 from model.data.task import Example, Task
-from model.folder import METRICS, STATUS, list_models, read_json
+from model.folder import METRICS, STATUS, list_models, read_json, write_json
 from model.trace import AttentionTrace
 from model.training.corpus import Corpus, MicroBatch, Update
 from model.training.device import Runtime
@@ -200,6 +204,21 @@ def test_a_second_run_waits_its_turn_and_can_be_stopped_meanwhile(tmp_path: Path
     assert waited == ["told"]
     with turn(tmp_path, lambda: waited.append("told"), lambda: True) as free_again:
         assert free_again
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows keeps no zombies")
+def test_a_run_whose_process_has_ended_unseen_is_not_alive(tmp_path: Path) -> None:
+    """Its parent has not asked how it ended, so the system still lists it."""
+    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    known = psutil.Process(process.pid)
+    write_json(tmp_path / STATUS, {"state": "running", "pid": process.pid, "started": known.create_time()})
+    assert is_alive(tmp_path)
+    assert process.stdin is not None
+    process.stdin.close()
+    while known.status() != psutil.STATUS_ZOMBIE:
+        time.sleep(0.01)
+    assert not is_alive(tmp_path)
+    process.wait()
 
 
 def test_a_queued_run_that_is_stopped_never_trains(tmp_path: Path) -> None:
