@@ -1,0 +1,92 @@
+"""A single map as a Plotly heatmap: masked cells stand apart, differences have a scale of two colours."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING
+
+from explorer.figures.curves import GREY
+from explorer.single_map import SingleMap
+from model.trace import VISIBLE
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+NUMBERS_UP_TO = 225  # cells; more have no room for their number
+TICKS_UP_TO = 80
+# Blue below zero, orange above, with an honest nothing between; readable on white and on black.
+DIVERGING = [[0.0, "#2a6da3"], [0.25, "#8fb8d9"], [0.5, "#d9dde1"], [0.75, "#efb178"], [1.0, "#bf641c"]]
+
+
+def map_figure(shown: SingleMap, *, height: int | None = None) -> go.Figure:
+    """The heatmap: query 1 on top, key labels on top, both axes titled, numbers in the cells where there is room."""
+    import plotly.graph_objects as go  # half a second that only a page with such a map should pay
+
+    n_rows, n_columns = shown.values.shape
+    seen = shown.seen()
+    numbers = shown.values.size <= NUMBERS_UP_TO
+    number = "%{z:+.2f}" if shown.signed else "%{z:.2f}"
+    scale = {"colorscale": DIVERGING, "zmid": 0} if shown.signed else {}
+    figure = go.Figure(
+        go.Heatmap(
+            z=seen,
+            zmin=-shown.scale if shown.signed else 0,
+            zmax=shown.scale,
+            customdata=[[[row, column] for column in _safe(shown.column_labels)] for row in _safe(shown.row_labels)],
+            hovertemplate=f"%{{customdata[0]}} → %{{customdata[1]}}<br>{shown.unit} %{{z:.4f}}<extra></extra>",
+            texttemplate=number if numbers else None,
+            hoverongaps=False,
+            colorbar={"title": {"text": shown.unit, "side": "right"}, "thickness": 12, "len": 1, "outlinewidth": 0},
+            **scale,
+        )
+    )
+    closed = [(int(row), int(column)) for row, column in zip(*(shown.mask != VISIBLE).nonzero(), strict=True)]
+    if closed:
+        # A mark as well as a colour: masked must not be taken for small.
+        figure.add_scatter(
+            x=[column for _, column in closed],
+            y=[row for row, _ in closed],
+            mode="markers",
+            marker={"symbol": "x-thin", "size": 6, "line": {"color": GREY, "width": 1}},
+            hovertext=[f"masked: {'future' if shown.mask[cell] == 1 else 'padding'}" for cell in closed],
+            hoverinfo="text",
+            showlegend=False,
+        )
+    _axes(figure, shown)
+    figure.update_layout(
+        margin={"l": 10, "r": 10, "t": 10, "b": 10},
+        height=height or min(640, max(220, 110 + 26 * n_rows)),
+        plot_bgcolor="rgba(125,136,147,0.16)",
+        dragmode=False if n_columns * n_rows <= NUMBERS_UP_TO else "zoom",
+    )
+    return figure
+
+
+def _axes(figure: go.Figure, shown: SingleMap) -> None:
+    rows, columns = _safe(shown.row_labels), _safe(shown.column_labels)
+    if shown.predicted:
+        rows = [f"{row} → {html.escape(token)}" for row, token in zip(rows, shown.predicted, strict=True)]
+    for axis, labels, title in (
+        (figure.update_xaxes, columns, shown.column_title),
+        (figure.update_yaxes, rows, shown.row_title),
+    ):
+        stride = -(-len(labels) // TICKS_UP_TO)
+        axis(
+            title_text=title,
+            tickvals=list(range(0, len(labels), stride)),
+            ticktext=[_short(label) for label in labels[::stride]],
+            showgrid=False,
+            zeroline=False,
+        )
+    figure.update_xaxes(side="top", tickangle=-45 if len(columns) > 6 else 0, range=[-0.5, len(columns) - 0.5])
+    figure.update_yaxes(range=[len(rows) - 0.5, -0.5])
+
+
+def _safe(labels: tuple[str, ...]) -> list[str]:
+    """Plotly reads labels as a little HTML, in which <sos> would vanish."""
+    return [html.escape(label) for label in labels]
+
+
+def _short(label: str) -> str:
+    text = html.unescape(label)
+    return label if len(text) <= 28 else html.escape(f"{text[:27]}…")
