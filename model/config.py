@@ -37,7 +37,7 @@ class ModelConfig:
 
     src_vocab_size: int = _help("number of source token ids, specials included", default=0)
     tgt_vocab_size: int = _help("number of target token ids, specials included", default=0)
-    architecture: Literal["transformer"] = _help("which model this is", default="transformer")
+    architecture: Literal["transformer", "lstm"] = _help("which model this is", default="transformer")
     d_model: int = _help("width of every token vector", default=128)
     d_ff: int = _help("width inside the feed-forward layers", default=256)
     n_encoder_layers: int = _help("encoder depth", default=2)
@@ -81,11 +81,15 @@ class ModelConfig:
             )
 
     def n_layers(self, kind: AttentionKind) -> int:
-        """Depth of the stack in which attention of this kind sits."""
+        """How many layers have attention of this kind; an LSTM looks at the source once and nowhere else."""
+        if self.architecture == "lstm":
+            return 1 if kind == "cross" else 0
         return self.n_encoder_layers if kind == "encoder" else self.n_decoder_layers
 
     def n_heads(self, kind: AttentionKind) -> int:
         """Heads per layer for attention of this kind."""
+        if self.architecture == "lstm":
+            return 1
         return self.n_encoder_heads if kind == "encoder" else self.n_decoder_heads
 
 

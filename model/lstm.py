@@ -1,0 +1,251 @@
+"""The model that the Transformer replaced: an LSTM encoder-decoder that looks back through one attention head.
+
+A bidirectional LSTM reads the source (Bahdanau et al. 2015, §3.2); a second LSTM reads the target, and each of its
+states looks at the source through Luong et al.'s (2015) "general" score before it predicts. It answers to the same
+calls as the Transformer, so it is trained, decoded, recorded and edited by the same code.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from model.attention import scaled_dot_product_attention
+from model.config import PAD, ModelConfig
+from model.dropout import dropout
+from model.edits import HeadEdits
+from model.masks import padding_mask
+from model.recorder import AttentionRecorder
+
+
+@dataclass(frozen=True)
+class LSTMState:
+    """Everything the decoder needs to read one more token; steps make new states and leave old ones valid.
+
+    Shapes:
+        hidden, cell: [layer, batch, d_model]; memory, key: [batch, src, d_model], the source as it was read and as it
+        is compared; src_mask: [batch, 1, 1, src] bool; tokens: [batch, read] ids read so far.
+    """
+
+    hidden: Tensor
+    cell: Tensor
+    memory: Tensor
+    key: Tensor
+    src_mask: Tensor
+    tokens: Tensor
+
+    @property
+    def position(self) -> int:
+        """How many tokens were read."""
+        return self.tokens.size(1)
+
+    @property
+    def batch_size(self) -> int:
+        """How many hypotheses stand side by side."""
+        return self.tokens.size(0)
+
+    def select(self, rows: Tensor) -> LSTMState:
+        """A state of the given batch rows, repeated or dropped as listed: rows [new batch] indices."""
+        rows = rows.to(self.tokens.device)
+        return LSTMState(
+            hidden=self.hidden.index_select(1, rows),
+            cell=self.cell.index_select(1, rows),
+            memory=self.memory.index_select(0, rows),
+            key=self.key.index_select(0, rows),
+            src_mask=self.src_mask.index_select(0, rows),
+            tokens=self.tokens.index_select(0, rows),
+        )
+
+
+class LSTM(nn.Module):
+    """An LSTM encoder-decoder with attention; its cross-attention is [1 layer, 1 head, tgt, src], it has no other."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        d_model = config.d_model
+        self.config = config
+        self.src_embedding = nn.Embedding(config.src_vocab_size, d_model, padding_idx=PAD)
+        self.tgt_embedding = nn.Embedding(config.tgt_vocab_size, d_model, padding_idx=PAD)
+        n_encoder, n_decoder = config.n_encoder_layers, config.n_decoder_layers
+        self.encoder = nn.LSTM(
+            d_model,
+            d_model // 2,
+            n_encoder,
+            bidirectional=True,
+            batch_first=True,
+            dropout=config.dropout if n_encoder > 1 else 0.0,
+        )
+        self.decoder = nn.LSTM(
+            d_model, d_model, n_decoder, batch_first=True, dropout=config.dropout if n_decoder > 1 else 0.0
+        )
+        self.initial = nn.Linear(d_model, n_decoder * d_model)
+        self.k_proj = nn.Linear(d_model, d_model, bias=False)
+        self.combine = nn.Linear(2 * d_model, d_model, bias=False)
+        self.output = nn.Linear(d_model, config.tgt_vocab_size, bias=False)
+        if config.share_embeddings in ("target", "all"):
+            self.output.weight = self.tgt_embedding.weight
+        if config.share_embeddings == "all":
+            self.src_embedding.weight = self.tgt_embedding.weight
+        self.dropout = config.dropout
+        self.reset_parameters()
+
+    def tied_names(self) -> dict[str, str]:
+        """Which parameter names are only aliases, and of which name: {alias: canonical}."""
+        shared = {"none": (), "target": ("output",), "all": ("output", "src_embedding")}[self.config.share_embeddings]
+        return {f"{name}.weight": "tgt_embedding.weight" for name in shared}
+
+    @torch.no_grad()
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Draw new weights: Xavier for projections gate by gate, forget gates open, embeddings as the Transformer's."""
+        for name, parameter in self.named_parameters():  # each tied matrix comes once
+            if "embedding" in name:
+                nn.init.normal_(parameter, std=self.config.d_model**-0.5, generator=generator)
+                parameter[PAD].zero_()
+            elif "bias" in name:
+                nn.init.zeros_(parameter)
+                if "bias_ih" in name:  # the second of four gates: remember, until there is a reason to forget
+                    parameter[len(parameter) // 4 : len(parameter) // 2] = 1.0
+            else:
+                for gate in parameter.chunk(4) if name.startswith(("encoder", "decoder")) else (parameter,):
+                    nn.init.xavier_uniform_(gate, generator=generator)
+
+    def embed(self, tokens: Tensor, *, side: str) -> Tensor:
+        """Look tokens up, [batch, seq] ids -> [batch, seq, d_model]; no positions: the LSTM reads in order."""
+        embedding = self.src_embedding if side == "src" else self.tgt_embedding
+        x: Tensor = embedding(tokens)
+        return dropout(x, self.dropout) if self.training else x
+
+    def encode(
+        self,
+        src: Tensor,
+        *,
+        src_mask: Tensor | None = None,
+        record: AttentionRecorder | None = None,
+        edit: HeadEdits | None = None,
+    ) -> Tensor:
+        """Read the source in both directions.
+
+        Shapes:
+            src: [batch, src] ids, right-padded; src_mask: as masks.padding_mask(src), which is the default.
+            returns: memory [batch, src, d_model], 0 where the source is padding.
+        Raises:
+            EditError: an edit names a layer or head that this model does not have.
+        """
+        if edit is not None:
+            edit.check(self.config)
+        mask = padding_mask(src) if src_mask is None else src_mask
+        lengths = mask[:, 0, 0].sum(dim=1).clamp(min=1)
+        packed = pack_padded_sequence(
+            self.embed(src, side="src"), lengths.cpu(), batch_first=True, enforce_sorted=False
+        )
+        memory: Tensor
+        memory, _ = pad_packed_sequence(self.encoder(packed)[0], batch_first=True, total_length=src.size(1))
+        return memory
+
+    def _initial(self, memory: Tensor) -> tuple[Tensor, Tensor]:
+        """The decoder's first state, from what the backward LSTM knows once it has come to the first token.
+
+        Source: Bahdanau et al. 2015, A.2.2 (there without the forward half, which has read one token here).
+        """
+        flat = torch.tanh(self.initial(memory[:, 0]))  # [batch, layer · d_model]
+        hidden = flat.view(len(memory), -1, self.config.d_model).transpose(0, 1).contiguous()  # [layer, batch, d_model]
+        return hidden, torch.zeros_like(hidden)
+
+    def _look_back(
+        self,
+        states: Tensor,
+        key: Tensor,
+        memory: Tensor,
+        src_mask: Tensor,
+        record: AttentionRecorder | None,
+        edit: HeadEdits | None,
+        offset: int,
+    ) -> Tensor:
+        """tanh(W·[context; state]) of each decoder state (Luong et al. 2015, §3, eq. 5 and 8).
+
+        Shapes:
+            states: [batch, tgt, d_model]; key, memory: [batch, src, d_model]; returns [batch, tgt, d_model].
+        """
+        context, _ = scaled_dot_product_attention(
+            states[:, None],  # [batch, tgt, d_model] -> [batch, head = 1, tgt, d_model]
+            key[:, None],
+            memory[:, None],
+            mask=src_mask,
+            scale=self.config.scale_scores,
+            record=record.at("cross", 0) if record is not None else None,
+            edit=edit.at("cross", 0, offset) if edit is not None else None,
+        )
+        joined = torch.tanh(self.combine(torch.cat((context[:, 0], states), dim=-1)))
+        return dropout(joined, self.dropout) if self.training else joined
+
+    def decode(
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        *,
+        src_mask: Tensor,
+        record: AttentionRecorder | None = None,
+        edit: HeadEdits | None = None,
+    ) -> Tensor:
+        """Read a whole target at once (teacher forcing).
+
+        Shapes:
+            tgt: [batch, tgt] ids, <sos> first, right-padded; memory: [batch, src, d_model];
+            src_mask: [batch, 1, 1, src]; returns hidden [batch, tgt, d_model].
+        """
+        states, _ = self.decoder(self.embed(tgt, side="tgt"), self._initial(memory))
+        return self._look_back(states, self.k_proj(memory), memory, src_mask, record, edit, 0)
+
+    def forward(
+        self, src: Tensor, tgt: Tensor, *, record: AttentionRecorder | None = None, edit: HeadEdits | None = None
+    ) -> Tensor:
+        """Logits of the token after each target row: src [batch, src], tgt [batch, tgt] -> [batch, tgt, tgt_vocab]."""
+        src_mask = padding_mask(src)
+        memory = self.encode(src, src_mask=src_mask, record=record, edit=edit)
+        return self.logits(self.decode(tgt, memory, src_mask=src_mask, record=record, edit=edit))
+
+    def logits(self, hidden: Tensor, *, record: AttentionRecorder | None = None) -> Tensor:
+        """Scores of every target token, [.., d_model] -> [.., tgt_vocab]."""
+        scores: Tensor = self.output(hidden)
+        if record is not None:
+            record.note("output", scores)
+        return scores
+
+    def start(
+        self,
+        src: Tensor,
+        *,
+        memory: Tensor | None = None,
+        src_mask: Tensor | None = None,
+        record: AttentionRecorder | None = None,
+        edit: HeadEdits | None = None,
+    ) -> LSTMState:
+        """Read the source and be ready for <sos>; arguments as for the Transformer."""
+        src_mask = padding_mask(src) if src_mask is None else src_mask
+        if memory is None:
+            memory = self.encode(src, src_mask=src_mask, record=record, edit=edit)
+        hidden, cell = self._initial(memory)
+        return LSTMState(hidden, cell, memory, self.k_proj(memory), src_mask, src.new_empty(src.size(0), 0))
+
+    def step(
+        self,
+        tokens: Tensor,
+        state: LSTMState,
+        *,
+        record: AttentionRecorder | None = None,
+        edit: HeadEdits | None = None,
+    ) -> tuple[Tensor, LSTMState]:
+        """Read one more token per hypothesis; the given state stays as it was.
+
+        Shapes:
+            tokens: [batch] ids; returns logits [batch, tgt_vocab] of the token after it, and the new state.
+        """
+        new = tokens[:, None].to(state.tokens.device)  # [batch, 1]
+        states, (hidden, cell) = self.decoder(self.embed(new, side="tgt"), (state.hidden, state.cell))
+        joined = self._look_back(states, state.key, state.memory, state.src_mask, record, edit, state.position)
+        read = torch.cat((state.tokens, new), dim=1)
+        after = LSTMState(hidden, cell, state.memory, state.key, state.src_mask, read)
+        return self.logits(joined[:, -1], record=record), after
