@@ -18,6 +18,7 @@ pages = [
     st.Page("pages/translate.py", title="Translate", icon=":material/translate:", url_path="start", default=True),
     # Streamlit serves the default page at "/" alone; links that name it must work too.
     st.Page("pages/translate.py", title="Translate", url_path="translate", visibility="hidden"),
+    st.Page("pages/attention.py", title="Attention", icon=":material/grid_view:", url_path="attention"),
     st.Page("pages/train.py", title="Train", icon=":material/model_training:", url_path="train"),
     st.Page("pages/runs.py", title="Runs", icon=":material/list:", url_path="runs"),
 ]
@@ -25,6 +26,6 @@ page = st.navigation(pages)
 shell.style()
 
 session.adopt_address()
-sidebar.draw(sentence_on_page=page.url_path in ("", "translate"))
+sidebar.draw(sentence_on_page=page.url_path in ("", "translate", "attention"))
 shell.enter_shell()
 page.run()

@@ -12,13 +12,18 @@ MAX_TEXT = 4000  # characters of a sentence in a link; servers and browsers cut 
 
 _PATH = re.compile(r"\d{1,7}(-\d{1,7})*")
 _MAX_PATH = 2000
+_CELL = re.compile(r"[1-9]\d{0,5}-\d{1,6}")
+_VIEW = re.compile(r"[a-z0-9]+([.-][a-z0-9]+)*")
+_MAX_VIEW = 120
 
 
 @dataclass(frozen=True)
 class Selection:
     """A place in the app. Step, layer and head count from 1; head 0 is the mean over heads; 0 = not chosen yet.
 
-    `path` is a chosen target as token ids; None = what the model itself would say.
+    `path` is a chosen target as token ids; None = what the model itself would say. `view` is how attention is shown,
+    with its options ("lines.words.log"), empty for all heads at once; `panel` what is open below it; `cell` the chosen
+    (query, key) there, key 0 where only the row is chosen.
     """
 
     model: str = ""
@@ -28,6 +33,9 @@ class Selection:
     kind: AttentionKind = "cross"
     layer: int = 0
     head: int = 0
+    view: str = ""
+    panel: str = ""
+    cell: tuple[int, int] | None = None
 
 
 def to_query(selection: Selection) -> dict[str, str]:
@@ -42,6 +50,7 @@ def to_query(selection: Selection) -> dict[str, str]:
     if len(selection.text) > MAX_TEXT:
         del query["text"]
         query.pop("path", None)  # a path without its sentence would be somebody else's
+        query.pop("cell", None)
     return query
 
 
@@ -75,4 +84,16 @@ def from_query(query: Mapping[str, str]) -> tuple[Selection, list[str]]:
                 selection = replace(selection, **{name: int(number)})  # type: ignore[arg-type]
             else:
                 problems.append(f"The link's {name} is not a whole number; the default is shown.")
+    for name in ("view", "panel"):
+        if name in query:
+            if _VIEW.fullmatch(query[name]) and len(query[name]) <= _MAX_VIEW:
+                selection = replace(selection, **{name: query[name]})  # type: ignore[arg-type]
+            else:
+                problems.append(f"The link's {name} is not one of this app; the default is shown.")
+    if "cell" in query:
+        if _CELL.fullmatch(query["cell"]):
+            row, column = query["cell"].split("-")
+            selection = replace(selection, cell=(int(row), int(column)))
+        else:
+            problems.append("The link's cell is not a row and a column such as 3-5; none is chosen.")
     return selection, problems

@@ -77,7 +77,7 @@ def settle(model: str, text: str) -> Selection:
     before = st.session_state.get(_OF)
     if before is not None and before != (model, text):
         kept_head = before[0] == model  # the same head of the same model is worth keeping; a step or path is not
-        place = replace(place, path=None, step=0)
+        place = replace(place, path=None, step=0, cell=None)
         if not kept_head:
             place = replace(place, layer=0, head=0)
         st.session_state[_FORKS] = []

@@ -10,49 +10,24 @@ import dataclasses  # noqa: E402 - nothing runs before the shell has had its say
 
 import streamlit as st  # noqa: E402
 
-from explorer import runtime, session, sidebar  # noqa: E402
+from explorer import runtime, session  # noqa: E402
 from explorer.components.payload import StepperView  # noqa: E402
 from explorer.components.stepper import stepper  # noqa: E402
 from explorer.examples import examples_of, note_for  # noqa: E402
 from explorer.facts import plain  # noqa: E402
+from explorer.opened import Opened, along, opened  # noqa: E402
 from explorer.selection import Selection  # noqa: E402
-from explorer.translator import InputError, Translation  # noqa: E402
-from model.config import DecodeConfig  # noqa: E402
-from model.folder import CheckpointError  # noqa: E402
+from explorer.translator import Translation  # noqa: E402
 
 
 def draw() -> None:
     """The whole page."""
-    selection = sidebar.selection()
-    if selection is None:
-        st.info("There is no model to translate with yet.")
+    found = opened()
+    if found is None:
         return
-    problems = session.problems()
-    try:
-        own = runtime.translate(selection.model, selection.text, session.decode_config())
-        try:
-            shown = own if selection.path is None else _along(selection)
-        except InputError as unfit:
-            problems.append(str(unfit))
-            session.move(path=None)
-            selection, shown = dataclasses.replace(selection, path=None), own
-    except InputError as nothing:
-        st.info(plain(str(nothing)))
-        session.write_address(selection)
-        return
-    except CheckpointError as broken:
-        st.error(plain(str(broken)))
-        return
-    if problems:
-        st.warning(plain(" ".join(problems)))
-    _headline(selection, shown)
-    _explore(selection, shown)
-    _other_paths(selection, own, shown)
-
-
-def _along(selection: Selection) -> Translation:
-    """The translation along the selection's path, chosen by hand or come with a link; greedy where the path ends."""
-    return runtime.translate(selection.model, selection.text, DecodeConfig(), selection.path or ())
+    _headline(found.selection, found.shown)
+    _explore(found)
+    _other_paths(found.selection, found.own, found.shown)
 
 
 def _headline(selection: Selection, shown: Translation) -> None:
@@ -67,9 +42,9 @@ def _headline(selection: Selection, shown: Translation) -> None:
 
 
 @st.fragment
-def _explore(selection: Selection, shown: Translation) -> None:
+def _explore(found: Opened) -> None:
     """The stepper; its messages run only this part of the page again."""
-    place = session.place()
+    place, selection, shown = session.place(), found.selection, found.shown
     view = StepperView(
         trace=shown.trace,
         seq=shown.seq,
@@ -88,16 +63,15 @@ def _explore(selection: Selection, shown: Translation) -> None:
     if result.fork is not None:
         _fork(selection, shown, result.fork.step, result.fork.token_id)
         st.rerun()
-    reproducible = selection.path is None and session.decode_config().method == "greedy"
-    path = None if reproducible else shown.path
-    session.write_address(dataclasses.replace(session.place(), model=selection.model, text=selection.text, path=path))
+    # How the Attention page shows it is no part of this page's view.
+    session.write_address(dataclasses.replace(found.address, view="", panel="", cell=None))
 
 
 def _fork(selection: Selection, shown: Translation, step: int, token: int) -> None:
     """Decode on from another token at row `step` and remember the new path."""
     row = step - 1
     rank = [int(i) for i in shown.trace.top_ids[row]].index(token)
-    forked = _along(dataclasses.replace(selection, path=(*shown.path[:row], token)))
+    forked = along(dataclasses.replace(selection, path=(*shown.path[:row], token)))
     session.add_fork(
         session.Fork(
             path=forked.path,

@@ -1,0 +1,50 @@
+"""What can be opened below the views of the Attention page: the numbers of a cell, aggregates, comparisons, export."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+
+import streamlit as st
+
+from explorer import session
+from explorer.place import Place
+from explorer.selection import Selection
+from explorer.translator import Translation
+
+# Name in the address → what it is called. Each is a module explorer.attention_NAME with draw(selection, shown, at).
+PANELS = {
+    "cell": "One cell",
+    "aggregates": "Aggregates",
+    "tree": "Tree",
+    "compare": "Compare",
+    "forcing": "Teacher forcing",
+    "own": "Your own attention",
+    "export": "Export",
+}
+_KEY = "attention_panel"
+
+
+def offers(name: str) -> bool:
+    """Whether this panel is there."""
+    return name in PANELS and importlib.util.find_spec(f"explorer.attention_{name}") is not None
+
+
+def choose(asked: str | None = None) -> str:
+    """Let the person choose a panel and return its name; empty while none is open. `asked` opens one now."""
+    names = [name for name in PANELS if offers(name)]
+    if not names:
+        return ""
+    wanted = asked or session.place().panel
+    if st.session_state.get(_KEY) != wanted and (asked or _KEY not in st.session_state):
+        st.session_state[_KEY] = wanted if wanted in names else None
+    found = st.segmented_control(
+        "Look closer", names, format_func=PANELS.__getitem__, key=_KEY, help="Choose again to close."
+    )
+    return found or ""
+
+
+def draw(name: str, selection: Selection, shown: Translation, at: Place) -> None:
+    """Draw the panel called `name`, if there is one."""
+    if offers(name):
+        importlib.import_module(f"explorer.attention_{name}").draw(selection, shown, at)

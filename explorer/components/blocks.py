@@ -1,0 +1,102 @@
+"""The attention of one kind as one block of bytes for the browser, and the exact numbers of single heads as another.
+
+Both are: 4 bytes, the length of the header, unsigned, little-endian; the header, JSON in ASCII, padded with spaces to a
+multiple of 4; then numbers. A block of a kind holds all heads [layer, head, query, key]: float32 where that is small,
+and one byte a weight, 255 · √weight, where it is not (the root keeps small weights apart); then the mask, one byte a
+cell. One byte is good enough to choose a colour by. Every number on the screen is taken from float32, so for large
+models the heads in view follow in a block of their own.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.components.payload import visible
+from explorer.head_summary import HeadSummary, summarise
+from explorer.words import AttentionMaps
+
+MOST_EXACT = 200_000  # bytes of float32 weights that are sent whole
+Head = tuple[int, int]
+
+
+def encode_kind(maps: AttentionMaps, *, name: str, seq: str) -> bytes:
+    """All heads of one kind.
+
+    `name` is the address in the browser, `<view's key>/<kind>`; `seq` the decoding that the block belongs to.
+
+    Raises:
+        ValueError: a weight is not a number.
+    """
+    if not np.isfinite(maps.weights).all():
+        raise ValueError(f"The {maps.kind} attention holds a value that is not a number; the model is broken.")
+    exact = 4 * maps.weights.size <= MOST_EXACT
+    layers, heads, queries, keys = maps.weights.shape
+    header = {
+        "name": name,
+        "seq": seq,
+        "kind": maps.kind,
+        "form": maps.form,
+        "exact": exact,
+        "layers": layers,
+        "heads": heads,
+        "queries": queries,
+        "keys": keys,
+        "rows": [visible(token) for token in maps.rows],
+        "predicted": [visible(token) for token in maps.predicted],
+        "columns": [visible(token) for token in maps.columns],
+        "rowSpans": maps.row_spans,
+        "columnSpans": maps.column_spans,
+        **_summary(summarise(maps)),
+    }
+    if exact:
+        body = np.ascontiguousarray(maps.weights, dtype="<f4").tobytes()
+    else:
+        body = np.rint(255 * np.sqrt(np.clip(maps.weights, 0, 1))).astype(np.uint8).tobytes()
+    return _block(header, body + np.ascontiguousarray(maps.mask, dtype=np.uint8).tobytes())
+
+
+def encode_numbers(maps: AttentionMaps, heads: Sequence[Head], *, name: str, seq: str) -> bytes:
+    """The float32 weights of the heads (layer, head) asked for, counted from 1; head 0 is the mean of its layer."""
+    header = {"name": name, "seq": seq, "kind": maps.kind, "form": maps.form, "given": heads}
+    return _block(header, b"".join(head_weights(maps, *head).astype("<f4").tobytes() for head in heads))
+
+
+def head_weights(maps: AttentionMaps, layer: int, head: int) -> NDArray[np.float32]:
+    """[query, key] of one head, counted from 1; head 0 is the mean over the heads of the layer, taken in float64."""
+    weights = maps.weights[layer - 1]
+    mean: NDArray[np.float32] = weights.mean(axis=0, dtype=np.float64).astype(np.float32)
+    return weights[head - 1] if head else mean
+
+
+def decode(block: bytes) -> tuple[dict[str, Any], bytes]:
+    """Header and numbers of a block, for those who check what the browser is told."""
+    (length,) = struct.unpack_from("<I", block)
+    header: dict[str, Any] = json.loads(block[4 : 4 + length])
+    return header, block[4 + length :]
+
+
+def _block(header: dict[str, Any], body: bytes) -> bytes:
+    text = json.dumps(header, separators=(",", ":"), allow_nan=False).encode("ascii")
+    text += b" " * (-len(text) % 4)
+    return struct.pack("<I", len(text)) + text + body
+
+
+def _summary(summary: HeadSummary) -> dict[str, Any]:
+    """Scores as JSON; null where there is none."""
+    layers, heads = summary.effective.shape
+    return {
+        "effective": [[_number(value) for value in row] for row in summary.effective],
+        "shares": {name: [[_number(v) for v in row] for row in share] for name, share in summary.shares.items()},
+        "roles": [[summary.role(layer, head) for head in range(heads)] for layer in range(layers)],
+    }
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else float(f"{value:.7g}")

@@ -1,0 +1,57 @@
+"""Attention: every head of a sentence at a glance, one head closely, and the numbers behind a single weight."""
+
+from __future__ import annotations
+
+from explorer.shell import ensure_shell
+
+ensure_shell()
+
+import streamlit as st  # noqa: E402 - nothing runs before the shell has had its say
+
+from explorer import attention_panels, runtime, session  # noqa: E402
+from explorer.components.heads import HeadsView, cell_of, heads_view  # noqa: E402
+from explorer.facts import plain  # noqa: E402
+from explorer.opened import Opened, opened  # noqa: E402
+
+
+def draw() -> None:
+    """The whole page."""
+    found = opened()
+    if found is None:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(f"#### {plain(found.shown.text) or '(nothing: the model ended at once)'}")
+        if found.selection.path is not None:
+            st.badge("a chosen path", color="orange")
+    note = "Which words does each head look at? A weight says where something was read, not why the model decided so."
+    st.caption(plain(" ".join([note, *found.shown.notes])))
+    _explore(found)
+
+
+@st.fragment
+def _explore(found: Opened) -> None:
+    """The views and the panel below them; their messages run only this part of the page again."""
+    place = session.place()
+    view = HeadsView(
+        trace=found.shown.trace,
+        seq=found.shown.seq,
+        model=found.shown.model,
+        kind=place.kind,
+        layer=place.layer,
+        head=place.head,
+        step=place.step,
+        cell=place.cell,
+        view=place.view,
+        trained=bool(runtime.models()[found.shown.model]["trained"]),
+        explains=attention_panels.offers("cell"),
+    )
+    result = heads_view(view, key="heads")
+    at = result.place
+    session.move(kind=at.kind, layer=at.layer, head=at.head, step=at.step, cell=cell_of(at), view=result.view)
+    panel = attention_panels.choose("cell" if result.explain else None)
+    session.move(panel=panel)
+    session.write_address(found.address)
+    attention_panels.draw(panel, found.address, found.shown, at)
+
+
+draw()
