@@ -30,6 +30,37 @@ def sinusoidal_table(length: int, d_model: int, base: float = 10000.0) -> Tensor
     return torch.stack((angle.sin(), angle.cos()), dim=-1).flatten(-2)  # [pos, pair, 2] -> [pos, d_model]
 
 
+def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
+    """How many positions one full turn of each sine–cosine pair takes: 2π·base^(2i/d_model).
+
+    Shapes:
+        returns: [pair] float64, in positions.
+    """
+    exponent = torch.arange(0, d_model, 2, dtype=torch.float64) / d_model
+    return 2 * math.pi * torch.exp(math.log(base) * exponent)
+
+
+def rotations(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
+    """M_k of PE(pos + k) = M_k·PE(pos): one rotation per sine–cosine pair, the same at every position (§3.5).
+
+    Shapes:
+        returns: [pair, 2, 2] float64, to be multiplied with the column (sin, cos).
+    """
+    angle = offset * 2 * math.pi / wavelengths(d_model, base)  # [pair], in radians
+    rows = (angle.cos(), angle.sin()), (-angle.sin(), angle.cos())
+    return torch.stack([torch.stack(row, dim=-1) for row in rows], dim=-2)
+
+
+def rotate(rows: Tensor, by: Tensor) -> Tensor:
+    """Apply a rotation per sine–cosine pair to encodings.
+
+    Shapes:
+        rows: [pos, d_model]; by: [pair, 2, 2]; returns [pos, d_model].
+    """
+    pairs = rows.unflatten(-1, (-1, 2))  # [pos, pair, 2]
+    return torch.einsum("kij,pkj->pki", by, pairs).flatten(-2)
+
+
 class PositionalEncoding(nn.Module):
     """Adds a row per position to token vectors; `config.positions` says which table."""
 

@@ -1,0 +1,194 @@
+"""Pictures of positional encodings: the table, its curves and wavelengths, products, one word, one rotation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.figures.plots import Plot, curves, heatmap, label, labels, numbered, rule
+from model.order import Length
+
+Floats = NDArray[np.float64]
+
+
+def table_plot(table: Floats, wavelengths: Floats) -> Plot:
+    """The table as a heatmap: [pos, d_model], wavelengths [pair] in positions."""
+    length, d_model = table.shape
+    turned = int((wavelengths <= length).sum())
+    still = len(wavelengths) - turned
+    caption = (
+        f"Each row is what is added to the token at one position, {d_model} numbers between −1 and 1. On the left the "
+        f"numbers change from row to row (a full turn in {wavelengths[0]:.1f} positions), on the right they hardly "
+        f"move ({wavelengths[-1]:,.0f} positions): {turned} of {len(wavelengths)} sine–cosine pairs go all the way "
+        f"round within these {length} positions, {still} do not."
+    )
+    figure = heatmap(table, x_title="dimension", y_title="position (from 0)", span=(-1.0, 1.0), height=420)
+    shown = min(d_model, 32)
+    columns: dict[str, list[Any]] = {"position": list(range(length))}
+    columns |= {f"dim {i}": table[:, i].round(4).tolist() for i in range(shown)}
+    return Plot(figure, caption, "The table", columns)
+
+
+def curves_plot(table: Floats, wavelengths: Floats, dimensions: Sequence[int]) -> Plot:
+    """Chosen dimensions over the positions."""
+    positions = np.arange(table.shape[0])
+    names = {i: f"dim {i} ({'cos' if i % 2 else 'sin'})" for i in dimensions}
+    figure = curves(
+        {names[i]: (positions, table[:, i]) for i in dimensions}, x_title="position (from 0)", y_title="value"
+    )
+    told = [f"dimension {i} repeats every {wavelengths[i // 2]:,.1f} positions" for i in dimensions]
+    caption = "; ".join(told) + "." if told else "Choose one or more dimensions."
+    columns: dict[str, list[Any]] = {"position": positions.tolist()}
+    columns |= {names[i]: table[:, i].round(4).tolist() for i in dimensions}
+    return Plot(figure, caption[0].upper() + caption[1:], "Curves of chosen dimensions", columns)
+
+
+def wavelength_plot(wavelengths: Floats, length: int) -> Plot:
+    """The wavelength of each sine–cosine pair, on a logarithmic axis."""
+    pairs = np.arange(len(wavelengths))
+    figure = curves(
+        {"wavelength": (2 * pairs, wavelengths), f"{length} positions": (2 * pairs, np.full(len(pairs), length))},
+        x_title="dimension 2i",
+        y_title="wavelength (positions)",
+        log=True,
+        dots=True,
+    )
+    figure.data[1].update(mode="lines")
+    caption = (
+        f"From {wavelengths[0]:.2f} positions (2π) in dimensions 0 and 1 to {wavelengths[-1]:,.0f} in the last two. "
+        f"Evenly spaced on this logarithmic axis: each pair is "
+        f"{wavelengths[min(1, len(wavelengths) - 1)] / wavelengths[0]:.3f} × slower than the one before."
+    )
+    columns: dict[str, list[Any]] = {
+        "dimensions": [f"{2 * i}, {2 * i + 1}" for i in pairs],
+        "wavelength (positions)": wavelengths.round(3).tolist(),
+        "angle per position (rad)": (2 * np.pi / wavelengths).round(8).tolist(),
+    }
+    return Plot(figure, caption, "Wavelengths", columns)
+
+
+def product_plot(table: Floats, *, distance: bool) -> Plot:
+    """Dot product or Euclidean distance of every two positions, and how little of it depends on where they stand."""
+    products = table @ table.T
+    squares = np.diag(products)
+    apart = np.sqrt(np.maximum(squares[:, None] + squares[None, :] - 2 * products, 0))
+    values = apart if distance else products
+    length = len(table)
+    spread = max(float(np.ptp(np.diag(values, k))) for k in range(length))
+    noun = "distance" if distance else "dot product"
+    near, far = float(values[0, min(1, length - 1)]), float(values[0, -1])
+    caption = (
+        f"The {noun} of two positions depends only on how far apart they are: along each diagonal it varies by at most "
+        f"{spread:.1e}. Next-door neighbours have {near:.2f}, the two ends {far:.2f}."
+    )
+    top = float(np.abs(values).max()) or 1.0
+    figure = heatmap(
+        values,
+        x_title="position (from 0)",
+        y_title="position (from 0)",
+        span=(0.0, top) if values.min() >= 0 else (-top, top),
+        height=380,
+    )
+    columns: dict[str, list[Any]] = {"offset": list(range(length)), noun: values[0].round(4).tolist()}
+    return Plot(figure, caption, "Distance" if distance else "Dot product", columns)
+
+
+def word_plot(token: str, position: int, embedding: Floats, row: Floats | None) -> Plot:
+    """What is added to one token: embedding × √d_model, its row of the table, and their sum; each [d_model]."""
+    dimensions = np.arange(len(embedding))
+    series = {"embedding × √d_model": (dimensions, embedding)}
+    columns: dict[str, list[Any]] = {"dimension": dimensions.tolist(), "embedding": embedding.round(4).tolist()}
+    size = float(np.linalg.norm(embedding))
+    if row is None:
+        caption = f"This model adds no positions: '{token}' is the same vector of length {size:.2f} wherever it stands."
+    else:
+        series |= {"position": (dimensions, row), "sum": (dimensions, embedding + row)}
+        columns |= {"position": row.round(4).tolist(), "sum": (embedding + row).round(4).tolist()}
+        added = float(np.linalg.norm(row))
+        caption = (
+            f"'{token}' at position {position}: the embedding is {size:.2f} long, the position {added:.2f}, which is "
+            f"{100 * added / max(size, 1e-12):.0f} % of it; the sum is {np.linalg.norm(embedding + row):.2f} long."
+        )
+    return Plot(curves(series, x_title="dimension", y_title="value"), caption, "One word and its place", columns)
+
+
+def rotation_plot(table: Floats, pair: int, position: int, offset: int) -> Plot:
+    """One sine–cosine pair as a point on the circle, at a position and `offset` positions later."""
+    here, there = table[position, 2 * pair : 2 * pair + 2], table[position + offset, 2 * pair : 2 * pair + 2]
+    turn = np.linspace(0, 2 * np.pi, 121)
+    figure = curves(
+        {
+            "all positions": (np.cos(turn), np.sin(turn)),
+            f"PE({position})": ([0, here[1]], [0, here[0]]),
+            f"PE({position + offset})": ([0, there[1]], [0, there[0]]),
+        },
+        x_title=f"cos (dimension {2 * pair + 1})",
+        y_title=f"sin (dimension {2 * pair})",
+        height=380,
+    )
+    for hand in figure.data[1:]:
+        hand.update(mode="lines+markers", marker={"size": 10})
+    figure.update_layout(hovermode="closest")
+    figure.update_yaxes(scaleanchor="x", range=[-1.15, 1.15])
+    figure.update_xaxes(range=[-1.15, 1.15])
+    angle = np.degrees((np.arctan2(*there) - np.arctan2(*here)) % (2 * np.pi))
+    caption = (
+        f"Pair {pair + 1} at position {position} and {offset} later: the hand has turned by {angle:.1f}° "
+        f"(whole turns not counted), and it turns by the same angle from any other position."
+    )
+    return Plot(figure, caption, "One pair is a clock hand")
+
+
+def length_plot(found: Sequence[Length], trained: int) -> Plot:
+    """Sentences exactly right by source length, with the longest trained length marked."""
+    tokens = [length.tokens for length in found]
+    right = [100 * length.right / length.sentences for length in found]
+    figure = curves({"exactly right": (tokens, right)}, x_title="source tokens", y_title="exactly right (%)", dots=True)
+    figure.update_yaxes(range=[-4, 104])
+    rule(figure, x=trained + 0.5, text=f"longest in training: {trained}")
+    inside = [length for length in found if length.tokens <= trained]
+    beyond = [length for length in found if length.tokens > trained]
+    caption = (
+        f"Up to {trained} tokens {_share(inside)} come out exactly right; beyond, {_share(beyond)}: in training the "
+        f"model never saw a token stand there."
+    )
+    columns: dict[str, list[Any]] = {
+        "source tokens": tokens,
+        "sentences": [length.sentences for length in found],
+        "exactly right (%)": right,
+    }
+    return Plot(figure, caption, "Past the longest trained length", columns)
+
+
+def _share(found: Sequence[Length]) -> str:
+    total = sum(length.sentences for length in found)
+    return f"{sum(length.right for length in found)} of {total} sentences"
+
+
+def shuffle_plot(weights: NDArray[np.float32], tokens: Sequence[str], title: str, caption: str) -> Plot:
+    """One encoder head [query, key] over the tokens."""
+    names = labels(tokens)
+    figure = heatmap(weights, x=names, y=names, x_title="source (key)", y_title="source (query)", height=330)
+    plain = numbered(tokens)
+    columns: dict[str, list[Any]] = {"query": plain}
+    columns |= {key: (100 * weights[:, i]).round(1).tolist() for i, key in enumerate(plain)}
+    return Plot(figure, caption, label(title), columns)
+
+
+def scheme_plot(name: str, table: Floats) -> Plot:
+    """A scheme's table [pos, d_model], with a scale of its own."""
+    top = float(np.abs(table).max()) or 1.0
+    low = -top if table.min() < 0 else 0.0
+    distinct = len(np.unique(table.round(9), axis=0))
+    caption = (
+        f"{name}: {table.shape[0]} rows, {distinct} of them different; entries from {table.min():.2g} to "
+        f"{table.max():.2g}."
+    )
+    figure = heatmap(table, x_title="dimension", y_title="position (from 0)", span=(low, top))
+    shown = min(table.shape[1], 32)
+    columns: dict[str, list[Any]] = {"position": list(range(table.shape[0]))}
+    columns |= {f"dim {i}": table[:, i].round(4).tolist() for i in range(shown)}
+    return Plot(figure, caption, "", columns)

@@ -1,0 +1,76 @@
+"""What the teaching pages share: the sentence at work, a figure with its caption and table, and formulas."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import streamlit as st
+
+from explorer import runtime, session, sidebar
+from explorer.facts import plain
+from explorer.figures.draw import draw_table
+from explorer.figures.plots import Columns, Plot
+from explorer.selection import Selection
+from explorer.translator import InputError, Translation
+from model.config import DecodeConfig
+from model.folder import CheckpointError
+
+_CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"]}
+
+
+def at_work() -> tuple[Selection, Translation] | None:
+    """The selection and its translation; None, after saying why, where there is nothing to show.
+
+    The address bar is brought up to date.
+    """
+    selection = sidebar.selection()
+    if selection is None:
+        st.info("There is no model to look into yet.")
+        return None
+    problems = session.problems()
+    try:
+        try:
+            config = session.decode_config() if selection.path is None else DecodeConfig()
+            shown = runtime.translate(selection.model, selection.text, config, selection.path or ())
+        except InputError:
+            if selection.path is None:
+                raise
+            problems.append("The link's path does not fit; the model's own choice is shown.")
+            session.move(path=None)
+            selection = dataclasses.replace(selection, path=None)
+            shown = runtime.translate(selection.model, selection.text, session.decode_config())
+    except InputError as nothing:
+        st.info(plain(str(nothing)))
+        session.write_address(selection)
+        return None
+    except CheckpointError as broken:
+        st.error(plain(str(broken)))
+        return None
+    if problems:
+        st.warning(plain(" ".join(problems)))
+    session.write_address(selection)
+    return selection, shown
+
+
+def draw_plot(plot: Plot, key: str, *, numbers: bool = True) -> None:
+    """Draw a Plotly figure with its title, its caption, and its numbers as a table that is sent when it is opened."""
+    if plot.title:
+        st.markdown(f"##### {plain(plot.title)}")
+    st.plotly_chart(plot.figure, key=key, config=_CONFIG, alt=plot.caption)
+    st.caption(plain(plot.caption))
+    if numbers and plot.table:
+        draw_numbers(plot.table, plot.caption, key)
+
+
+def draw_numbers(table: Columns, alt: str, key: str, label: str = "The numbers as a table") -> None:
+    """A table behind a fold; it is sent when the fold is opened."""
+    fold = st.expander(label, key=f"{key}_numbers", on_change="rerun")
+    if fold.open:
+        with fold:
+            draw_table(table, alt)
+
+
+def heading(question: str, answer: str) -> None:
+    """The question that a page answers and the first sentence of the answer; both may hold a person's words."""
+    st.markdown(f"#### {plain(question)}")
+    st.caption(plain(answer))

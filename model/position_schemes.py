@@ -1,0 +1,154 @@
+"""Ways to say where a token stands, besides the paper's, and what each of them fails at: measured, not asserted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from model.positions import sinusoidal_table
+
+SAME = 1e-6
+"""Encodings closer than this are the same; a linear map that misses by less than this share is exact."""
+
+FIT_WIDTH, FIT_LENGTH, FIT_OFFSET = 16, 256, 5
+"""Width, positions and offset for fitting a linear map: the fit is float64 and takes a millisecond at this size."""
+
+WIDTHS = (2, 4, 8, 16, 32, 64, 128, 256, 512)
+Rows = Callable[[int, int], Tensor]
+"""(length, d_model) -> [pos, d_model] float64; ValueError where the scheme has no such table."""
+
+
+def integer_table(length: int, d_model: int) -> Tensor:
+    """The position itself in every dimension: [pos, d_model] float64."""
+    return torch.arange(length, dtype=torch.float64)[:, None].expand(length, d_model).clone()
+
+
+def normalised_table(length: int, d_model: int) -> Tensor:
+    """The position as a share of the length, from 0 to 1, in every dimension: [pos, d_model] float64."""
+    return integer_table(length, d_model) / max(1, length - 1)
+
+
+def binary_table(length: int, d_model: int) -> Tensor:
+    """The position in binary digits, the lowest first, as many as fit: [pos, d_model] float64."""
+    bits = min(d_model, 62)
+    digits = (torch.arange(length)[:, None] >> torch.arange(bits)) & 1
+    return torch.nn.functional.pad(digits.double(), (0, d_model - bits))
+
+
+def no_table(length: int, d_model: int) -> Tensor:
+    """Nothing: zeros [pos, d_model] float64."""
+    return torch.zeros(length, d_model, dtype=torch.float64)
+
+
+def sinusoidal_rows(base: float) -> Rows:
+    """The paper's table with this base."""
+    return lambda length, d_model: sinusoidal_table(length, d_model, base)
+
+
+def learned_rows(table: Tensor) -> Rows:
+    """A learned table [pos, d_model]: what was not trained is not there."""
+
+    def rows(length: int, d_model: int) -> Tensor:
+        if length > table.size(0) or d_model != table.size(1):
+            raise ValueError(f"learned for {table.size(0)} positions of {table.size(1)} numbers, and for nothing else.")
+        return table[:length].double()
+
+    return rows
+
+
+@dataclass(frozen=True)
+class Wish:
+    """Whether a scheme does what one would wish, and the figure that says so."""
+
+    kept: bool
+    found: str
+
+
+WISHES = ("unique", "linear in the offset", "extends to unseen lengths", "deterministic", "any d_model", "bounded")
+
+
+def wishes(rows: Rows, length: int, d_model: int, *, trained: bool = False) -> dict[str, Wish]:
+    """Measure a scheme of `length` positions against each of `WISHES`; `trained` tables come from data and a seed.
+
+    Raises:
+        ValueError: the scheme has no table of this length and width.
+    """
+    table = rows(length, d_model)
+    found = (
+        _unique(table),
+        _linear(rows, table, trained),
+        _extends(rows, table),
+        Wish(not trained, "training decides" if trained else "a formula"),
+        _any_width(rows, table),
+        _bounded(rows, table),
+    )
+    return dict(zip(WISHES, found, strict=True))
+
+
+def nearest_pair(table: Tensor) -> float:
+    """The smallest Euclidean distance between two rows of [pos, d_model]."""
+    if table.size(0) < 2:
+        return float("inf")
+    return float(torch.pdist(table).min())
+
+
+def linear_miss(table: Tensor, offset: int) -> float:
+    """How far the best linear map from PE(p) to PE(p + offset) is off at positions that it was not fitted to.
+
+    It is fitted to every other position and tried at the rest; the largest error as a share of the largest entry.
+
+    Shapes:
+        table: [pos, d_model] float64.
+    """
+    here, there = table[:-offset], table[offset:]
+    # Singular values far below the largest are noise of the table's own rounding, not directions to fit.
+    inverse = torch.linalg.pinv(here[::2], rtol=1e-10)
+    miss = (here[1::2] @ (inverse @ there[::2]) - there[1::2]).abs().max()
+    return float(miss / table.abs().max().clamp_min(1e-12))
+
+
+def _unique(table: Tensor) -> Wish:
+    distance = nearest_pair(table)
+    return Wish(distance > SAME, f"{distance:.2g} apart")
+
+
+def _linear(rows: Rows, table: Tensor, trained: bool) -> Wish:
+    fitted = table if trained else rows(FIT_LENGTH, FIT_WIDTH)
+    miss = linear_miss(fitted, min(FIT_OFFSET, max(1, fitted.size(0) // 4)))
+    return Wish(miss < SAME, f"misses by {100 * miss:.1g} %")
+
+
+def _extends(rows: Rows, table: Tensor) -> Wish:
+    length, d_model = table.shape
+    try:
+        longer = rows(2 * length, d_model)
+    except ValueError:
+        return Wish(False, f"no row after {length}")
+    moved = float((longer[:length] - table).abs().max())
+    return Wish(moved < SAME, "old rows stay" if moved < SAME else f"old rows move by {moved:.2g}")
+
+
+def _any_width(rows: Rows, table: Tensor) -> Wish:
+    length, d_model = table.shape
+    told_apart = nearest_pair(table) > SAME
+    for width in WIDTHS:
+        try:
+            other = rows(length, width)
+        except ValueError:
+            return Wish(False, f"only {d_model}")
+        if told_apart and nearest_pair(other) <= SAME:
+            return Wish(False, f"repeats at {width}")
+    return Wish(True, f"{WIDTHS[0]} to {WIDTHS[-1]}")
+
+
+def _bounded(rows: Rows, table: Tensor) -> Wish:
+    length, d_model = table.shape
+    inside = float(table.abs().max())
+    try:
+        far = float(rows(10 * length, d_model).abs().max())
+    except ValueError:
+        return Wish(True, f"to {inside:.2g}")
+    return Wish(far <= max(inside, 1.0) + SAME, f"to {far:.3g} at 10 × the length")

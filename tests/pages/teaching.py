@@ -1,0 +1,40 @@
+"""What the tests of the teaching pages read off a page: its words, its figures' numbers, its tables."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from streamlit.testing.v1 import AppTest
+
+
+def words(at: AppTest) -> str:
+    """All captions, notes and paragraphs, without the escapes of Markdown."""
+    found = [*at.caption, *at.info, *at.warning, *at.error, *at.markdown]
+    return " ".join(element.value for element in found).replace("\\", "")
+
+
+def plotted(at: AppTest) -> list[dict[str, Any]]:
+    """Every Plotly figure on the page as data and layout; arrays as numpy arrays."""
+    return [decoded(json.loads(element.proto.spec)) for element in at.get("plotly_chart")]
+
+
+def decoded(value: Any) -> Any:
+    """Plotly's base64 arrays, anywhere inside, as numpy arrays."""
+    if isinstance(value, dict):
+        if value.keys() >= {"dtype", "bdata"}:
+            numbers = np.frombuffer(base64.b64decode(value["bdata"]), dtype=np.dtype(value["dtype"]))
+            shape = value.get("shape")
+            return numbers.reshape([int(n) for n in str(shape).split(",")]) if shape else numbers
+        return {key: decoded(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [decoded(item) for item in value]
+    return value
+
+
+def tables(at: AppTest) -> list[pd.DataFrame]:
+    """Every table on the page."""
+    return [element.value for element in at.dataframe]

@@ -1,0 +1,171 @@
+"""The Positions page, run by Streamlit's own test harness from app.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from explorer import runtime
+from model.checkpoint import load_model
+from model.positions import sinusoidal_table
+from tests.explorer.toy_models import save_toy
+from tests.pages.teaching import plotted, tables, words
+
+ROOT = Path(__file__).parents[2]
+TABS = ("The table", "One word", "The rotation", "Alternatives", "Shuffle the words", "Longer than trained")
+
+
+@pytest.fixture(scope="module")
+def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("checkpoints")
+    save_toy(folder / "adjective-swap", "adjective-swap", n_encoder_layers=2)
+    save_toy(folder / "learned", "adjective-swap", positions="learned")
+    save_toy(folder / "unplaced", "reverse", positions="none")
+    return folder
+
+
+@pytest.fixture
+def app(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
+    monkeypatch.setattr(runtime, "CHECKPOINTS", checkpoints)
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    at.run()
+    return at.switch_page("pages/positions.py").run()
+
+
+def on_tab(at: AppTest, tab: str) -> AppTest:
+    at.session_state["positions_tab"] = tab
+    return at.run()
+
+
+def test_the_table_on_screen_is_the_buffer_in_the_model(app: AppTest, checkpoints: Path) -> None:
+    model = load_model(checkpoints / "adjective-swap").model
+    app.slider(key="pe_length").set_value(40).run()
+    assert not app.exception
+    shown = plotted(app)[0]["data"][0]["z"]
+    assert np.array_equal(shown, model.positions_src.sinusoidal[:40].numpy())
+    assert "the largest difference between the two tables is 0." in words(app)
+
+
+def test_sliders_make_another_table_and_say_so(app: AppTest) -> None:
+    app.slider(key="pe_width").set_value(20).run()
+    app.slider(key="pe_length").set_value(30).run()
+    app.select_slider(key="pe_base").set_value(100.0).run()
+    assert not app.exception
+    assert np.allclose(plotted(app)[0]["data"][0]["z"], sinusoidal_table(30, 20, 100.0).numpy(), atol=1e-7)
+    assert "The loaded model adds the rows of d_model 16 and base 10,000." in words(app)
+
+
+def test_curves_are_columns_of_the_table(app: AppTest) -> None:
+    (chooser,) = app.multiselect
+    chooser.set_value([3, 6]).run()
+    table = sinusoidal_table(64, 16).numpy()
+    curves = plotted(app)[2]
+    for i, trace in zip((3, 6), curves["data"], strict=True):
+        assert np.allclose(trace["y"], table[:, i])
+    chooser = app.multiselect[0]
+    chooser.set_value([]).run()
+    assert not app.exception
+
+
+@pytest.mark.parametrize("measure", ["dot product", "distance"])
+def test_products_are_those_of_the_rows(app: AppTest, measure: str) -> None:
+    app.segmented_control(key="pe_measure").set_value(measure).run()
+    table = sinusoidal_table(64, 16).numpy()
+    expected = table @ table.T
+    if measure == "distance":
+        expected = np.linalg.norm(table[:, None] - table[None], axis=-1)
+    shown = plotted(app)[-1]["data"][0]["z"]
+    assert np.allclose(shown, expected, atol=1e-5)
+
+
+def test_one_word_and_its_place(app: AppTest, checkpoints: Path) -> None:
+    at = on_tab(app, "One word")
+    assert not at.exception
+    loaded = load_model(checkpoints / "adjective-swap")
+    embedding = 4.0 * loaded.model.src_embedding.weight[next(iter(loaded.source.encode("I read red books").ids))]
+    traces = plotted(at)[0]["data"]
+    assert np.allclose(traces[0]["y"], embedding.numpy(), atol=1e-6)
+    assert np.allclose(traces[1]["y"], loaded.model.positions_src.sinusoidal[0].numpy(), atol=1e-6)
+    assert np.allclose(traces[2]["y"], traces[0]["y"] + traces[1]["y"], atol=1e-6)
+    assert len(tables(at)[0]) == 5
+
+
+def test_the_rotation_is_verified_live(app: AppTest) -> None:
+    at = on_tab(app, "The rotation")
+    assert not at.exception
+    for offset in (1, 7, 63):
+        at.slider(key="pe_offset").set_value(offset).run()
+        assert not at.exception
+        assert f"PE(p + {offset}) = M · PE(p) holds at all {64 - offset} positions" in words(at)
+        (table,) = tables(at)
+        assert len(table) == 8
+        assert table["largest error (10⁻¹⁵)"].max() < 1000
+
+
+def test_alternatives_and_what_breaks(app: AppTest) -> None:
+    at = on_tab(app, "Alternatives")
+    assert not at.exception
+    said = words(at)
+    assert "sinusoidal: keeps all" in said
+    assert "none: breaks unique" in said
+    assert "normalised: breaks linear in the offset, extends to unseen lengths" in said
+    assert tables(at)[0].set_index("scheme").loc["integer", "bounded"].startswith("✗")
+
+
+def test_the_learned_table_is_the_models(app: AppTest, checkpoints: Path) -> None:
+    app.selectbox(key="model").set_value("learned").run()
+    assert "The loaded model learned its positions" in words(app)
+    at = on_tab(app, "Alternatives")
+    at.segmented_control(key="pe_scheme").set_value("learned (this model)").run()
+    assert not at.exception
+    weight = load_model(checkpoints / "learned").model.positions_src.embedding.weight
+    assert np.array_equal(plotted(at)[0]["data"][0]["z"], weight.numpy())
+    assert "learned (this model): breaks linear in the offset, extends to unseen lengths, deterministic" in words(at)
+
+
+def test_shuffled_words_without_positions_keep_their_attention(app: AppTest) -> None:
+    at = on_tab(app, "Shuffle the words")
+    assert not at.exception
+    before, after, bare = (plot["data"][0]["z"] for plot in plotted(at))
+    assert before.shape == (5, 5)
+    assert not np.allclose(before, after, atol=1e-3)
+    assert "Attention follows the words exactly" in words(at)
+    at.slider(key="pe_seed").set_value(9).run()
+    assert np.allclose(plotted(at)[2]["data"][0]["z"], bare, atol=1e-6), "whatever the order"
+    assert not np.allclose(plotted(at)[1]["data"][0]["z"], after, atol=1e-3)
+
+
+def test_longer_than_trained(app: AppTest) -> None:
+    at = on_tab(app, "Longer than trained")
+    assert not at.exception
+    assert "In training the longest sentence had **4 tokens**" in " ".join(m.value for m in at.markdown)
+    at.slider(key="pe_times").set_value(24).run()
+    assert not at.exception
+    assert "This model reads at most 47 tokens." in words(at)
+
+
+@pytest.mark.parametrize("tab", TABS)
+@pytest.mark.parametrize("model", ["learned", "unplaced"])
+def test_every_model_can_be_taught_with(app: AppTest, model: str, tab: str) -> None:
+    app.selectbox(key="model").set_value(model).run()
+    at = on_tab(app, tab)
+    assert not at.exception
+    if model == "unplaced" and tab == "Shuffle the words":
+        assert "Attention follows the words exactly" in words(at)
+
+
+@pytest.mark.parametrize("text", ["x", "<img src=x onerror=alert(1)> </script>", "日本語 👩‍👩‍👧", "word " * 60])
+@pytest.mark.parametrize("tab", TABS)
+def test_any_sentence_does(app: AppTest, tab: str, text: str) -> None:
+    app.text_input(key="text").set_value(text).run()
+    at = on_tab(app, tab)
+    assert not at.exception
+
+
+def test_no_sentence_is_no_error(app: AppTest) -> None:
+    app.text_input(key="text").set_value(" ").run()
+    assert not app.exception
+    assert "There is nothing to translate yet" in words(app)
