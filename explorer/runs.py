@@ -19,6 +19,7 @@ from model.folder import (
     CARD,
     PROBE,
     SHIPPED,
+    SNAPSHOTS,
     STATUS,
     STOP,
     CheckpointError,
@@ -104,11 +105,18 @@ class Runs:
         return read_launch(self.checkpoints, name)
 
     def entries(self) -> list[Entry]:
-        """All runs and models: first those at work, then the newest; what cannot be opened is there too."""
+        """All runs and models: first those at work, then a person's own, the newest first, then what came along.
+
+        Of these the one with snapshots comes first: it has something to watch. What cannot be opened is there too.
+        """
         names = {path.name for path in model_folders(self.checkpoints)}
         names |= {launch.name for launch in launches(self.checkpoints)}
         found = [entry for name in sorted(names) if (entry := self.entry(name)) is not None]
-        return sorted(found, key=lambda entry: (not entry.busy, -entry.date))
+        return sorted(found, key=self._place)
+
+    def _place(self, entry: Entry) -> tuple[bool, bool, bool, float]:
+        watched = entry.bundled and any((self.folder(entry.name) / SNAPSHOTS).glob("*.safetensors"))
+        return (not entry.busy, entry.bundled, not watched, 0.0 if entry.bundled else -entry.date)
 
     def entry(self, name: str) -> Entry | None:
         """One of them; None where there is nothing of this name."""

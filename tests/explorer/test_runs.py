@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -193,7 +195,7 @@ def test_a_run_at_work_is_left_alone_whatever_the_page_last_started_for_it(runs:
     assert status is not None
     assert status.state == "running"
     for action in (runs.delete, runs.resume, lambda name: runs.rename(name, "other")):
-        with pytest.raises(RunError, match="being trained|it is running"):
+        with pytest.raises(RunError, match=r"being trained|it is running"):
             action("mine")
     assert folder.is_dir()
 
@@ -226,6 +228,18 @@ def test_entries_put_work_first_and_then_the_newest(runs: Runs) -> None:
     save_run(runs.checkpoints / "c")
     write_status(runs.checkpoints / "c", "running", updated=time.time() + 10)
     assert [entry.name for entry in runs.entries()] == ["c", "b", "a"]
+
+
+def test_what_came_along_is_listed_last_and_what_can_be_watched_first_of_it(runs: Runs) -> None:
+    for name in SHIPPED[:3]:
+        shutil.rmtree(save_run(runs.checkpoints / name) / "snapshots", ignore_errors=True)
+    watched = runs.checkpoints / SHIPPED[1] / "snapshots"
+    watched.mkdir(exist_ok=True)
+    (watched / "step-00000000.safetensors").write_bytes(b"")
+    save_run(runs.checkpoints / "mine")
+    os.utime(runs.checkpoints / "mine" / "config.json", (1, 1))
+    names = [entry.name for entry in runs.entries()]
+    assert names == ["mine", SHIPPED[1], SHIPPED[0], SHIPPED[2]]
 
 
 def test_entries_hold_what_cannot_be_opened(runs: Runs) -> None:
