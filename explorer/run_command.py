@@ -19,7 +19,7 @@ class Order:
     """What to train: a task, a preset to start from, and what is changed in it.
 
     `changes` are pairs of setting and value as they stand after `--set`; `data` are further words for data of one's
-    own, such as ("--data", "pairs.tsv").
+    own, such as ("--data", "pairs.tsv"); `init` the model to start from, none if empty.
     """
 
     name: str
@@ -28,14 +28,23 @@ class Order:
     changes: tuple[tuple[str, str], ...] = ()
     device: str = "auto"
     data: tuple[str, ...] = ()
+    init: str = ""
+    precision: str = "auto"
+    compile: bool = False
 
     def command(self, checkpoints: Path) -> list[str]:
         """The whole command, beginning with "python"."""
         words = [*TRAIN, "--task", self.task, "--name", self.name, "--preset", self.preset, *self.data]
+        if self.init:
+            words += ["--init", self.init]
         if self.changes:
             words += ["--set", *(f"{key}={value}" for key, value in self.changes)]
         if self.device != "auto":
             words += ["--device", self.device]
+        if self.precision != "auto":
+            words += ["--precision", self.precision]
+        if self.compile:
+            words.append("--compile")
         return words + _where(checkpoints)
 
     def trial(self, checkpoints: Path) -> list[str]:

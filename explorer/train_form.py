@@ -16,14 +16,8 @@ from explorer.run_plan import Plan, PlanDesk, PlanError
 from explorer.run_status import clock
 from explorer.runs import RunError, Runs
 from explorer.train_data import Data, choose_data
-from explorer.train_settings import (
-    further_fields,
-    problem,
-    setting,
-    size_fields,
-    token_fields,
-    training_fields,
-)
+from explorer.train_settings import problem, setting, size_fields, training_fields
+from explorer.train_ways import choose_rest, choose_ways
 from model.data import TASKS
 from model.folder import CheckpointError
 from model.presets import PRESETS, Preset
@@ -52,17 +46,21 @@ def draw_form(runs: Runs) -> None:
         preset = _preset(data)
         panel = st.container()
     scope = f"{data.task}_{preset.name}"
-    with st.expander("Every size by hand"):
-        changes = size_fields(preset, scope)
+    sizes = st.expander("Every size by hand")
     with st.expander("Training settings"):
         schedule, fields = st.container(), st.container()
         with fields:
-            changes += training_fields(preset, scope)
-            device = "auto"
+            changes = training_fields(preset, scope)
+            order = Order(_TRIAL, data.task, preset.name, data=data.words)
             if st.toggle("More settings", key="train_more", persist_state="session"):
-                changes += further_fields(preset, scope) + token_fields(data.data, data.task)
-                device = _device()
-    order = Order(_TRIAL, data.task, preset.name, changes, device=device, data=data.words)
+                order = dataclasses.replace(order, **choose_ways())
+                changes += choose_rest(preset, data, scope, order.init)
+    with sizes:
+        if order.init:
+            st.caption(plain(f"The sizes are those of '{order.init}', whose weights the run starts from."))
+        else:
+            changes = size_fields(preset, scope) + changes
+    order = dataclasses.replace(order, changes=changes)
     unfit = problem(preset, changes)
     plan = None if unfit else _ask(runs, order)
     with panel:
@@ -107,17 +105,6 @@ def _preset(data: Data) -> Preset:
     preset = PRESETS[chosen or start]
     st.caption(plain(preset.title + "."))
     return preset
-
-
-def _device() -> str:
-    chosen = st.selectbox(
-        "Device",
-        ["auto", "cpu", "cuda", "mps"],
-        key="train_device",
-        persist_state="session",
-        help="auto takes an NVIDIA GPU (cuda), then Apple's GPU (mps), then the CPU.",
-    )
-    return chosen or "auto"
 
 
 def _name(runs: Runs, data: Data) -> str:

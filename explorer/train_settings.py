@@ -24,6 +24,7 @@ _RATE = ("learning_rate", "schedule", "warmup_steps", "optimizer")
 _CARE = ("label_smoothing", "clip_norm", "weight_decay", "seed")
 _KEEP = ("select_by", "patience", "average", "snapshots")
 _REST = ("beta1", "beta2", "epsilon", "log_every", "save_every", "eval_sentences", "snapshot_megabytes")
+_SUBWORDS = ("bpe_dropout",)  # means nothing to other tokenizers
 TOKENS = ("tokenizer", "lowercase", "min_frequency", "vocab_size")
 
 _LABELS = {
@@ -52,6 +53,7 @@ _LABELS = {
     "save_every": "Updates between saves",
     "eval_sentences": "Sentences decoded",
     "snapshot_megabytes": "Space for snapshots (MB)",
+    "bpe_dropout": "BPE-dropout",
 }
 
 
@@ -77,9 +79,10 @@ def training_fields(preset: Preset, scope: str) -> Changes:
     return changes
 
 
-def further_fields(preset: Preset, scope: str) -> Changes:
+def further_fields(preset: Preset, scope: str, tokenizer: str) -> Changes:
     """The rest, which hardly anybody needs; returns what differs from the preset."""
-    return _fields(_REST, cls=TrainConfig, start=preset.training, scope=scope)
+    names = (*_REST, *_SUBWORDS) if tokenizer == "subwords" else _REST
+    return _fields(names, cls=TrainConfig, start=preset.training, scope=scope)
 
 
 def token_fields(data: DataConfig, scope: str) -> Changes:

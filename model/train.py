@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from model.commands import CommandError, OneSentenceParser, add_checkpoints, run_command
 from model.config import DataConfig, ModelConfig, TrainConfig
 from model.data import TASKS
-from model.folder import CONFIG, CheckpointError, check_name
+from model.folder import CONFIG, STATE, CheckpointError, check_name
 from model.presets import PRESETS
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _train(options: argparse.Namespace, world: World, signals: Signals) -> int:
     from model.presets import get_preset
     from model.training.device import Runtime, resolve_device
     from model.training.launch import Launch, create_folder
-    from model.training.settings import make_settings, parse_assignments
+    from model.training.settings import make_settings, parse_assignments, settings_after
     from model.training.setup import prepare
     from model.training.trial import check_precision
 
@@ -131,7 +131,8 @@ def _train(options: argparse.Namespace, world: World, signals: Signals) -> int:
         task, own = _find_task(options, split_seed=settings.data.split_seed)
     start_from = load_model(find_model(options.checkpoints, options.init)) if options.init else None
     if start_from is not None:
-        settings = dataclasses.replace(settings, model=start_from.model_config)
+        before = (start_from.name, start_from.model_config, start_from.data_config)
+        settings = settings_after(*before, settings, assignments)
     runtime = Runtime(
         device=resolve_device(options.device or "auto", local_rank=world.local_rank),
         precision=check_precision(options.precision or "auto"),
@@ -194,6 +195,7 @@ def _resume(options: argparse.Namespace, world: World, signals: Signals) -> int:
     from model.training.runfolder import read_status, refuse_running
     from model.training.settings import Settings
     from model.training.setup import prepare
+    from model.training.state import STATE_JSON
     from model.training.trial import check_precision
 
     folder = find_model(options.checkpoints, options.resume)
@@ -212,7 +214,8 @@ def _resume(options: argparse.Namespace, world: World, signals: Signals) -> int:
     if options.precision:
         runtime = dataclasses.replace(runtime, precision=check_precision(options.precision), settled=False)
     runtime = dataclasses.replace(runtime, threads=options.threads or runtime.threads)
-    init = saved.extra.get("init")
+    begun = (folder / STATE / STATE_JSON).is_file()
+    init = None if begun else saved.extra.get("init")  # by now the run has weights of its own
     data_dir = options.data_dir or (Path(status["data_dir"]) if status.get("data_dir") else None)
     if saved.data.task == "files":
         data_dir = folder

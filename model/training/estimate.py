@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from model.config import DecodeConfig
+from model.config import DecodeConfig, to_dict
 from model.data.batching import EncodedPairs
 from model.scoring import teacher_forced, translate_pairs
 from model.training.device import describe_device, synchronize
@@ -34,6 +34,9 @@ def estimate(setup: Setup) -> dict[str, Any]:
     model data training (the complete configuration).
     """
     device = setup.runtime.torch_device
+    began = time.monotonic()
+    setup.corpus.pairs_of(0)
+    per_epoch = time.monotonic() - began  # nothing, or what BPE-dropout takes
     runtime = choose_runtime(
         setup.model.to(device), setup.corpus, setup.runtime, setup.settings.training.label_smoothing
     )
@@ -45,6 +48,8 @@ def estimate(setup: Setup) -> dict[str, Any]:
     n_test = len(test_examples(setup)) / max(len(setup.valid.decoded), 1)
     evaluations = -(-training.max_steps // training.eval_every) + n_test
     updates = len(setup.corpus.updates(0))
+    epochs = training.max_steps / updates
+    seconds = STARTUP_SECONDS + training.max_steps * per_update + evaluations * per_evaluation + epochs * per_epoch
     parameters = count_parameters(setup.model)
     return {
         "name": setup.name,
@@ -62,10 +67,13 @@ def estimate(setup: Setup) -> dict[str, Any]:
         "tgt_vocab_size": len(setup.target),
         "steps": training.max_steps,
         "updates_per_epoch": updates,
-        "epochs": round(training.max_steps / updates, 2),
+        "epochs": round(epochs, 2),
         "tokens_per_s": round(tokens_per_s),
-        "seconds": round(STARTUP_SECONDS + training.max_steps * per_update + evaluations * per_evaluation, 1),
+        "seconds": round(seconds, 1),
         "schedule": curve(training),
+        "model": to_dict(setup.settings.model),
+        "data": to_dict(setup.settings.data),
+        "training": to_dict(training),
         **dict(setup.origin),
     }
 

@@ -15,6 +15,7 @@ _GIVEN_ELSEWHERE = {
     "tgt_vocab_size": "it is counted from the data",
     "task": "use --task",
 }
+TOKEN_FIELDS = ("tokenizer", "lowercase", "min_frequency", "vocab_size")
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,29 @@ def make_settings(data: DataConfig, preset: Preset, assignments: Mapping[str, st
         model=from_dict(ModelConfig, {**preset.model, **_parsed(ModelConfig, assignments)}),
         data=from_dict(DataConfig, {**to_dict(data), **_parsed(DataConfig, assignments)}),
         training=from_dict(TrainConfig, {**preset.training, **_parsed(TrainConfig, assignments)}),
+    )
+
+
+def settings_after(
+    name: str, model: ModelConfig, data: DataConfig, settings: Settings, assignments: Mapping[str, str]
+) -> Settings:
+    """Settings of a run that starts from the weights and tokenizers of the model `name`, configured by `model`, `data`.
+
+    Its sizes and its way to cut text are taken over; what the assignments ask for besides stands.
+
+    Raises:
+        ConfigError: they ask for other tokens than that model has, or for sizes that cannot be.
+    """
+    tokens = {field: getattr(data, field) for field in TOKEN_FIELDS}
+    for field, wanted in _parsed(DataConfig, assignments).items():
+        if field in tokens and wanted != tokens[field]:
+            raise ConfigError(
+                f"{field}={wanted} does not go with --init {name}, whose tokenizers have {tokens[field]}."
+            )
+    return dataclasses.replace(
+        settings,
+        model=from_dict(ModelConfig, {**to_dict(model), **_parsed(ModelConfig, assignments)}),
+        data=dataclasses.replace(settings.data, **tokens),
     )
 
 

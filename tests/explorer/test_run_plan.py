@@ -58,6 +58,10 @@ def test_the_command_is_what_the_command_line_takes(tmp_path: Path) -> None:
     options = parser().parse_args(command[3:])
     assert (options.task, options.name, options.preset, options.device) == ("reverse", "mine", "tiny", "cpu")
     assert options.set == ["d_model=32", "seed=7"]
+    assert (options.init, options.precision, options.compile) == (None, None, False)
+    order = Order("mine", "reverse", "tiny", (("seed", "7"),), init="old", precision="bf16", compile=True)
+    options = parser().parse_args(order.command(tmp_path)[3:])
+    assert (options.init, options.precision, options.compile, options.set) == ("old", "bf16", True, ["seed=7"])
     assert options.checkpoints == tmp_path
     trial = parser().parse_args(order.trial(tmp_path)[3:])
     assert (trial.dry_run, trial.json) == (True, True)

@@ -36,10 +36,29 @@ def string_task(n: int = 48, longest: int = 6) -> Task:
     )
 
 
+def syllable_task() -> Task:
+    """Words of a few syllables, in subwords, to be said the other way round."""
+    rng = random.Random(6)
+    lines: dict[str, None] = {}
+    while len(lines) < 56:
+        words = ("".join(rng.choices(["ba", "do", "ki", "lu"], k=rng.randint(2, 3))) for _ in range(rng.randint(1, 3)))
+        lines[" ".join(words)] = None
+    examples = [Example(line, " ".join(reversed(line.split()))) for line in lines]
+    splits = {"train": tuple(examples[8:]), "valid": tuple(examples[:8])}
+    return Task(
+        name="syllables",
+        title="Syllables",
+        description="Words the other way round, for tests.",
+        data=DataConfig(task="syllables", src_lang="xx", tgt_lang="xx", tokenizer="subwords", vocab_size=285),
+        default_preset="tiny",
+        build=lambda: splits,
+    )
+
+
 def string_setup(
     name: str = "run", *, runtime: Runtime = SETTLED, task: Task | None = None, d_model: int = 16, **changes: Any
 ) -> Setup:
-    """A run on the strings; `changes` are fields of TrainConfig, `dropout` of ModelConfig."""
+    """A run on the strings, or another task; `changes` are fields of TrainConfig, `dropout` of ModelConfig."""
     task = task or string_task()
     dropout = changes.pop("dropout", 0.1)
     training = {

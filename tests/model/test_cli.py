@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -16,9 +17,9 @@ import pytest
 
 from model import evaluate, train, translate
 from model.commands import run_command
-from model.folder import read_json
+from model.folder import read_json, write_json
 from model.trace import AttentionTrace
-from tests.model.engine import run, string_setup
+from tests.model.engine import pairs_file, run, string_setup
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL = ["d_model=16", "d_ff=16", "n_encoder_heads=2", "n_decoder_heads=2", "snapshots=0", "log_every=2"]
@@ -237,11 +238,35 @@ def test_a_trained_model_can_be_used_at_once(tmp_path: Path, capsys: pytest.Capt
         scores.append(json.loads(capsys.readouterr().out)["loss"])
     assert scores[0] == pytest.approx(scores[1], abs=1e-3), "--init starts from the other model's weights"
 
+    assert read_json(tmp_path / "next" / "config.json")["model"]["d_model"] == 16, "the sizes are the other model's"
+    more = ["--task", "adjective-swap", "--name", "other", "--init", "mine", *where, "--dry-run", "--json", "--set"]
+    assert train.main([*more, "dropout=0.5"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert (plan["model"]["dropout"], plan["model"]["d_model"]) == (0.5, 16)
+    assert "another shape" in failure(train.main, [*more, "d_ff=24"], capsys)
+    assert "tokenizers have words" in failure(train.main, [*more, "tokenizer=characters"], capsys)
+
     before = (tmp_path / "mine" / "model.safetensors").read_bytes()
     arguments = ["--task", "adjective-swap", "--name", "mine", "--overwrite", *where]
     assert train.main([*arguments, "--set", *SMALL, "max_steps=2"]) == 0
     assert (tmp_path / "mine" / "model.safetensors").read_bytes() != before
     assert sorted(path.name for path in tmp_path.iterdir()) == [".training.lock", "mine", "next"]
+
+
+def test_a_start_is_needed_only_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run that began with another model's weights and tokenizers goes on when that model is gone."""
+    where = ["--checkpoints", str(tmp_path)]
+    short = ["max_steps=2", "eval_every=2", "save_every=1", "eval_sentences=10", "snapshots=0"]
+    assert train.main(["--task", "reverse", "--name", "first", *where, "--set", *SMALL, *short]) == 0
+    again = ["--task", "adjective-swap", "--name", "second", "--init", "first", *where, "--set", *short]
+    assert train.main(again) == 0
+    config = read_json(tmp_path / "second" / "config.json")
+    assert config["data"]["tokenizer"] == "characters", "words of another model's tokenizers"
+    write_json(tmp_path / "second" / "status.json", {"state": "stopped"})
+    shutil.rmtree(tmp_path / "first")
+    capsys.readouterr()
+    assert train.main(["--resume", "second", *where]) == 0
+    assert "second finished" in capsys.readouterr().out
 
 
 def test_own_data_is_kept_with_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -280,6 +305,16 @@ def test_a_dry_run_says_what_it_would_take_and_writes_nothing(
     assert plan["schedule"][0][0] == 1
     assert "core" in plan["device_name"]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_dry_run_cuts_subwords_anew_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = ["--name", "plan", "--checkpoints", str(tmp_path / "models"), "--dry-run", "--json"]
+    arguments = [*pairs_file(tmp_path), *where, "--set", *SMALL, "bpe_dropout=0.1"]
+    assert train.main([*arguments, "tokenizer=subwords", "vocab_size=280"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert plan["training"]["bpe_dropout"] == 0.1
+    assert plan["seconds"] > 0
+    assert "BPE-dropout needs tokenizer=subwords" in failure(train.main, [*arguments, "tokenizer=words"], capsys)
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_two_processes_are_one(shared: list[dict[str, torch.Tensor]]) -> None:
     updates = two_processes.trainer_for(World(), torch.float64, 4).setup.corpus.updates(0)
     assert len(updates) < two_processes.STEPS
     assert len(updates[-1].shares[0]) == 3
-    alone = two_processes.everything(World(), accumulate=4)
+    alone = two_processes.everything(World(), accumulate=4) | two_processes.cut_anew(World(), accumulate=4)
     for result in shared:
         assert result.keys() == alone.keys() | {"stop.questions"}
         for name, tensor in alone.items():

@@ -14,7 +14,7 @@ from model.training.device import Runtime
 from model.training.distributed import World, joined_world
 from model.training.evaluation import evaluate
 from model.training.trainer import StopRequested, Trainer
-from tests.model.engine import string_setup
+from tests.model.engine import string_setup, syllable_task
 
 STEPS = 10
 FEW_TOKENS = 10  # in a batch of an evaluation: one process then has two batches, the other three
@@ -81,12 +81,29 @@ def everything(world: World, accumulate: int) -> dict[str, torch.Tensor]:
     return {name: tensor.contiguous() for name, tensor in results.items()}
 
 
+def cut_anew(world: World, accumulate: int) -> dict[str, torch.Tensor]:
+    """With BPE-dropout: the ids of two epochs, and float64 weights after ten updates."""
+    runtime = Runtime(precision="fp32", threads=1, settled=True, processes=world.size)
+    setup = string_setup(
+        task=syllable_task(), runtime=runtime, bpe_dropout=0.3, dropout=0.0, accumulate=accumulate, max_steps=STEPS
+    )
+    setup.model.double()
+    ids = [setup.corpus.pairs_of(epoch).sources for epoch in (0, 1)]
+    trainer = Trainer(setup, world, None)
+    while not trainer.done:
+        trainer.update()
+    weights = {f"bpe.weights.{name}": tensor.clone().contiguous() for name, tensor in setup.model.state_dict().items()}
+    assert trainer.progress.epoch > 1
+    return weights | {"bpe.ids": torch.tensor([i for epoch in ids for line in epoch for i in (-1, *line)])}
+
+
 def main() -> None:
     """Write this process's results into the folder."""
     torch.set_num_threads(1)
     scoring.SCORING_TOKENS = FEW_TOKENS
     with joined_world("cpu") as world:
         results = everything(world, accumulate=2)
+        results |= cut_anew(world, accumulate=2)
         results["stop.questions"] = torch.tensor([questions_until_stopped(world, which) for which in STOPS])
         safetensors.torch.save_file(results, Path(sys.argv[1]) / f"rank{world.rank}.safetensors")
 

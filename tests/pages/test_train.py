@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -127,6 +128,47 @@ def test_what_is_changed_stands_in_the_command(app: AppTest, checkpoints: Path) 
     assert (options.name, options.preset, options.checkpoints) == ("mine", "tiny", checkpoints)
     at.segmented_control(key="train_preset_reverse").set_value("small").run()
     assert parser().parse_args(command(at)[3:]).set == []
+
+
+def test_settings_for_few_stand_in_the_command_too(app: AppTest, checkpoints: Path) -> None:
+    save_run(checkpoints / "old")
+    at = app.run()
+    at.number_input(key="train_reverse_tiny_d_model").set_value(32)
+    at.toggle(key="train_more").set_value(True).run()
+    assert not at.exception
+    assert not [item for item in at.number_input if item.key == "train_reverse_tiny_bpe_dropout"]
+    at.selectbox(key="train_precision").set_value("bf16")
+    at.selectbox(key="train_device").set_value("cpu")
+    at.toggle(key="train_compile").set_value(True)
+    at.selectbox(key="train_reverse_tokenizer").set_value("subwords").run()
+    at.number_input(key="train_reverse_tiny_bpe_dropout").set_value(0.1).run()
+    assert not at.exception
+    options = parser().parse_args(command(at)[3:])
+    assert (options.precision, options.compile, options.device, options.init) == ("bf16", True, "cpu", None)
+    assert sorted(options.set) == ["bpe_dropout=0.1", "d_model=32", "tokenizer=subwords"]
+    at.toggle(key="train_more").set_value(False).run()
+    options = parser().parse_args(command(at)[3:])
+    assert (options.precision, options.compile, options.set) == (None, False, ["d_model=32"])
+
+
+def test_a_run_may_start_from_another_model(app: AppTest, checkpoints: Path) -> None:
+    """Its sizes and tokenizers are taken over, so that nothing about them stands in the command."""
+    save_run(checkpoints / "old")
+    runtime._summaries.clear()  # the list of models is a second old at most
+    at = app.run()
+    at.number_input(key="train_reverse_tiny_d_model").set_value(32)
+    at.toggle(key="train_more").set_value(True).run()
+    at.selectbox(key="train_init").set_value("old").run()
+    assert not at.exception
+    options = parser().parse_args(command(at)[3:])
+    assert (options.init, options.set) == ("old", [])
+    assert "The sizes are those of 'old'" in words(at)
+    assert not [item for item in at.selectbox if item.key == "train_reverse_tokenizer"]
+    shutil.rmtree(checkpoints / "old")
+    runtime._summaries.clear()
+    at.run()
+    assert not at.exception
+    assert parser().parse_args(command(at)[3:]).init is None
 
 
 def test_settings_that_do_not_go_together_are_said_at_once(app: AppTest) -> None:
