@@ -118,7 +118,8 @@ def _unique(table: Tensor) -> Wish:
 def _linear(rows: Rows, table: Tensor, trained: bool) -> Wish:
     fitted = table if trained else rows(FIT_LENGTH, FIT_WIDTH)
     miss = linear_miss(fitted, min(FIT_OFFSET, max(1, fitted.size(0) // 4)))
-    return Wish(miss < SAME, f"misses by {100 * miss:.1g} %")
+    share = f"{100 * miss:.0f}" if miss >= 0.01 else f"{100 * miss:.1g}"
+    return Wish(miss < SAME, f"misses by {share} %")
 
 
 def _extends(rows: Rows, table: Tensor) -> Wish:
@@ -150,5 +151,5 @@ def _bounded(rows: Rows, table: Tensor) -> Wish:
     try:
         far = float(rows(10 * length, d_model).abs().max())
     except ValueError:
-        return Wish(True, f"to {inside:.2g}")
-    return Wish(far <= max(inside, 1.0) + SAME, f"to {far:.3g} at 10 × the length")
+        return Wish(True, f"{inside:.2g}")
+    return Wish(far <= max(inside, 1.0) + SAME, f"{far:.3g} at 10 ×")
