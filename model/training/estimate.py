@@ -13,6 +13,7 @@ from model.data.batching import EncodedPairs
 from model.scoring import teacher_forced, translate_pairs
 from model.training.device import describe_device, synchronize
 from model.training.distributed import World
+from model.training.failure import TrainingError, sentence
 from model.training.schedule import curve
 from model.training.setup import Setup, test_examples
 from model.training.trainer import Trainer
@@ -32,6 +33,9 @@ def estimate(setup: Setup) -> dict[str, Any]:
     split), skipped (examples too long or empty), src_vocab_size tgt_vocab_size, steps updates_per_epoch epochs,
     tokens_per_s (source and target, padding left out), seconds (the whole run), schedule (pairs of step and rate),
     model data training (the complete configuration).
+
+    Raises:
+        TrainingError: the run would fail too, for want of memory or of a compiler.
     """
     device = setup.runtime.torch_device
     began = time.monotonic()
@@ -43,13 +47,20 @@ def estimate(setup: Setup) -> dict[str, Any]:
     torch.set_num_threads(runtime.threads)
     setup = replace(setup, runtime=runtime)
     training = setup.settings.training
-    per_update, tokens_per_s = _time_updates(setup)
+    try:
+        starting, per_update, tokens_per_s = _time_updates(setup)
+    except Exception as error:
+        said = sentence(error, training)
+        if said is None:
+            raise
+        raise TrainingError(said) from error
     per_evaluation = _time_evaluation(setup)
     n_test = len(test_examples(setup)) / max(len(setup.valid.decoded), 1)
     evaluations = -(-training.max_steps // training.eval_every) + n_test
     updates = len(setup.corpus.updates(0))
     epochs = training.max_steps / updates
-    seconds = STARTUP_SECONDS + training.max_steps * per_update + evaluations * per_evaluation + epochs * per_epoch
+    starting = STARTUP_SECONDS + (starting if runtime.compile else 0)
+    seconds = starting + training.max_steps * per_update + evaluations * per_evaluation + epochs * per_epoch
     parameters = count_parameters(setup.model)
     return {
         "name": setup.name,
@@ -78,19 +89,21 @@ def estimate(setup: Setup) -> dict[str, Any]:
     }
 
 
-def _time_updates(setup: Setup) -> tuple[float, float]:
-    """Seconds per update and tokens per second, over at least a few updates and about MEASURE_SECONDS."""
+def _time_updates(setup: Setup) -> tuple[float, float, float]:
+    """Seconds of the first updates, then seconds per update and tokens per second over about MEASURE_SECONDS."""
     quiet = replace(setup.settings.training, max_steps=10**9, log_every=10**9)
     trainer = Trainer(replace(setup, settings=replace(setup.settings, training=quiet)), World(), None)
+    began = time.monotonic()
     for _ in range(WARM_UPDATES):
         trainer.update()
     synchronize(trainer.device)
+    warm = time.monotonic() - began
     began, step, tokens = time.monotonic(), trainer.progress.step, trainer.progress.tokens
     while time.monotonic() - began < MEASURE_SECONDS:
         trainer.update()
     synchronize(trainer.device)
     seconds = time.monotonic() - began
-    return seconds / (trainer.progress.step - step), (trainer.progress.tokens - tokens) / seconds
+    return warm, seconds / (trainer.progress.step - step), (trainer.progress.tokens - tokens) / seconds
 
 
 def _time_evaluation(setup: Setup) -> float:

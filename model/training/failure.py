@@ -46,6 +46,9 @@ def sentence(error: BaseException, config: TrainConfig) -> str | None:
             f"out of memory: lower batch_tokens (now {config.batch_tokens}; raise accumulate to keep the update's "
             f"size) or choose a smaller model, then resume."
         )
+    if type(error).__module__.startswith(("torch._inductor", "torch._dynamo")):
+        first = next(iter(str(error).splitlines()), type(error).__name__)
+        return f"torch.compile does not work here ({first}); start again without --compile."
     if isinstance(error, RuntimeError) and "Connection closed by peer" in str(error):
         return "another process of this run ended; its own message says why."
     if isinstance(error, OSError):

@@ -19,6 +19,7 @@ from model import evaluate, train, translate
 from model.commands import run_command
 from model.folder import read_json, write_json
 from model.trace import AttentionTrace
+from model.training.trainer import Trainer
 from tests.model.engine import pairs_file, run, string_setup
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -305,6 +306,17 @@ def test_a_dry_run_says_what_it_would_take_and_writes_nothing(
     assert plan["schedule"][0][0] == 1
     assert "core" in plan["device_name"]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_dry_run_that_fails_as_the_run_would_says_why(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: Trainer) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(Trainer, "update", full)
+    arguments = [*pairs_file(tmp_path), "--name", "plan", "--checkpoints", str(tmp_path), "--dry-run", "--json"]
+    assert "out of memory: lower batch_tokens" in failure(train.main, arguments, capsys)
 
 
 def test_a_dry_run_cuts_subwords_anew_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 import torch
+from torch._inductor.exc import InvalidCxxCompiler
 
 from model.checkpoint import load_model, snapshot_steps
 from model.config import ModelConfig
@@ -190,6 +191,9 @@ def test_what_went_wrong_becomes_a_sentence() -> None:
     assert "the disk is full" in (sentence(OSError(28, "No space left on device"), config) or "")
     assert "may not grow" in (sentence(OSError(27, "File too large"), config) or "")
     assert sentence(RuntimeError("shape mismatch"), config) is None
+    said = sentence(InvalidCxxCompiler(), config) or ""
+    assert said.startswith("torch.compile does not work here (No working C++ compiler found")
+    assert said.endswith("start again without --compile.")
     assert sentence(IndexError("list index out of range"), config) is None
 
 
