@@ -1,0 +1,103 @@
+"""Samples whose heads are known by construction, for the tests of the Probe page's statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from model.config import EOS, SOS
+from model.data.task import Alignment
+from model.sample import Observed, Weights
+from model.trace import AttentionTrace, future_mask
+
+Head = Callable[[int, int], np.ndarray]  # (query, keys that it may see) -> its row
+
+
+def one_hot(key: int, n_keys: int) -> np.ndarray:
+    return np.eye(n_keys, dtype=np.float32)[min(max(key, 0), n_keys - 1)]
+
+
+HEADS: dict[str, Head] = {
+    "previous": lambda q, n: one_hot(q - 1, n),
+    "first": lambda q, n: one_hot(0, n),
+    "end": lambda q, n: one_hot(n - 1, n),
+    "itself": lambda q, n: one_hot(q, n),
+    "next": lambda q, n: one_hot(q + 1, n),
+    "uniform": lambda q, n: np.full(n, 1 / n, dtype=np.float32),
+    "sink and previous": lambda q, n: 0.6 * one_hot(0, n) + 0.4 * one_hot(q - 1, n),
+}
+
+
+def observed(
+    n_src: int = 9,
+    n_tgt: int = 8,
+    *,
+    encoder: tuple[Head, ...] = (HEADS["uniform"],),
+    decoder: tuple[Head, ...] = (HEADS["uniform"],),
+    cross: tuple[Head, ...] = (HEADS["uniform"],),
+    src_ids: tuple[int, ...] | None = None,
+    read_ids: tuple[int, ...] | None = None,
+    counts: tuple[int, ...] | None = None,
+    src_tokens: tuple[str, ...] | None = None,
+    alignment: Alignment | None = None,
+) -> Observed:
+    """One layer of the given heads a kind; `n_src` counts <eos>, `n_tgt` counts <sos>."""
+    sources = src_ids or tuple(range(10, 9 + n_src))
+    reads = read_ids or tuple(range(40, 39 + n_tgt))
+    words = src_tokens or tuple(f"s{i}" for i in range(n_src - 1))
+    return Observed(
+        trace=AttentionTrace(
+            encoder=_rows(encoder, n_src, n_src, causal=False),
+            decoder=_rows(decoder, n_tgt, n_tgt, causal=True),
+            cross=_rows(cross, n_tgt, n_src, causal=False),
+            encoder_mask=np.zeros((n_src, n_src), np.uint8),
+            decoder_mask=future_mask(n_tgt),
+            cross_mask=np.zeros((n_tgt, n_src), np.uint8),
+            src_tokens=(*words, "<eos>"),
+            read_tokens=("<sos>", *(f"t{i}" for i in range(n_tgt - 1))),
+            predicted_tokens=(*(f"t{i}" for i in range(n_tgt - 1)), "<eos>"),
+            src_words=(*range(n_src - 1), -1),
+            tgt_words=(-1, *range(n_tgt - 1)),
+            probabilities=np.ones(n_tgt, np.float32),
+            top_ids=np.zeros((n_tgt, 0), np.int64),
+            top_probabilities=np.zeros((n_tgt, 0), np.float32),
+            top_tokens=((),) * n_tgt,
+        ),
+        src_ids=np.array([*sources, EOS]),
+        src_counts=np.array([*(counts or [5] * (n_src - 1)), 0]),
+        read_ids=np.array([SOS, *reads]),
+        alignment=alignment,
+    )
+
+
+def _rows(heads: tuple[Head, ...], n_rows: int, n_keys: int, *, causal: bool) -> np.ndarray:
+    """[1, head, query, key]; a head of a causal kind is asked for the keys that it may see."""
+    found = np.zeros((1, len(heads), n_rows, n_keys), np.float32)
+    for h, head in enumerate(heads):
+        for q in range(n_rows):
+            seen = q + 1 if causal else n_keys
+            found[0, h, q, :seen] = head(q, seen)
+    return found
+
+
+def noisy_like(weights: np.ndarray, rng: np.random.Generator, seeds: int) -> np.ndarray:
+    """[seed, layer, head, query, key]: rows close to uniform, open where `weights` are, as untrained models have."""
+    drawn = np.exp(0.3 * rng.normal(size=(seeds, *weights.shape)))
+    n_rows, n_keys = weights.shape[-2:]
+    if np.triu(weights, 1).any() or n_rows != n_keys:
+        open_ = np.ones((n_rows, n_keys))
+    else:
+        open_ = np.tril(np.ones((n_rows, n_keys)))
+    drawn = drawn * open_
+    return (drawn / drawn.sum(-1, keepdims=True)).astype(np.float32)
+
+
+def with_untrained(item: Observed, seed: int, seeds: int = 5) -> Weights:
+    """The planted heads first, then models that look as if nobody had trained them."""
+    rng = np.random.default_rng(seed)
+    found: Weights = {}
+    for kind in ("encoder", "decoder", "cross"):
+        own = item.trace.weights(kind)
+        found[kind] = np.concatenate([own[None], noisy_like(own, rng, seeds)])
+    return found
