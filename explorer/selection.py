@@ -12,7 +12,7 @@ MAX_TEXT = 4000  # characters of a sentence in a link; servers and browsers cut 
 
 _PATH = re.compile(r"\d{1,7}(-\d{1,7})*")
 _MAX_PATH = 2000
-_CELL = re.compile(r"[1-9]\d{0,5}-\d{1,6}")
+_CELL = re.compile(r"[1-9][0-9]{0,5}-[0-9]{1,6}")
 _VIEW = re.compile(r"[a-z0-9]+([.-][a-z0-9]+)*")
 _MAX_VIEW = 120
 

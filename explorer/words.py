@@ -84,7 +84,8 @@ def has_subwords(trace: AttentionTrace) -> bool:
 def spans(words: Sequence[int]) -> Spans:
     """First token and end (exclusive) of each run of tokens of one word; -1 marks tokens that belong to none."""
     starts = [i for i, word in enumerate(words) if i == 0 or word < 0 or word != words[i - 1]]
-    return tuple(zip(starts, [*starts[1:], len(words)], strict=True))
+    ends = [*starts[1:], len(words)] if starts else []
+    return tuple(zip(starts, ends, strict=True))
 
 
 def merge(

@@ -85,7 +85,7 @@ class HeadsView:
             "kind": kind,
             "layer": self.layer if 1 <= self.layer <= layers else layers,
             "head": min(max(self.head, 0), heads),
-            "step": step - 1,
+            "step": max(step, 1) - 1,
             "source": min(max(row, 1), queries) - 1 if encoder else 0,
             "col": min(column, keys) - 1 if column > 0 else None,
             "view": self.view or DEFAULT_VIEW,
@@ -135,9 +135,7 @@ def heads_view(view: HeadsView, *, key: str) -> HeadsResult:
     if not kinds:
         raise ValueError("There is no attention in this trace.")
     memory = st.session_state.setdefault(f"_{key}_memory", {"turn": 0})
-    if memory.get("seq") != view.seq or memory["asked"] != _asked(view):
-        opened = memory.get("opened", set()) if memory.get("seq") == view.seq else set()
-        memory.update(seq=view.seq, start=view.start(), turn=memory["turn"] + 1, opened=opened)
+    _remember(memory, view)
     at = _report(st.session_state.get(key), view, memory)
     memory["opened"] |= {at["kind"], *at["wanted"]} & set(kinds)
     with st.container(gap=None):
@@ -153,7 +151,7 @@ def heads_view(view: HeadsView, *, key: str) -> HeadsResult:
             if kind in memory["opened"]:
                 _carry(view, kind, at, key)
     found = _result(view, at, explain=result.get("open") == "cell")
-    memory["asked"] = _asked_of(found)
+    memory["returned"] = _asked_of(found)
     return found
 
 
@@ -189,6 +187,24 @@ def form_of(view: str, kind: AttentionKind) -> Form:
     if "words" not in options:
         return "tokens"
     return "words-next" if "next" in options and kind != "encoder" else "words"
+
+
+def _remember(memory: dict[str, Any], view: HeadsView) -> None:
+    """Take the view's start over if it is news: another decoding, or a place where nobody has been led before.
+
+    Most callers hand in what they got back last time; some always the same start. Neither is a wish to go there.
+    """
+    asked = _asked(view)
+    if memory.get("seq") == view.seq:
+        follows = asked == memory["returned"]
+        memory["following"] |= follows and asked != memory["asked"]
+        if follows or (asked == memory["asked"] and not memory["following"]):
+            return
+        opened = memory["opened"]
+    else:
+        opened = set()
+        memory["following"] = False
+    memory.update(seq=view.seq, asked=asked, start=view.start(), turn=memory["turn"] + 1, opened=opened)
 
 
 def _carry(view: HeadsView, kind: AttentionKind, at: dict[str, Any], key: str) -> None:
@@ -230,7 +246,7 @@ def _report(state: Any, view: HeadsView, memory: dict[str, Any]) -> dict[str, An
     at = state.get("at") if state else None
     if not isinstance(at, dict) or at.get("seq") != view.seq or at.get("turn") != memory["turn"]:
         return clean
-    kind = at.get("kind") if at.get("kind") in kinds_of(view.trace) else start["kind"]
+    kind: AttentionKind = next((known for known in kinds_of(view.trace) if known == at.get("kind")), start["kind"])
     layers, heads, _, keys = view.trace.weights(kind).shape
     steps, sources = len(view.trace.read_tokens), len(view.trace.src_tokens)
     layer, head = _whole(at.get("layer"), 1, layers, layers), _whole(at.get("head"), 0, heads, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +18,9 @@ selections = st.builds(
     kind=st.sampled_from(ATTENTION_KINDS),
     layer=st.integers(0, 24),
     head=st.integers(0, 24),
+    view=st.sampled_from(["", "lines", "head.words.log", "lines.next.mass-60.h-1-3"]),
+    panel=st.sampled_from(["", "cell", "tree"]),
+    cell=st.none() | st.tuples(st.integers(1, 200), st.integers(0, 200)),
 )
 
 
@@ -42,6 +46,25 @@ def test_numbers_that_only_look_like_numbers_are_refused() -> None:
         assert len(problems) == 1
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"view": "<script>"},
+        {"view": "lines..log"},
+        {"view": "a" * 200},
+        {"panel": "../cell"},
+        {"cell": "0-1"},
+        {"cell": "3"},
+        {"cell": "٣-١"},
+        {"cell": "1-2-3"},
+    ],
+)
+def test_views_panels_and_cells_of_no_app_are_refused(query: dict[str, str]) -> None:
+    selection, problems = from_query(query)
+    assert selection == Selection()
+    assert len(problems) == 1
+
+
 def test_a_sentence_too_long_for_a_link_takes_its_path_with_it() -> None:
-    query = to_query(Selection(model="m", text="x" * (MAX_TEXT + 1), path=(5, 2), step=3))
+    query = to_query(Selection(model="m", text="x" * (MAX_TEXT + 1), path=(5, 2), step=3, cell=(1, 2)))
     assert query == {"model": "m", "step": "3"}
