@@ -1,0 +1,50 @@
+"""The products of one cell as bars: which dimensions of query and key agree."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import altair as alt
+
+from explorer.cell import Cell
+from explorer.figures.curves import Figure, Table
+
+AGREE, DISAGREE = "agree (product above 0)", "disagree (below 0)"
+
+
+def product_figure(cell: Cell) -> Figure:
+    """Products per dimension; their sum, scaled, is the score."""
+    products = [float(dimension.product) for dimension in cell.dimensions]
+    largest = max(range(len(products)), key=lambda i: abs(products[i]))
+    above = sum(product > 0 for product in products)
+    caption = (
+        f"In {above} of {len(products)} dimensions query and key agree. The largest product is "
+        f"{cell.dimensions[largest].product} in dimension {largest + 1}; all of them add up to {cell.total}."
+    )
+    data: Table = {
+        "dimension": list(range(1, len(products) + 1)),
+        "product": products,
+        "sign": [AGREE if product > 0 else DISAGREE for product in products],
+    }
+    return Figure(_spec(), data, caption, "Query × key, by dimension")
+
+
+@lru_cache(maxsize=1)
+def _spec() -> dict[str, Any]:
+    scale = alt.Scale(domain=[AGREE, DISAGREE], range=["#bf641c", "#2a6da3"])
+    made: dict[str, Any] = (
+        alt.Chart()
+        .mark_bar()
+        .encode(
+            # Up or down says the same as the colour.
+            x=alt.X("dimension:O", title="dimension of the head", axis=alt.Axis(labelAngle=0)),
+            y=alt.Y("product:Q", title="query × key"),
+            color=alt.Color("sign:N", scale=scale, legend=alt.Legend(orient="top", title=None)),
+            tooltip=["dimension:O", alt.Tooltip("product:Q", format=".4f")],
+        )
+        .properties(height=180)
+        .to_dict()
+    )
+    made.pop("config", None)
+    return made
