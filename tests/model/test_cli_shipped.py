@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,10 @@ import pytest
 
 from model import evaluate, train, translate
 from model.checkpoint import load_model, snapshot_steps
+from model.config import DataConfig, ModelConfig, TrainConfig, from_dict, to_dict
+from model.data import MADE_HERE
 from model.folder import SHIPPED, list_models, read_json
+from model.training import estimate
 from model.training.card import score_lines
 
 UNMASKED = "adjective-swap-unmasked"  # shipped to show what goes wrong
@@ -59,6 +64,27 @@ def test_the_card_has_the_numbers_that_evaluate_prints(name: str, capsys: pytest
         assert printed["groups"].keys() == {f"{length:02d} letters" for length in range(1, 17)}
         assert min(printed["groups"].values()) >= 0.99
         assert printed["aligned_head"]["share"] >= 0.95
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_the_command_on_the_card_trains_this_model(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the command would do today, with today's presets and defaults, is what config.json says was done."""
+    monkeypatch.setattr(estimate, "_time_updates", lambda setup: (0.0, 1.0, 1.0))  # how long it takes is not asked
+    monkeypatch.setattr(estimate, "_time_evaluation", lambda setup: 1.0)
+    config = read_json(CHECKPOINTS / name / "config.json")
+    if config["data"]["task"] not in MADE_HERE:
+        pytest.skip("its data is not made here")
+    card = (CHECKPOINTS / name / "README.md").read_text(encoding="utf-8")
+    (command,) = re.findall(r"^ {4}python -m model\.train (.*)$", card, flags=re.MULTILINE)
+    words = [*shlex.split(command), "--checkpoints", str(tmp_path), "--dry-run", "--json"]
+    assert train.main([*words, "--device", "cpu", "--precision", "fp32", "--threads", "1"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert plan["name"] == name
+    for section, kind in (("model", ModelConfig), ("data", DataConfig), ("training", TrainConfig)):
+        assert plan[section] == to_dict(from_dict(kind, config[section])), section
+    assert config["results"]["trained_steps"] == plan["steps"]
 
 
 def test_the_sentences_of_the_issue(capsys: pytest.CaptureFixture[str]) -> None:
