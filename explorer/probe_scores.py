@@ -65,7 +65,7 @@ def share(weights: NDArray[np.floating], cells: Cells) -> Scores:
 
     (Published detectors divide by all n rows, so that a perfect previous-token head scores (n - 1) / n.)
     """
-    rows: Cells = cells.any(axis=-1)
+    rows = np.atleast_1d(cells.any(axis=-1))
     return mean_over(np.einsum("...qk,qk->...q", weights, cells, dtype=np.float64), rows)
 
 
@@ -99,7 +99,7 @@ def links(weights: NDArray[np.floating]) -> Scores:
 
 def alignment_accuracy(weights: NDArray[np.floating], gold: Cells) -> Scores:
     """Share of the rows with a known source token whose largest weight is on (one of) the right one(s)."""
-    rows: Cells = gold.any(axis=-1)
+    rows = np.atleast_1d(gold.any(axis=-1))
     return mean_over((links(weights) * gold).sum(axis=-1), rows)
 
 

@@ -48,11 +48,12 @@ def places(observed: Observed, kind: AttentionKind) -> dict[str, Cells]:
     """[query, key] cells by name, open ones in rows that see more than one key.
 
     previous, itself, next: relative to the query (Clark et al. 2019, §3.1). first, end: the first key (<sos> in the
-    decoder), <eos> of the source. punctuation: other tokens that are punctuation only. duplicate: other copies of the token in the
-    encoder, earlier ones in the decoder (Olsson et al. 2022 call heads that look there duplicate-token heads). rare:
-    the source tokens that training saw least often in this sentence (Voita et al. 2019, §5.3). diagonal, mirror: as far
-    along the source as the row is along the target, from its beginning or from its end. aligned, aligned_input: the
-    known right source tokens of the token that the row predicts, or reads (see :func:`aligned_cells`).
+    decoder), <eos> of the source. punctuation: other tokens that are punctuation only. duplicate: other copies of the
+    token in the encoder, earlier ones in the decoder (Olsson et al. 2022 call heads that look there duplicate-token
+    heads). rare: the source tokens that training saw least often in this sentence (Voita et al. 2019, §5.3). diagonal,
+    mirror: as far along the source as the row is along the target, from its beginning or from its end. aligned,
+    aligned_input: the known right source tokens of the token that the row predicts, or reads
+    (see :func:`aligned_cells`).
     """
     shape = observed.trace.mask(kind).shape
     found = _cross(observed, shape) if kind == "cross" else _own(observed, kind, shape)
