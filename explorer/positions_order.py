@@ -98,7 +98,7 @@ def _follows(found: Shuffle) -> str:
 @st.cache_resource(max_entries=64, show_spinner=False)
 def _shuffled(name: str, version: str, ids: tuple[int, ...], order: tuple[int, ...], positions: bool) -> Shuffle:
     del version  # part of the key only
-    return shuffle(runtime.translator(name).loaded.model, ids, order, positions=positions)
+    return shuffle(runtime.translator(name).loaded.transformer, ids, order, positions=positions)
 
 
 def draw_length_tab(translator: Translator, shown: Translation) -> None:
@@ -183,4 +183,4 @@ def _by_length(name: str, version: str) -> tuple[Length, ...]:
     splits = get_task(loaded.data_config.task).splits
     if "long" not in splits:
         return ()
-    return by_length(loaded.model, loaded.source, loaded.target, [*splits["test"], *splits["long"]])
+    return by_length(loaded.transformer, loaded.source, loaded.target, [*splits["test"], *splits["long"]])

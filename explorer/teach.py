@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -14,6 +15,9 @@ from explorer.selection import Selection
 from explorer.translator import InputError, Translation
 from model.config import DecodeConfig
 from model.folder import CheckpointError
+
+if TYPE_CHECKING:
+    from model.transformer import Transformer
 
 _CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"]}
 
@@ -49,7 +53,31 @@ def at_work() -> tuple[Selection, Translation] | None:
     if problems:
         st.warning(plain(" ".join(problems)))
     session.write_address(selection)
+    if not is_transformer(shown.model):
+        st.info("This page is about the Transformer, and the chosen model is none. Choose another one on the left.")
+        return None
     return selection, shown
+
+
+def is_transformer(name: str) -> bool:
+    """Whether the model of this name has what these pages show: positions, masks and layers of attention."""
+    from model.transformer import Transformer
+
+    return isinstance(runtime.translator(name).loaded.model, Transformer)
+
+
+def transformer(name: str) -> Transformer:
+    """The Transformer of this name.
+
+    Raises:
+        CheckpointError: it cannot be opened. TypeError: it is no Transformer.
+    """
+    from model.transformer import Transformer
+
+    model = runtime.translator(name).loaded.model
+    if not isinstance(model, Transformer):
+        raise TypeError(f"{name} is no Transformer.")
+    return model
 
 
 def draw_plot(plot: Plot, key: str, *, numbers: bool = True) -> None:

@@ -40,7 +40,7 @@ def draw() -> None:
 
 def _tabs(translator: Translator, shown: Translation) -> None:
     """Moving a slider runs only this part again, and only the open tab is drawn."""
-    model = translator.loaded.model
+    model = teach.transformer(shown.model)
     tabs = dict(zip(TABS, st.tabs(TABS, on_change="rerun", key="positions_tab"), strict=True))
     chosen = next((name for name, tab in tabs.items() if tab.open), TABS[0])
     with tabs[chosen]:

@@ -1,0 +1,82 @@
+"""The teaching pages in a real browser: sliders, the causal-mask switch, opening an operation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser import settle
+
+Visit = Callable[[str], Page]
+
+
+def main_part(page: Page) -> Locator:
+    return page.get_by_test_id("stMain")
+
+
+def slide(page: Page, label: str, keys: str, times: int = 1) -> None:
+    """Move a slider by keyboard, as those who have no mouse do."""
+    thumb = page.get_by_role("slider", name=label)
+    thumb.focus()
+    for _ in range(times):
+        thumb.press(keys)
+    settle(page)
+
+
+def tab(page: Page, name: str) -> None:
+    page.get_by_role("tab", name=name, exact=True).click()
+    settle(page)
+
+
+def test_position_sliders_make_another_table(visit: Visit) -> None:
+    page = visit("/positions?model=reverse")
+    expect(main_part(page)).to_contain_text("the largest difference between the two tables is 0.")
+    expect(page.locator(".js-plotly-plot")).to_have_count(4)
+    slide(page, "d_model (numbers a position)", "ArrowLeft", 3)
+    expect(main_part(page)).to_contain_text("58 numbers between −1 and 1")
+    slide(page, "Length (positions)", "ArrowRight")
+    expect(main_part(page)).to_contain_text("within these 65 positions")
+
+
+def test_the_rotation_answers_the_slider(visit: Visit) -> None:
+    page = visit("/positions?model=reverse")
+    tab(page, "The rotation")
+    expect(main_part(page)).to_contain_text("PE(p + 5) = M · PE(p) holds at all 59 positions")
+    slide(page, "Offset k (positions)", "ArrowRight", 2)
+    expect(main_part(page)).to_contain_text("PE(p + 7) = M · PE(p) holds at all 57 positions")
+
+
+def test_shuffled_words_and_no_positions(visit: Visit) -> None:
+    page = visit("/positions?model=reverse")
+    tab(page, "Shuffle the words")
+    expect(main_part(page)).to_contain_text("Attention follows the words exactly")
+    expect(main_part(page)).to_contain_text("Attention does not just follow the words")
+
+
+def test_the_causal_mask_can_be_lifted(visit: Visit) -> None:
+    page = visit("/masks?model=adjective-swap&text=I+read+red+books")
+    expect(main_part(page)).to_contain_text(re.compile(r"closed: \d+ the future ╱, \d+ padding ╳"))
+    page.get_by_text("Causal mask", exact=True).first.click()
+    settle(page)
+    expect(main_part(page)).not_to_contain_text("the future ╱")
+    tab(page, "Given target")
+    expect(page.get_by_role("heading", name="Decoder self-attention, masked")).to_be_visible()
+    page.get_by_text("Lift the causal mask", exact=True).click()
+    settle(page)
+    expect(page.get_by_role("heading", name="Decoder self-attention, mask lifted")).to_be_visible()
+
+
+def test_the_pair_tells_its_story(visit: Visit) -> None:
+    page = visit("/masks?model=adjective-swap")
+    tab(page, "Trained without it")
+    expect(main_part(page)).to_contain_text("Translated exactly right at the end: with the mask 100 %, without it 0 %.")
+
+
+@pytest.mark.parametrize("address", ["/positions", "/masks"])
+def test_a_hostile_sentence_is_text(visit: Visit, address: str) -> None:
+    page = visit(f"{address}?model=reverse&text=%3Cimg+src%3Dx+onerror%3Dalert(1)%3E")
+    expect(page.locator(".js-plotly-plot").first).to_be_visible()
+    assert not page.locator('img[src="x"]').count()

@@ -1,0 +1,190 @@
+"""The Masks page, run by Streamlit's own test harness from app.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+from explorer import runtime
+from model.checkpoint import load_model
+from model.config import EOS
+from model.masking import say
+from model.masks import target_mask
+from tests.explorer.toy_models import save_toy
+from tests.pages.teaching import plotted, tables, words
+
+ROOT = Path(__file__).parents[2]
+TABS = ("The masks", "Given target", "While decoding", "Trained without it", "Open padding")
+SENTENCE = "I read red books"
+
+
+@pytest.fixture(scope="module")
+def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("checkpoints")
+    save_toy(folder / "dates", "dates", norm_first=True)
+    save_toy(folder / "learned", "reverse", positions="learned")
+    save_toy(folder / "unplaced", "reverse", positions="none", causal=False)
+    return folder
+
+
+@pytest.fixture
+def app(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
+    monkeypatch.setattr(runtime, "CHECKPOINTS", checkpoints)
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    at.run()
+    return at.switch_page("pages/masks.py").run()
+
+
+@pytest.fixture
+def shipped(monkeypatch: pytest.MonkeyPatch) -> AppTest:
+    monkeypatch.setattr(runtime, "CHECKPOINTS", ROOT / "checkpoints")
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    at.run()
+    at.session_state["model"] = "adjective-swap"
+    at.session_state["text"] = SENTENCE
+    return at.switch_page("pages/masks.py").run()
+
+
+def on_tab(at: AppTest, tab: str) -> AppTest:
+    at.session_state["masks_tab"] = tab
+    return at.run()
+
+
+def opened(plot: dict) -> np.ndarray:  # type: ignore[type-arg]
+    """Which cells of a drawn mask are open."""
+    return ~np.isnan(plot["data"][0]["z"])
+
+
+def test_the_pictures_are_the_masks_of_the_model(app: AppTest) -> None:
+    assert not app.exception
+    padding, causal, both = (opened(plot) for plot in plotted(app)[:3])
+    length = len(both)
+    real = int(padding[0].sum())
+    assert 0 < real < length, "the shortest sentence of the batch is in view"
+    tokens = torch.ones(1, length, dtype=torch.long)
+    tokens[0, real:] = 0
+    assert np.array_equal(both, target_mask(tokens)[0, 0].numpy())
+    assert np.array_equal(both, padding & causal)
+    assert np.array_equal(causal, np.tril(np.ones((length, length), dtype=bool)))
+
+
+def test_hover_says_why_a_cell_is_closed(app: AppTest) -> None:
+    both = plotted(app)[2]
+    closed = both["data"][1]["customdata"]
+    flat = {str(cell) for row in closed for cell in row}
+    assert flat == {"open", "closed: the future", "closed: padding"}
+    assert closed[0][-1] == "closed: padding"
+    assert closed[0][1] == "closed: the future"
+
+
+def test_scores_before_after_and_softmax_belong_together(app: AppTest) -> None:
+    *_, before, after, weights = plotted(app)
+    scores, masked, open_weights = (plot["data"][0]["z"] for plot in (before, after, weights))
+    is_open = ~np.isnan(masked)
+    assert np.array_equal(masked[is_open], scores[is_open])
+    assert not np.isnan(scores).any()
+    exponents = np.where(is_open, np.exp(scores.astype(np.float64)), 0.0)
+    expected = exponents / exponents.sum(axis=1, keepdims=True)
+    assert np.allclose(open_weights[is_open], expected[is_open], atol=1e-5)
+
+
+def test_switches_open_what_they_say(app: AppTest) -> None:
+    app.toggle(key="masks_causal").set_value(False).run()
+    assert opened(plotted(app)[1]).all()
+    app.toggle(key="masks_padding").set_value(False).run()
+    assert opened(plotted(app)[2]).all()
+    assert "All" in words(app)
+    assert not app.exception
+
+
+@pytest.mark.parametrize("kind", ["encoder", "cross"])
+def test_the_source_knows_no_future(app: AppTest, kind: str) -> None:
+    app.segmented_control(key="masks_kind").set_value(kind).run()
+    assert not app.exception
+    assert len(plotted(app)) == 5
+    assert "every row may look at all of it" in words(app)
+
+
+def test_one_sentence_has_no_padding(app: AppTest) -> None:
+    app.segmented_control(key="masks_batch").set_value("this sentence").run()
+    assert opened(plotted(app)[0]).all()
+    assert not app.exception
+
+
+def test_lifting_the_mask_on_a_given_target(shipped: AppTest) -> None:
+    at = on_tab(shipped, "Given target")
+    assert not at.exception
+    before = plotted(at)[0]["data"][0]["z"]
+    assert np.isnan(before[0, 1])
+    at.toggle(key="lift_mask").set_value(True).run()
+    after = plotted(at)[0]["data"][0]["z"]
+    assert not np.isnan(after).any()
+    assert np.allclose(after.sum(axis=1), 1, atol=1e-5)
+    (table,) = tables(at)
+    assert table["masked (%)"].min() > 99
+    assert len(table) == 5
+
+
+def test_lifting_the_mask_while_decoding_runs_the_prefix_again(shipped: AppTest) -> None:
+    at = on_tab(shipped, "While decoding")
+    assert "je lis livres rouge" in words(at)
+    at.toggle(key="decode_mask").set_value(True).run()
+    assert not at.exception
+    loaded = load_model(ROOT / "checkpoints" / "adjective-swap")
+    spoken = say(loaded.model, (*loaded.source.encode(SENTENCE).ids, EOS), causal=False)
+    (table,) = tables(at)
+    said = table["lifted"][: len(spoken.path)].tolist()
+    assert said == [loaded.target.label(i) for i in spoken.path]
+    assert not np.isnan(plotted(at)[0]["data"][0]["z"]).any()
+    at.slider(key=f"decode_step_{len(spoken.path)}").set_value(2).run()
+    assert plotted(at)[0]["data"][0]["z"].shape == (2, 2)
+
+
+def test_the_pair_has_a_wonderful_loss_and_a_wrong_translation(shipped: AppTest) -> None:
+    at = on_tab(shipped, "Trained without it")
+    assert not at.exception
+    losses, right = plotted(at)[:2]
+    assert [trace["y"][-1] < 0.01 for trace in losses["data"]] == [True, True]
+    assert [trace["y"][-1] for trace in right["data"]] == [100.0, 0.0]
+    (table,) = tables(at)
+    assert table["target given: right token (%)"].min() > 95
+    assert table["on its own it says"].tolist()[0] == "je lis livres rouge"
+    assert table["on its own it says"].tolist()[1] != "je lis livres rouge"
+    assert "looks one token ahead" in words(at)
+
+
+def test_without_the_shipped_pair_the_page_says_so(app: AppTest) -> None:
+    at = on_tab(app, "Trained without it")
+    assert not at.exception
+    assert "adjective-swap is not here" in words(at)
+
+
+def test_closed_padding_changes_nothing_and_open_padding_does(shipped: AppTest) -> None:
+    at = on_tab(shipped, "Open padding")
+    assert not at.exception
+    changes = [float(change) for change in tables(at)[0]["largest change (percentage points)"]]
+    assert changes[0] == 0
+    assert changes[1] < 1e-3 < changes[2]
+    at.slider(key="masks_pads").set_value(20).run()
+    assert not at.exception
+    assert float(tables(at)[0]["largest change (percentage points)"][1]) < 1e-3
+
+
+@pytest.mark.parametrize("model", ["learned", "unplaced"])
+@pytest.mark.parametrize("tab", TABS)
+def test_every_model_can_be_taught_with(app: AppTest, tab: str, model: str) -> None:
+    app.selectbox(key="model").set_value(model).run()
+    at = on_tab(app, tab)
+    assert not at.exception
+
+
+@pytest.mark.parametrize("text", ["x", "<img src=x onerror=alert(1)> </script>", "日本語 👩‍👩‍👧", "<pad>", "w" * 60])
+@pytest.mark.parametrize("tab", TABS)
+def test_any_sentence_does(app: AppTest, tab: str, text: str) -> None:
+    app.text_input(key="text").set_value(text).run()
+    at = on_tab(app, tab)
+    assert not at.exception
