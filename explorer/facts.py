@@ -36,18 +36,24 @@ def count(number: float) -> str:
 def facts(summary: dict[str, Any]) -> list[str]:
     """Lines for the model card in the sidebar: task, size, shape, scores."""
     model = summary["model"]
-    shape = (
-        f"{model['n_encoder_layers']} encoder layers × {model['n_encoder_heads']} heads, "
-        f"{model['n_decoder_layers']} decoder layers × {model['n_decoder_heads']} heads, d_model {model['d_model']}"
-    )
-    style = f"{'pre' if model['norm_first'] else 'post'}-norm, {_POSITIONS[model['positions']]}"
     task = str(summary.get("task"))
     by_heart = task.startswith("phrases-")  # these tasks test on the pairs that they train on, and say so
     return [
         f"{get_task(task).title}." if task in TASKS else "Trained on somebody's own data.",
-        f"{count(summary['parameters'])} parameters: {shape}; {style}.",
+        f"{count(summary['parameters'])} parameters: {_shape(model)}.",
         _scores(summary["results"], by_heart) if summary.get("trained") else "Not trained: its answers are noise.",
     ]
+
+
+def _shape(model: dict[str, Any]) -> str:
+    n_encoder, n_decoder, d_model = model["n_encoder_layers"], model["n_decoder_layers"], model["d_model"]
+    if model.get("architecture") == "lstm":
+        return f"LSTM, {n_encoder} encoder and {n_decoder} decoder layers, one head of attention, d_model {d_model}"
+    style = f"{'pre' if model['norm_first'] else 'post'}-norm, {_POSITIONS[model['positions']]}"
+    return (
+        f"{n_encoder} encoder layers × {model['n_encoder_heads']} heads, "
+        f"{n_decoder} decoder layers × {model['n_decoder_heads']} heads, d_model {d_model}; {style}"
+    )
 
 
 _POSITIONS = {"sinusoidal": "sinusoidal positions", "learned": "learned positions", "none": "no positions"}

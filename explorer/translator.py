@@ -89,6 +89,8 @@ class Translator:
             InputError: there is nothing to translate, or the prefix does not fit this model.
         """
         source, notes = self._read(text)
+        if self.loaded.model_config.architecture == "lstm":
+            notes.append("An LSTM reads in order and has no self-attention; its decoder looks at the source alone.")
         self._check_prefix(prefix)
         decoding = decode_recorded(self.loaded.model, source, self.loaded.target, config, prefix=prefix, edit=edit)
         if not decoding.finished:
@@ -132,7 +134,7 @@ class Translator:
         """
         if (edit.describe() if edit is not None else ()) != shown.trace.edits:
             raise ValueError("details of an edited translation need the same edit again.")
-        return head_details(self.loaded.model, shown.source, self.loaded.target, shown.path, heads, edit=edit)
+        return head_details(self.loaded.transformer, shown.source, self.loaded.target, shown.path, heads, edit=edit)
 
     def norms(self, shown: Translation, kind: AttentionKind, *, edit: HeadEdits | None = None) -> tuple[Floats, Floats]:
         """Norm-weighted attention of one kind (Kobayashi et al. 2020).

@@ -16,6 +16,7 @@ import safetensors.torch
 from safetensors import SafetensorError
 from torch import Tensor
 
+from model.architectures import Model, make_model
 from model.config import FORMAT_VERSION, ConfigError, DataConfig, ModelConfig, TrainConfig, from_dict, to_dict
 from model.folder import (
     CARD,
@@ -66,7 +67,7 @@ class LoadedModel:
 
     name: str
     folder: Path
-    model: Transformer
+    model: Model
     source: Tokenizer
     target: Tokenizer
     model_config: ModelConfig
@@ -75,8 +76,21 @@ class LoadedModel:
     card: str
     summary: dict[str, Any]
 
+    @property
+    def transformer(self) -> Transformer:
+        """The model, where only a Transformer will do.
 
-def stored_weights(model: Transformer) -> dict[str, Tensor]:
+        Raises:
+            CheckpointError: it is another architecture.
+        """
+        if not isinstance(self.model, Transformer):
+            raise CheckpointError(
+                f"{self.name} is an LSTM and has nothing of what is shown here; choose a Transformer."
+            )
+        return self.model
+
+
+def stored_weights(model: Model) -> dict[str, Tensor]:
     """The model's parameters as they are stored: on the CPU, tied matrices once under their canonical name."""
     aliases = model.tied_names()
     return {
@@ -127,7 +141,7 @@ def average_weights(sets: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
 
 def save_model(
     folder: Path,
-    model: Transformer,
+    model: Model,
     source: Tokenizer,
     target: Tokenizer,
     *,
@@ -262,7 +276,7 @@ def read_tokenizers(folder: Path) -> tuple[Tokenizer, Tokenizer]:
         raise CheckpointError(f"{label(path)}: {error}") from None
 
 
-def build_model(config: ModelConfig, path: Path) -> Transformer:
+def build_model(config: ModelConfig, path: Path) -> Model:
     """A model with the weights of one safetensors file.
 
     Raises:
@@ -271,16 +285,16 @@ def build_model(config: ModelConfig, path: Path) -> Transformer:
     # Sizes come from a file that anybody may have written: compare them with the weights before allocating anything.
     stored = tensor_shapes(path)
     square, feed_forward = config.d_model**2, 2 * config.d_model * config.d_ff
-    least = (
-        config.n_encoder_layers * (4 * square + feed_forward)
-        + config.n_decoder_layers * (8 * square + feed_forward)
-        + config.tgt_vocab_size * config.d_model
-    )
+    per_layer = (6 * square, 8 * square)  # of an LSTM: four gates that read two vectors, the encoder's half as wide
+    if config.architecture == "transformer":
+        per_layer = (4 * square + feed_forward, 8 * square + feed_forward)
+    least = config.n_encoder_layers * per_layer[0] + config.n_decoder_layers * per_layer[1]
+    least += config.tgt_vocab_size * config.d_model
     if least > sum(math.prod(shape) for shape in stored.values()):
         raise CheckpointError(f"{label(path)} holds too few weights for the sizes in its configuration.")
     if config.max_positions > MAX_POSITIONS:
         raise CheckpointError(f"{label(path)}: max_positions={config.max_positions} is more than {MAX_POSITIONS}.")
-    model = Transformer(config)
+    model = make_model(config)
     aliases = model.tied_names()
     shapes = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
     weights = read_weights(path, {name: shape for name, shape in shapes.items() if name not in aliases})

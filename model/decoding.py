@@ -8,21 +8,22 @@ from functools import partial
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
+from model.architectures import Model
 from model.beam import beam_search, hypotheses
-from model.config import EOS, PAD, SOS, DecodeConfig
+from model.config import EOS, PAD, SOS, AttentionKind, DecodeConfig
 from model.edits import HeadEdits
 from model.recorder import AttentionRecorder, Head
 from model.search import BeamStep, Hypothesis, PathStep, follow, greedy, sample
 from model.tokenizer import Encoding, Tokenizer
 from model.trace import VISIBLE, AttentionTrace, future_mask
-from model.transformer import Transformer
 
 
 @torch.inference_mode()
 def decode_batch(
-    model: Transformer, src: Tensor, config: DecodeConfig, *, edit: HeadEdits | None = None
+    model: Model, src: Tensor, config: DecodeConfig, *, edit: HeadEdits | None = None
 ) -> list[list[Hypothesis]]:
     """Translate a batch without recording; per sentence the hypotheses, best first (one, but for beam search).
 
@@ -63,7 +64,7 @@ class Decoding:
 
 @torch.inference_mode()
 def decode_recorded(
-    model: Transformer,
+    model: Model,
     source: Encoding,
     target: Tokenizer,
     config: DecodeConfig,
@@ -100,11 +101,21 @@ def decode_recorded(
     else:
         steps = list(greedy(step, state, limit=limit, prefix=prefix))
     path = tuple(int(chosen.tokens[0]) for chosen in steps)
-    trace = _assemble(recorder, source, target, path, steps, n_alternatives, edit)
+    trace = _assemble(model, recorder, source, target, path, steps, n_alternatives, edit)
     return Decoding(path, given, trace, recorder, beam, found)
 
 
+def _weights(
+    recorder: AttentionRecorder, model: Model, kind: AttentionKind, shape: tuple[int, int]
+) -> NDArray[np.float32]:
+    """[layer, head, query, key] of one kind; no layers and no heads of a kind that the model does not have."""
+    if not model.config.n_layers(kind):
+        return np.zeros((0, 0, *shape), dtype=np.float32)
+    return recorder.weights(kind)
+
+
 def _assemble(
+    model: Model,
     recorder: AttentionRecorder,
     source: Encoding,
     target: Tokenizer,
@@ -118,11 +129,14 @@ def _assemble(
     log_probs = torch.stack([step.log_probs[0] for step in steps])  # [tgt, vocab]
     top = log_probs.exp().topk(min(n_alternatives, log_probs.size(-1)), dim=-1)
     chosen = log_probs.gather(1, torch.tensor(path)[:, None])[:, 0].exp()
-    n_src = len(source.ids) + 1
+    n_src, n_tgt = len(source.ids) + 1, len(path)
+    shapes: dict[AttentionKind, tuple[int, int]] = {
+        "encoder": (n_src, n_src),
+        "decoder": (n_tgt, n_tgt),
+        "cross": (n_tgt, n_src),
+    }
     return AttentionTrace(
-        encoder=recorder.weights("encoder"),
-        decoder=recorder.weights("decoder"),
-        cross=recorder.weights("cross"),
+        **{kind: _weights(recorder, model, kind, shape) for kind, shape in shapes.items()},
         encoder_mask=np.full((n_src, n_src), VISIBLE, dtype=np.uint8),
         decoder_mask=future_mask(len(path)),
         cross_mask=np.full((len(path), n_src), VISIBLE, dtype=np.uint8),

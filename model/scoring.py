@@ -9,13 +9,13 @@ from typing import Any
 
 import torch
 
+from model.architectures import Model
 from model.config import DecodeConfig
 from model.data.batching import EncodedPairs, batches, collate, encode_pairs
 from model.data.task import Example, one_group, same_text
 from model.decoding import decode_batch
 from model.metrics import Bleu, TokenScores, bleu, bleu_lc_tok, exact_match, token_scores
 from model.tokenizer import Tokenizer
-from model.transformer import Transformer
 
 SCORING_TOKENS = 4096
 
@@ -53,7 +53,7 @@ def spread(n: int, most: int) -> tuple[int, ...]:
 
 
 @torch.inference_mode()
-def teacher_forced(model: Transformer, pairs: EncodedPairs, *, check: Callable[[], None] = lambda: None) -> TokenScores:
+def teacher_forced(model: Model, pairs: EncodedPairs, *, check: Callable[[], None] = lambda: None) -> TokenScores:
     """Loss and token accuracy with the right prefix given; `check` is called before each batch and may raise."""
     device = model.src_embedding.weight.device
     total = TokenScores()
@@ -71,7 +71,7 @@ def scoring_batches(pairs: EncodedPairs) -> list[tuple[int, ...]]:
 
 
 def translate_pairs(
-    model: Transformer,
+    model: Model,
     pairs: EncodedPairs,
     target: Tokenizer,
     config: DecodeConfig,
@@ -114,7 +114,7 @@ def score_predictions(
 
 
 def score_examples(
-    model: Transformer,
+    model: Model,
     source: Tokenizer,
     target: Tokenizer,
     examples: Sequence[Example],

@@ -13,7 +13,7 @@ const label = (tokens, i) => `${i + 1} \u2068${tokens[i]}\u2069`;
 
 // Sizes of the three plots for the width at hand; one height above the rows, so that the plots line up.
 function layOut(S) {
-  const sizes = KINDS.map((kind) => {
+  const sizes = S.kinds.map((kind) => {
     const f = S.figures[kind], m = S.maps[kind];
     const ctx = f.canvas.getContext("2d");
     ctx.font = `12px ${S.theme.font}`;

@@ -80,7 +80,7 @@ function drawCaption(S, kind) {
 
 // The chosen cell in words.
 function drawReadout(S) {
-  for (const kind of KINDS) {
+  for (const kind of S.kinds) {
     const f = S.figures[kind], c = S.cell;
     f.readout.replaceChildren();
     if (c?.kind !== kind) continue;

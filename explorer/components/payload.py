@@ -62,7 +62,8 @@ class StepperView:
 
     def position(self) -> Position:
         """Where to start, with every value moved into the range that this trace has."""
-        kind: AttentionKind = self.kind if self.kind in ATTENTION_KINDS else "cross"
+        known = self.kind in ATTENTION_KINDS and self.trace.weights(self.kind).size
+        kind: AttentionKind = self.kind if known else "cross"
         layers, heads = self.trace.weights(kind).shape[:2]
         layer = layers if self.layer is None else self.layer
         step = _clamp(self.step, 1, len(self.trace.read_tokens))
@@ -166,8 +167,8 @@ def _check(view: StepperView) -> None:
     trace = view.trace
     for kind in ATTENTION_KINDS:
         weights = trace.weights(kind)
-        if not weights.size:
-            raise ValueError(f"The trace has no {kind} attention; the stepper needs all three kinds.")
+        if kind == "cross" and not weights.size:
+            raise ValueError("The trace has no cross-attention; the stepper cannot do without.")
         if not np.isfinite(weights).all():
             raise ValueError(f"The {kind} attention holds a value that is not a number; the model is broken.")
     if len(view.predicted_ids) != len(trace.read_tokens):

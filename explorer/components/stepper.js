@@ -75,7 +75,11 @@ function load(S, data) {
     S.pick[kind] = { layer, head };
   }
   S.step = clamp(S.step, 0, S.last);
-  for (const kind of KINDS) {
+  // A model without self-attention, such as an LSTM, has no map of it.
+  S.kinds = KINDS.filter((kind) => data.maps[kind].layers);
+  for (const kind of KINDS) S.figures[kind].box.hidden = !S.kinds.includes(kind);
+  for (const tab of S.$(".kinds").children) tab.hidden = !S.kinds.includes(tab.value);
+  for (const kind of S.kinds) {
     const { layers, heads } = data.maps[kind], had = S.pick[kind];
     S.pick[kind] = { layer: clamp(had?.layer ?? layers, 1, layers), head: clamp(had?.head ?? 0, 0, heads) };
   }
@@ -92,11 +96,11 @@ function draw(S) {
   look(S);
   S.$(".words").setAttribute("aria-pressed", !!S.words);
   // Canvases first: writing on one makes the browser settle the styles of whatever was changed before.
-  for (const kind of KINDS) drawMap(S, kind);
+  for (const kind of S.kinds) drawMap(S, kind);
   drawPick(S);
   drawControls(S);
   drawNext(S);
-  for (const kind of KINDS) drawCaption(S, kind);
+  for (const kind of S.kinds) drawCaption(S, kind);
   drawTokens(S);
   drawReadout(S);
   drawTable(S);

@@ -60,6 +60,18 @@ def model_facts(model: ModelConfig, n_parameters: int) -> list[str]:
         "target": "target embedding and output share one matrix",
         "all": "source embedding, target embedding and output share one matrix",
     }
+    vocabulary = (
+        f"vocabulary: {model.src_vocab_size:,} source and {model.tgt_vocab_size:,} target tokens, specials included"
+    )
+    if model.architecture == "lstm":
+        return [
+            f"{n_parameters:,} parameters ({4 * n_parameters / 1e6:.2f} MB)",
+            f"LSTM encoder-decoder with attention, d_model {model.d_model}",
+            f"encoder: {model.n_encoder_layers} layers, read in both directions; "
+            f"decoder: {model.n_decoder_layers} layers; one head of attention from decoder to source",
+            ties[model.share_embeddings],
+            vocabulary,
+        ]
     return [
         f"{n_parameters:,} parameters ({4 * n_parameters / 1e6:.2f} MB)",
         f"d_model {model.d_model}, d_ff {model.d_ff}, {model.activation}",
@@ -67,7 +79,7 @@ def model_facts(model: ModelConfig, n_parameters: int) -> list[str]:
         f"decoder: {model.n_decoder_layers} layers of {model.n_decoder_heads} heads",
         f"{'pre-norm' if model.norm_first else 'post-norm'}, {model.positions} positions",
         ties[model.share_embeddings],
-        f"vocabulary: {model.src_vocab_size:,} source and {model.tgt_vocab_size:,} target tokens, specials included",
+        vocabulary,
     ]
 
 

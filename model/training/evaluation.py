@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from model.architectures import Model
 from model.config import DecodeConfig, TrainConfig
 from model.data.batching import EncodedPairs
 from model.data.task import Example, Task
@@ -14,7 +15,6 @@ from model.metrics import TokenScores
 from model.scoring import Scores, score_predictions, scoring_batches, spread, teacher_forced, translate_pairs
 from model.tokenizer import Tokenizer
 from model.training.distributed import World
-from model.transformer import Transformer
 
 SAMPLES = 5
 
@@ -34,7 +34,7 @@ class ValidationSet:
 
 
 def evaluate(
-    model: Transformer,
+    model: Model,
     target: Tokenizer,
     task: Task,
     data: ValidationSet,

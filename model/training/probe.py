@@ -10,11 +10,11 @@ import json
 import os
 from pathlib import Path
 
+from model.architectures import Model
 from model.config import DecodeConfig
 from model.decoding import decode_recorded
 from model.folder import PROBE, PROBE_ANSWER, replace_file
 from model.tokenizer import Tokenizer
-from model.transformer import Transformer
 
 MAX_PROBE_BYTES = 10_000
 
@@ -32,7 +32,7 @@ def read_probe(folder: Path) -> str | None:
     return text if isinstance(text, str) and text.strip() else None
 
 
-def answer_probe(folder: Path, model: Transformer, source: Tokenizer, target: Tokenizer) -> bool:
+def answer_probe(folder: Path, model: Model, source: Tokenizer, target: Tokenizer) -> bool:
     """Write probe.npz for the sentence asked for; False where nobody asked or the sentence is too long."""
     text = read_probe(folder)
     if text is None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from model.architectures import Model, make_model
 from model.checkpoint import LoadedModel
 from model.config import ConfigError, ModelConfig, TrainConfig, from_dict, to_dict
 from model.data import Task
@@ -19,7 +20,6 @@ from model.training.device import Runtime
 from model.training.evaluation import ValidationSet
 from model.training.randomness import generator
 from model.training.settings import Settings
-from model.transformer import Transformer
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class Setup:
     settings: Settings
     source: Tokenizer
     target: Tokenizer
-    model: Transformer
+    model: Model
     corpus: Corpus
     valid: ValidationSet
     runtime: Runtime
@@ -115,13 +115,13 @@ def _resampling(
     )
 
 
-def fresh_model(config: ModelConfig, seed: int, start_from: LoadedModel | None) -> Transformer:
+def fresh_model(config: ModelConfig, seed: int, start_from: LoadedModel | None) -> Model:
     """A model whose weights are drawn from the seed, or copied from another model of the same sizes.
 
     Raises:
         ConfigError: the other model has other sizes.
     """
-    model = Transformer(config)
+    model = make_model(config)
     if start_from is None:
         model.reset_parameters(generator(seed, "weights"))
         return model

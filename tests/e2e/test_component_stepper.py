@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page
 
@@ -216,6 +217,19 @@ def test_pieces_are_put_together_summed_over_keys_and_averaged_over_queries(benc
     bench(".words").click()
     bench.frame()
     assert bench.text(".cross p") == "4 e looks at 4 <eos> 80 %, 2 known 20 %."
+
+
+def test_a_model_without_self_attention_has_no_maps_of_it(bench: Bench) -> None:
+    trace = planted_trace()
+    none = {kind: np.zeros((0, 0, 5, 5), dtype=np.float32) for kind in ("encoder", "decoder")}
+    bench.mount(planted_view(dataclasses.replace(trace, **none), kind="encoder", step=2, layer=1, head=2))
+    shown = [bench(f"figure.{kind}").is_visible() for kind in ("encoder", "decoder", "cross")]
+    assert shown == [False, False, True]
+    assert [tab.is_visible() for tab in bench(".kinds button").all()] == [False, False, True]
+    bench.press("ArrowRight")
+    assert bench.text(".cross p") == "3 lis looks at 4 books 100 %."
+    bench.send(planted_view(seq="second"))
+    assert bench("figure.encoder").is_visible()
 
 
 def test_words_of_one_token_need_no_switch(bench: Bench) -> None:

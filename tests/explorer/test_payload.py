@@ -110,10 +110,17 @@ def test_a_broken_weight_is_refused() -> None:
         encode(planted_view(trace))
 
 
-def test_a_missing_kind_is_refused() -> None:
-    trace = dataclasses.replace(planted_trace(), encoder=np.zeros((0, 0, 5, 5), dtype=np.float32))
-    with pytest.raises(ValueError, match="no encoder attention"):
-        encode(planted_view(trace))
+def test_self_attention_may_be_missing_and_cross_attention_may_not() -> None:
+    trace = planted_trace()
+    none = {kind: np.zeros((0, 0, 5, 5), dtype=np.float32) for kind in ("encoder", "decoder")}
+    view = planted_view(dataclasses.replace(trace, **none), kind="encoder", layer=2, head=2)
+    assert view.position() == Position(1, "cross", 2, 2)
+    header, weights, _ = decode(encode(view))
+    assert [header["maps"][kind]["layers"] for kind in ("encoder", "decoder", "cross")] == [0, 0, 2]
+    assert np.array_equal(weights["cross"], trace.cross)
+    assert header["checks"]["heads"] == 4
+    with pytest.raises(ValueError, match="no cross-attention"):
+        encode(planted_view(dataclasses.replace(trace, cross=none["encoder"])))
 
 
 def test_ids_and_unknown_marks_must_fit() -> None:

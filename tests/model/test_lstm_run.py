@@ -1,0 +1,54 @@
+"""The LSTM through the same commands as the Transformer: train, translate with its attention, evaluate."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from model import evaluate, train, translate
+from model.checkpoint import CheckpointError, load_model
+from model.lstm import LSTM
+from model.trace import AttentionTrace
+from model.transformer import count_parameters
+
+SMALL = ["d_model=16", "max_steps=6", "eval_every=3", "save_every=3", "eval_sentences=4", "snapshots=2", "dropout=0.1"]
+
+
+def test_train_translate_evaluate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = ["--checkpoints", str(tmp_path)]
+    asked = ["--task", "reverse", "--preset", "lstm-tiny", "--name", "mine", "--device", "cpu", "--set", *SMALL]
+    assert train.main([*asked, *where]) == 0
+    loaded = load_model(tmp_path / "mine")
+    assert isinstance(loaded.model, LSTM)
+    assert "LSTM encoder-decoder with attention, d_model 16" in loaded.card
+    assert f"{count_parameters(loaded.model):,} parameters" in loaded.card
+    with pytest.raises(CheckpointError, match="mine is an LSTM"):
+        _ = loaded.transformer
+    capsys.readouterr()
+
+    trace_file = tmp_path / "trace.npz"
+    assert translate.main(["--model", "mine", *where, "--trace", str(trace_file), "abc"]) == 0
+    trace = AttentionTrace.load_npz(trace_file)
+    assert trace.cross.shape[:2] == (1, 1)
+    assert trace.cross.shape[3] == 4  # a b c <eos>
+    assert trace.cross.sum(-1) == pytest.approx(1.0)
+    assert trace.encoder.size == trace.decoder.size == 0
+    assert translate.main(["--model", "mine", *where, "--beam", "3", "abc"]) == 0
+    capsys.readouterr()
+    assert evaluate.main(["--model", "mine", *where, "--split", "valid", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["aligned_head"]["layer"] == told["aligned_head"]["head"] == 1
+
+
+def test_the_same_command_gives_the_same_weights(tmp_path: Path) -> None:
+    asked = ["--task", "reverse", "--preset", "lstm-tiny", "--device", "cpu", "--precision", "fp32"]
+    whole = [*asked, "--name", "whole", "--checkpoints", str(tmp_path), "--set", *SMALL, "n_decoder_layers=2"]
+    assert train.main(whole) == 0
+    assert load_model(tmp_path / "whole").model_config.n_decoder_layers == 2
+    again = [*asked, "--name", "again", "--checkpoints", str(tmp_path), "--set", *SMALL, "n_decoder_layers=2"]
+    assert train.main(again) == 0
+    first, second = (load_model(tmp_path / name).model.state_dict() for name in ("whole", "again"))
+    assert all(torch.equal(first[name], second[name]) for name in first)
