@@ -20,6 +20,7 @@ pages = [
     st.Page("pages/translate.py", title="Translate", url_path="translate", visibility="hidden"),
     st.Page("pages/attention.py", title="Attention", icon=":material/grid_view:", url_path="attention"),
     st.Page("pages/positions.py", title="Positions", icon=":material/pin:", url_path="positions"),
+    st.Page("pages/masks.py", title="Masks", icon=":material/visibility_off:", url_path="masks"),
     st.Page("pages/train.py", title="Train", icon=":material/model_training:", url_path="train"),
     st.Page("pages/runs.py", title="Runs", icon=":material/list:", url_path="runs"),
 ]
