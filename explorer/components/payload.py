@@ -62,8 +62,8 @@ class StepperView:
 
     def position(self) -> Position:
         """Where to start, with every value moved into the range that this trace has."""
-        known = self.kind in ATTENTION_KINDS and self.trace.weights(self.kind).size
-        kind: AttentionKind = self.kind if known else "cross"
+        known = [kind for kind in ATTENTION_KINDS if kind == self.kind and self.trace.weights(kind).size]
+        kind: AttentionKind = known[0] if known else "cross"
         layers, heads = self.trace.weights(kind).shape[:2]
         layer = layers if self.layer is None else self.layer
         step = _clamp(self.step, 1, len(self.trace.read_tokens))
