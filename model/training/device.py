@@ -9,11 +9,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import psutil
 import torch
 
 from model.config import ConfigError
 
 TIMED_REPEATS = 4
+ENOUGH_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
@@ -97,16 +99,40 @@ def default_threads() -> int:
 def seconds_of(works: Sequence[Callable[[], object]]) -> list[float]:
     """The shortest of a few runs of each piece of work on the CPU, in seconds, after one that does not count.
 
-    They take turns, so that whatever else the machine is doing falls on all alike.
+    They take turns, so that whatever else the machine is doing falls on all alike. Where they take long, one turn must
+    do: then they differ by more than by chance.
     """
     best = [float("inf")] * len(works)
+    began = time.perf_counter()
     for repeat in range(TIMED_REPEATS + 1):
+        if repeat > 1 and time.perf_counter() - began > ENOUGH_SECONDS:
+            break
         for i, work in enumerate(works):
             start = time.perf_counter()
             work()
             if repeat:
                 best[i] = min(best[i], time.perf_counter() - start)
     return best
+
+
+class OtherWork:
+    """How much of this machine others have been using since this was made."""
+
+    def __init__(self) -> None:
+        self._began, self._own, self._all = time.perf_counter(), time.process_time(), _busy_seconds()
+
+    def cores(self) -> float:
+        """Cores kept busy by other processes, of those that this one may use; never below 0."""
+        own = time.process_time() - self._own
+        passed = max(time.perf_counter() - self._began, 1e-9)
+        return max(0.0, (_busy_seconds() - self._all - own) / passed)
+
+
+def _busy_seconds() -> float:
+    """Processor time that the cores of this process have spent on anything, by anybody."""
+    cores = psutil.cpu_times(percpu=True)
+    mine = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(len(cores))
+    return sum(sum(cores[i]) - cores[i].idle - getattr(cores[i], "iowait", 0.0) for i in mine if i < len(cores))
 
 
 def synchronize(device: torch.device) -> None:

@@ -9,15 +9,18 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from model.architectures import Model
 from model.config import ConfigError
 from model.training.corpus import Corpus, MicroBatch
-from model.training.device import Runtime, cpu_multiplies_bf16, default_threads, seconds_of
+from model.training.device import OtherWork, Runtime, cpu_multiplies_bf16, default_threads, seconds_of
 from model.training.loss import TrainingLoss
 from model.training.randomness import start_stream
 from model.transformer import Transformer, count_parameters
 
 TRIAL_OPERATIONS = 20_000_000_000  # of a trial step: a fraction of a second
 NEARLY = 1.15
+BUSY_CORES = 0.5  # of others: threads that share a core with them wait for each other, and times say little
+WORTH_THREADS = 5_000_000_000  # operations of a batch from which more threads pay on an idle machine
 ROUNDING_PAYS = 1.05
 PRECISIONS = ("auto", "fp32", "bf16")
 
@@ -33,16 +36,17 @@ def check_precision(precision: str) -> str:
     return precision
 
 
-def choose_runtime(model: Transformer, corpus: Corpus, wanted: Runtime, smoothing: float) -> Runtime:
+def choose_runtime(model: Model, corpus: Corpus, wanted: Runtime, smoothing: float) -> Runtime:
     """`wanted` with precision, attention kernel and threads settled.
 
     On a GPU bf16 where it has it. On a CPU a few timed steps decide: bf16 only where it pays (with matrix units for it,
     it does), and as few threads as come near the best time, for small products gain little from more and the page wants
-    a core too. The fused kernel everywhere but on a CPU with attention dropout: it is slower there.
+    a core too. While others keep the machine busy, the size of a batch decides about threads: the run may well last
+    longer than they do. The fused kernel everywhere but on a CPU with attention dropout: it is slower there.
     """
     precision = check_precision(wanted.precision)
     on_cpu = wanted.torch_device.type == "cpu"
-    fused = not on_cpu or model.config.attention_dropout == 0
+    fused = isinstance(model, Transformer) and (not on_cpu or model.config.attention_dropout == 0)
     settled = replace(wanted, fused=fused, threads=wanted.threads or default_threads(), settled=True)
     if not on_cpu:
         may_round = wanted.torch_device.type == "cuda" and torch.cuda.is_bf16_supported()
@@ -58,24 +62,35 @@ def _fewer(most: int) -> list[int]:
     return [*(2**i for i in range(most.bit_length()) if 2**i < most), most]
 
 
-def _quickest(model: Transformer, corpus: Corpus, choices: list[Runtime], smoothing: float) -> Runtime:
+def _quickest(model: Model, corpus: Corpus, choices: list[Runtime], smoothing: float) -> Runtime:
     """fp32 unless bf16 gains; then the fewest threads that are nearly as quick as the most."""
     before = torch.get_num_threads()
     start_stream(corpus.seed, "trial")
+    others = OtherWork()
     batch = corpus.tensors(_trial_batch(corpus, model), choices[0].torch_device)
     try:
         times = seconds_of([partial(_one_step, model, batch, choice, smoothing) for choice in choices])
     finally:
+        busy = others.cores() > BUSY_CORES
         torch.set_num_threads(before)
         model.zero_grad(set_to_none=True)
     timed = list(zip(choices, times, strict=True))
     best = {c.precision: min(t for other, t in timed if other.precision == c.precision) for c in choices}
     rounds = "bf16" in best and best["bf16"] * ROUNDING_PAYS < best.get("fp32", math.inf)
     precision = "bf16" if rounds else "fp32"
-    return next(c for c, t in timed if c.precision == precision and t <= NEARLY * best[precision])
+    of_kind = [(choice, time) for choice, time in timed if choice.precision == precision]
+    if busy:
+        return of_kind[-1 if _operations(corpus, model) >= WORTH_THREADS else 0][0]
+    return next(choice for choice, time in of_kind if time <= NEARLY * best[precision])
 
 
-def _trial_batch(corpus: Corpus, model: Transformer) -> MicroBatch:
+def _operations(corpus: Corpus, model: Model) -> int:
+    """Operations of forward and backward of the first batch of training: six for each number and token."""
+    indices = corpus.updates(0)[0].shares[0][0].indices
+    return 6 * count_parameters(model) * sum(max(corpus.lengths[i]) for i in indices)
+
+
+def _trial_batch(corpus: Corpus, model: Model) -> MicroBatch:
     """The first batch of training, cut to what any machine works through in a moment."""
     indices = corpus.updates(0)[0].shares[0][0].indices
     longest = max(max(corpus.lengths[i]) for i in indices)
@@ -83,7 +98,7 @@ def _trial_batch(corpus: Corpus, model: Transformer) -> MicroBatch:
     return MicroBatch(indices[: max(1, tokens // longest)])
 
 
-def _one_step(model: Transformer, batch: tuple[Tensor, Tensor, Tensor], runtime: Runtime, smoothing: float) -> None:
+def _one_step(model: Model, batch: tuple[Tensor, Tensor, Tensor], runtime: Runtime, smoothing: float) -> None:
     torch.set_num_threads(runtime.threads)
     loss = TrainingLoss(model.train(), smoothing=smoothing, fused=runtime.fused)
     with runtime.autocast():
