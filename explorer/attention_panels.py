@@ -22,7 +22,7 @@ PANELS = {
     "own": "Your own attention",
     "export": "Export",
 }
-_KEY = "attention_panel"
+_KEY, _LAST = "attention_panel", "_attention_panel"
 
 
 def offers(name: str) -> bool:
@@ -36,11 +36,13 @@ def choose(asked: str | None = None) -> str:
     if not names:
         return ""
     wanted = asked or session.place().panel
-    if st.session_state.get(_KEY) != wanted and (asked or _KEY not in st.session_state):
+    # Links, and whatever else moves the session, are followed; otherwise the widget knows best.
+    if _KEY not in st.session_state or wanted != st.session_state.get(_LAST):
         st.session_state[_KEY] = wanted if wanted in names else None
     found = st.segmented_control(
         "Look closer", names, format_func=PANELS.__getitem__, key=_KEY, help="Choose again to close."
     )
+    st.session_state[_LAST] = found or ""
     return found or ""
 
 

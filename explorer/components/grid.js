@@ -112,14 +112,17 @@ function moveInGrid(event) {
   if (!here || (!way && event.key !== "Home" && event.key !== "End")) return;
   event.preventDefault();
   const all = [...event.currentTarget.querySelectorAll(".tile")];
-  const middle = (b) => { const r = b.getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; };
+  const place = (b) => {
+    const { x, y, width } = b.getBoundingClientRect();
+    return [x + width / 2, y];
+  };
   let next = event.key === "Home" ? all[0] : all.at(-1);
   if (way) {
-    const [x, y] = middle(here);
-    const ahead = all.map((b) => [b, middle(b)]).filter(([, [u, v]]) => (way[0] ? way[0] * (u - x) > 1 && Math.abs(v - y) < 20 : way[1] * (v - y) > 1));
+    const [x, y] = place(here);
+    const isAhead = ([, [u, v]]) => (way[0] ? way[0] * (u - x) > 1 && Math.abs(v - y) < 20 : way[1] * (v - y) > 9);
     // Across: the nearest in this row. Up and down: the nearest row first, then the nearest place in it.
-    ahead.sort(([, [u, v]], [, [s, t]]) => (way[0] ? 0 : 9999 * (Math.round(Math.abs(v - y) / 9) - Math.round(Math.abs(t - y) / 9))) + Math.abs(u - x) - Math.abs(s - x));
-    next = ahead[0]?.[0];
+    const far = ([, [u, v]]) => (way[0] ? 0 : 9999 * Math.round(Math.abs(v - y) / 9)) + Math.abs(u - x);
+    next = all.map((b) => [b, place(b)]).filter(isAhead).sort((a, b) => far(a) - far(b))[0]?.[0];
   }
   if (!next) return;
   here.tabIndex = -1;

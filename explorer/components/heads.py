@@ -135,8 +135,9 @@ def heads_view(view: HeadsView, *, key: str) -> HeadsResult:
     if not kinds:
         raise ValueError("There is no attention in this trace.")
     memory = st.session_state.setdefault(f"_{key}_memory", {"turn": 0})
-    _remember(memory, view)
-    at = _report(st.session_state.get(key), view, memory)
+    state = st.session_state.get(key)
+    _remember(memory, view, state)
+    at = _report(state, view, memory)
     memory["opened"] |= {at["kind"], *at["wanted"]} & set(kinds)
     with st.container(gap=None):
         result = _views(
@@ -189,22 +190,26 @@ def form_of(view: str, kind: AttentionKind) -> Form:
     return "words-next" if "next" in options and kind != "encoder" else "words"
 
 
-def _remember(memory: dict[str, Any], view: HeadsView) -> None:
+def _remember(memory: dict[str, Any], view: HeadsView, state: Any) -> None:
     """Take the view's start over if it is news: another decoding, or a place where nobody has been led before.
 
-    Most callers hand in what they got back last time; some always the same start. Neither is a wish to go there.
+    Most callers hand in what they got back last time; some always the same start. Neither is a wish to go there, except
+    after a switch of pages, which makes the browser forget where it was.
     """
     asked = _asked(view)
     if memory.get("seq") == view.seq:
         follows = asked == memory["returned"]
         memory["following"] |= follows and asked != memory["asked"]
-        if follows or (asked == memory["asked"] and not memory["following"]):
+        forgotten = follows and asked != memory["begun"] and not _is_of(state, view, memory)
+        if not forgotten and (follows or (asked == memory["asked"] and not memory["following"])):
             return
         opened = memory["opened"]
     else:
         opened = set()
         memory["following"] = False
-    memory.update(seq=view.seq, asked=asked, start=view.start(), turn=memory["turn"] + 1, opened=opened)
+    start = view.start()
+    begun = _asked_of(_result(view, start))
+    memory.update(seq=view.seq, asked=asked, start=start, begun=begun, turn=memory["turn"] + 1, opened=opened)
 
 
 def _carry(view: HeadsView, kind: AttentionKind, at: dict[str, Any], key: str) -> None:
@@ -243,9 +248,9 @@ def _report(state: Any, view: HeadsView, memory: dict[str, Any]) -> dict[str, An
     if "beside" in start["view"].split("."):
         clean["wanted"] = list(kinds_of(view.trace))
     clean["heads"] = _lined(start["view"])
-    at = state.get("at") if state else None
-    if not isinstance(at, dict) or at.get("seq") != view.seq or at.get("turn") != memory["turn"]:
+    if not _is_of(state, view, memory):
         return clean
+    at = state["at"]
     kind: AttentionKind = next((known for known in kinds_of(view.trace) if known == at.get("kind")), start["kind"])
     layers, heads, _, keys = view.trace.weights(kind).shape
     steps, sources = len(view.trace.read_tokens), len(view.trace.src_tokens)
@@ -267,6 +272,12 @@ def _report(state: Any, view: HeadsView, memory: dict[str, Any]) -> dict[str, An
     }
 
 
+def _is_of(state: Any, view: HeadsView, memory: dict[str, Any]) -> bool:
+    """Whether the browser has reported from this very decoding, after the server's last word on where to be."""
+    at = state.get("at") if state else None
+    return isinstance(at, dict) and at.get("seq") == view.seq and at.get("turn") == memory["turn"]
+
+
 def _pick(pick: dict[str, Any]) -> Head:
     return _whole(pick.get("layer"), 1, 999, 1), _whole(pick.get("head"), 0, 999, 0)
 
@@ -281,7 +292,7 @@ def _whole(value: Any, low: int, high: int, otherwise: int) -> int:
     return min(max(value, low), high) if type(value) is int else otherwise
 
 
-def _result(view: HeadsView, at: dict[str, Any], *, explain: bool) -> HeadsResult:
+def _result(view: HeadsView, at: dict[str, Any], *, explain: bool = False) -> HeadsResult:
     row = at["source"] if at["kind"] == "encoder" else at["step"]
     col = None if at["col"] is None else at["col"] + 1
     place = Place(at["kind"], at["layer"], at["head"], row + 1, col, at["step"] + 1)

@@ -1,0 +1,152 @@
+"""The views of the Attention page alone, mounted as Streamlit mounts them, with a server that can be slow or silent."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from playwright.sync_api import Locator, Page
+
+from explorer.components import heads
+from explorer.components.blocks import encode_kind, encode_numbers
+from explorer.components.heads import HeadsView
+from explorer.components.script import slim
+from explorer.words import Form, attention_maps
+from model.config import AttentionKind
+from model.trace import AttentionTrace, kinds_of
+from tests.e2e.stepper_bench import theme
+
+MOUNT = """async ({html, css, js, carrier, variables, width}) => {
+  document.body.style = `margin: 0; padding: 16px; background: ${variables["--st-background-color"]}`;
+  const host = document.createElement("div");
+  host.id = "host";
+  host.style.width = width;
+  for (const name in variables) host.style.setProperty(name, variables[name]);
+  document.body.append(host);
+  window.root = host.attachShadow({ mode: "open" });
+  const wrap = document.createElement("div");
+  wrap.append(document.createRange().createContextualFragment(html));
+  wrap.append(Object.assign(document.createElement("style"), { textContent: css }));
+  root.append(wrap);
+  const load = (text) => import(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
+  const [views, bring] = [await load(js), await load(carrier)];
+  window.calls = [];
+  const say = (name, value) => calls.push({ name, value: JSON.parse(JSON.stringify(value)) });
+  window.show = (data) => {
+    window.unmount = views.default({ data, parentElement: root, setStateValue: say, setTriggerValue: say });
+  };
+  window.carry = (text) => bring.default({ data: Uint8Array.from(atob(text), (c) => c.charCodeAt(0)) });
+}"""
+
+
+class HeadsBench:
+    """A page that holds the views once."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        page.set_viewport_size({"width": 1040, "height": 768})
+        self.turn = 0
+
+    def mount(self, trace: AttentionTrace, *, dark: bool = False, width: int = 1000, **changes: Any) -> None:
+        """Show a trace; all its kinds are brought at once, unless `kinds` names fewer."""
+        self.page.set_content("<!doctype html><html><body><input id=elsewhere></body></html>")
+        variables = theme("dark" if dark else "light")
+        parts = {"html": heads.markup(), "css": heads.style(), "js": heads.script()}
+        carrier = slim(heads._HERE, ("carrier.js",)) + "\n"
+        self.page.evaluate(MOUNT, {**parts, "carrier": carrier, "variables": variables, "width": f"{width}px"})
+        self.send(trace, **changes)
+
+    def send(self, trace: AttentionTrace, *, kinds: tuple[AttentionKind, ...] | None = None, **changes: Any) -> None:
+        """What the server does for a new decoding or a move of its own."""
+        self.view = HeadsView(**({"trace": trace, "seq": "first", "model": "planted"} | changes))
+        self.turn += 1
+        header = heads.header(self.view, self.view.start(), turn=self.turn, name="here")
+        for kind in kinds_of(trace) if kinds is None else kinds:
+            self.carry(kind)
+        self.page.evaluate("header => show(header)", header)
+        self.frame()
+
+    def carry(self, kind: AttentionKind, form: Form | None = None) -> None:
+        """Bring the block of one kind, in the form that the view asks for."""
+        maps = attention_maps(self.view.trace, kind, form or heads.form_of(self.view.view, kind))
+        self._carry(encode_kind(maps, name=f"here/{kind}", seq=self.view.seq))
+
+    def carry_numbers(self, kind: AttentionKind, *given: tuple[int, int]) -> None:
+        maps = attention_maps(self.view.trace, kind, heads.form_of(self.view.view, kind))
+        self._carry(encode_numbers(maps, given, name=f"here/{kind}/numbers", seq=self.view.seq))
+
+    def _carry(self, block: bytes) -> None:
+        self.page.evaluate("text => { carry(text); }", base64.b64encode(block).decode())
+        self.frame()
+
+    def __call__(self, selector: str) -> Locator:
+        return self.page.locator(f"#host {selector}")
+
+    def text(self, selector: str) -> str:
+        """The text on one line, without the marks that only steer its layout."""
+        text = self(selector).inner_text().translate({0x2068: "", 0x2069: "", 0x202F: " ", 0x2009: " "})
+        return " ".join(text.split())
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.page.keyboard.press(key)
+        self.frame()
+
+    def click(self, selector: str) -> None:
+        self(selector).click()
+        self.frame()
+
+    def frame(self) -> None:
+        """Wait until what was asked for is painted."""
+        self.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+    def calls(self) -> list[dict[str, Any]]:
+        return self.page.evaluate("() => calls")
+
+    def plot(self, kind: str) -> tuple[float, float, float, int, int]:
+        """Where the cells of the large map are on its canvas: left, top, size, rows drawn, columns (CSS pixels)."""
+        left, top, cell, rows, columns = self(f"figure.{kind} canvas").get_attribute("data-plot").split(",")
+        return float(left), float(top), float(cell), int(rows), int(columns)
+
+    def point(self, kind: str, query: int, key: int) -> dict[str, float]:
+        """A place inside a cell, off its centre, where no number is written."""
+        left, top, cell, *_ = self.plot(kind)
+        return {"x": left + (key + 0.5) * cell, "y": top + (query + 0.2) * cell + 1}
+
+    def colour(self, kind: str, query: int, key: int) -> tuple[int, ...]:
+        """What is painted in a cell of the large map: red, green, blue, opacity."""
+        return self._pixel(f"figure.{kind} canvas", self.point(kind, query, key))
+
+    def thumbnail(self, name: str, rows: int, columns: int) -> list[list[float]]:
+        """Lightness, 0 to 255, of every cell of the thumbnail whose accessible name begins with `name`."""
+        selector = f'.tile[aria-label^="{name}"] canvas'
+        box = self(selector).bounding_box()
+        wide, high = box["width"] / columns, box["height"] / rows
+        # Off the middle: rows in view have marks at either end.
+        points = [[{"x": (k + 0.5) * wide, "y": (q + 0.5) * high} for k in range(columns)] for q in range(rows)]
+        return [[sum(self._pixel(selector, at)[:3]) / 3 for at in row] for row in points]
+
+    def _pixel(self, selector: str, point: dict[str, float]) -> tuple[int, ...]:
+        script = """(canvas, { x, y }) => {
+          const ratio = canvas.width / parseFloat(canvas.style.width);
+          return [...canvas.getContext("2d").getImageData(x * ratio, y * ratio, 1, 1).data];
+        }"""
+        return tuple(self(selector).evaluate(script, point))
+
+    def listen(self) -> None:
+        """Keep what the large maps write from now on, with the place on the canvas where it lands."""
+        self.page.evaluate(
+            """() => {
+          window.written = [];
+          const fill = CanvasRenderingContext2D.prototype.fillText;
+          CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+            const place = this.getTransform().transformPoint({ x, y });
+            window.written.push([text.replace(/[\\u2068\\u2069]/g, ""), place.x, place.y]);
+            fill.call(this, text, x, y);
+          };
+        }"""
+        )
+
+    def written(self) -> dict[str, tuple[float, float]]:
+        """Where each text was written last."""
+        return {text: (x, y) for text, x, y in self.page.evaluate("() => window.written")}

@@ -1,0 +1,442 @@
+"""The Attention views in a real browser: planted heads are drawn where they are, and words say what pictures show."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page
+
+from explorer.head_summary import summarise
+from explorer.words import attention_maps
+from tests.e2e.heads_bench import HeadsBench
+from tests.e2e.stepper_bench import theme
+from tests.explorer.planted_heads import CROSS, DECODER, ENCODER, heads_trace, random_trace
+
+N = 6  # tokens on either side of the planted heads
+
+
+@pytest.fixture
+def bench(page: Page) -> HeadsBench:
+    return HeadsBench(page)
+
+
+# All heads
+
+
+@pytest.mark.parametrize(("kind", "roles"), [("encoder", ENCODER), ("decoder", DECODER), ("cross", CROSS)])
+def test_thumbnails_are_the_planted_heads_with_their_role(bench: HeadsBench, kind: str, roles: dict) -> None:
+    bench.mount(heads_trace(), kind=kind)
+    for head, (name, place) in enumerate(roles.items(), start=1):
+        painted = bench.thumbnail(f"Layer 1, head {head}:", N, N)
+        for query in range(1, N - 1):  # the rows in view have marks at either end
+            row = painted[query]
+            assert int(np.argmin(row)) == place(query, N, N), f"head {head}, row {query}: {row}"
+        label = bench(f'.tile[value="{kind} 1 {head}"]').get_attribute("aria-label")
+        assert label == f"Layer 1, head {head}: 1.0 keys, {name} 100\u202f%"
+    assert bench(f'.tile[value="{kind} 1 {len(roles) + 1}"] .mixed').count() == 1
+    assert bench(".tile").count() == len(roles) + 2, "the heads and their mean"
+
+
+def test_masked_thumbnails_are_grey_and_zero_is_not(bench: HeadsBench) -> None:
+    bench.mount(heads_trace(), kind="decoder", step=3)
+    selector = '.tile[value="decoder 1 1"] canvas'
+    box = bench(selector).bounding_box()
+    side = box["width"] / N
+    masked = bench._pixel(selector, {"x": 3.5 * side, "y": 1.5 * side})
+    zero = bench._pixel(selector, {"x": 0.5 * side, "y": 4.5 * side})
+    assert max(masked[:3]) - min(masked[:3]) <= 3
+    assert max(abs(a - b) for a, b in zip(masked, zero, strict=True)) > 8
+
+
+def test_sorting_and_filtering_by_the_numbers(bench: HeadsBench) -> None:
+    bench.mount(random_trace(["a", "b", "c", "d", "<eos>"], ["<sos>", "x", "y"]))
+
+    def shown() -> list[str]:
+        return bench(".tile b").all_inner_texts()
+
+    assert shown()[:3] == ["L1 H1", "L1 H2", "L1 mean"]
+    bench("select[name=by]").select_option("keys")
+    bench.frame()
+    keys = [float(text.split()[0]) for text in bench(".tile small:nth-of-type(1)").all_inner_texts()]
+    assert keys == sorted(keys)
+    assert len(keys) == 6
+    bench("select[name=by]").select_option("first")
+    bench.frame()
+    bench("summary").click()
+    bench.click("th:has-text('first') button")
+    table = [row.split("\t") for row in bench("tbody tr").all_inner_texts()]
+    assert [f"L{row[0]} H{row[1]}" for row in table] == shown(), "table and grid agree on the order"
+    bench("select[name=most]").select_option("1.5")
+    bench.frame()
+    few = int((summarise(attention_maps(bench.view.trace, "cross")).effective <= 1.5).sum())
+    assert bench(".tile").count() == few
+    assert (f"{few} of 6 heads" in bench.text(".caption")) == (few < 6)
+
+
+def test_grid_to_head_to_cell_by_keyboard(bench: HeadsBench) -> None:
+    bench.mount(heads_trace(), kind="cross", head=1, layer=1, step=6)
+    bench('.tile[value="cross 1 1"]').focus()
+    bench.press("ArrowRight", "ArrowRight", "ArrowLeft", "Enter")
+    assert bench(".explorer").get_attribute("data-view") == "head"
+    assert "layer 1 · head 2" in bench.text("figure.cross figcaption")
+    bench("figure.cross canvas").focus()
+    bench.press("ArrowUp")  # the first arrow shows the cursor on the row's heaviest cell
+    bench.press("ArrowUp", "ArrowUp")
+    # The mirror head: row 4 of 6 looks at key 5 - 4 + 1.
+    assert "query reads 4 sah → predicts die" in bench.text(".cell")
+    bench.press("Home", "ArrowRight")
+    assert "key 2 cat weight 1.0000 rank 1 of 6" in bench.text(".cell")
+    assert "uniform would be 0.1667 for each of 6 keys" in bench.text(".cell")
+    bench.page.wait_for_timeout(400)
+    said = bench.calls()[-1]
+    assert said["name"] == "at"
+    where = {name: said["value"][name] for name in ("kind", "layer", "head", "step", "col", "view")}
+    assert where == {"kind": "cross", "layer": 1, "head": 2, "step": 3, "col": 1, "view": "head"}
+
+
+def test_arrows_go_up_and_down_between_layers(bench: HeadsBench) -> None:
+    bench.mount(random_trace(["a", "<eos>"], ["<sos>", "x"]), kind="cross", layer=1, head=2)
+    bench('.tile[value="cross 1 2"]').focus()
+    for key, expected in (
+        ("ArrowDown", "cross 2 2"),
+        ("End", "cross 3 0"),
+        ("ArrowUp", "cross 2 0"),
+        ("Home", "cross 1 1"),
+    ):
+        bench.press(key)
+        assert bench.page.evaluate("() => root.activeElement.value") == expected
+    assert bench(".tile[tabindex='0']").count() == 1, "one stop for the Tab key"
+
+
+# One head
+
+
+@pytest.mark.parametrize(("kind", "roles"), [("encoder", ENCODER), ("decoder", DECODER), ("cross", CROSS)])
+def test_rows_are_queries_from_the_top_and_columns_are_keys(bench: HeadsBench, kind: str, roles: dict) -> None:
+    for head, place in enumerate(roles.values(), start=1):
+        bench.mount(heads_trace(), kind=kind, layer=1, head=head, view="head")
+        for query in range(N):
+            row = [sum(bench.colour(kind, query, key)[:3]) for key in range(N)]
+            assert int(np.argmin(row)) == place(query, N, N)
+
+
+def test_labels_stand_at_their_rows_and_columns_and_axes_are_named(bench: HeadsBench) -> None:
+    bench.mount(heads_trace(), kind="cross", layer=1, head=1, view="head", step=1)
+    bench.listen()
+    bench.click('.tile[value="cross 1 2"]')
+    places = bench.written()
+    left, top, cell, rows, columns = bench.plot("cross")
+    assert (rows, columns) == (N, N)
+    for key, name in enumerate(("1 the", "2 cat", "3 saw", "4 the", "5 dog", "6 <eos>")):
+        assert places[name][0] == pytest.approx(left + (key + 0.5) * cell, abs=1)
+        assert places[name][1] < top
+    for query, (reads, predicts) in enumerate(zip(("1 <sos>", "2 der", "3 hund"), ("der", "hund", "sah"), strict=True)):
+        assert places[reads][1] == pytest.approx(top + (query + 0.5) * cell, abs=1)
+        assert places[reads][0] < left
+        assert places[f"→ {predicts}"][1] == pytest.approx(places[reads][1], abs=1)
+        assert places[f"→ {predicts}"][0] > left + columns * cell
+    assert {"source (key)", "decoder reads (query)"} <= places.keys()
+
+
+def test_aligning_to_the_predicted_word_moves_the_labels_by_one_row(bench: HeadsBench) -> None:
+    bench.mount(heads_trace(), kind="cross", layer=1, head=1, view="head", step=1)
+    bench.listen()
+    bench("select[name=next]").select_option("next")
+    bench.frame()
+    places = bench.written()
+    _, top, cell, *_ = bench.plot("cross")
+    assert "decoder predicts (query)" in places
+    assert places["1 der"][1] == pytest.approx(top + 0.5 * cell, abs=1)
+    assert places["after <sos>"][1] == pytest.approx(top + 0.5 * cell, abs=1)
+    assert places["6 <eos>"][1] < top, "the last row predicts <eos>; the column of that name stands above"
+    assert places["after katze"][1] == pytest.approx(top + 5.5 * cell, abs=1)
+
+
+def test_hover_shows_and_a_click_chooses_a_cell(bench: HeadsBench) -> None:
+    trace = random_trace(["a", "b", "c", "<eos>"], ["<sos>", "x", "y"])
+    bench.mount(trace, kind="cross", layer=2, head=1, view="head", step=3)
+    weights = trace.cross[1, 0]
+    bench("figure.cross canvas").hover(position=bench.point("cross", 0, 2))
+    bench.frame()
+    rank = int((weights[0] > weights[0, 2]).sum()) + 1
+    entropy = -(weights[0].astype(float) * np.log(weights[0].astype(float))).sum()
+    read = bench.text(".cell")
+    assert f"query reads 1 <sos> → predicts x key 3 c weight {weights[0, 2]:.4f} rank {rank} of 4" in read
+    assert f"row looks at {np.exp(entropy):.2f} keys (entropy {entropy:.3f} nats)" in read
+    bench.page.mouse.move(0, 0)
+    bench.frame()
+    assert "weight" not in bench.text(".cell")
+    bench("figure.cross canvas").click(position=bench.point("cross", 1, 3))
+    bench.page.mouse.move(0, 0)
+    bench.frame()
+    assert f"key 4 <eos> weight {weights[1, 3]:.4f}" in bench.text(".cell")
+    assert bench.text(".player output") == "step 2 of 3", "the row of a cell is the step of all views"
+    bench.press("Escape")
+    assert "weight" not in bench.text(".cell")
+
+
+def test_masked_cells_say_why(bench: HeadsBench) -> None:
+    trace = heads_trace()
+    trace.encoder_mask[:, 5] = 2
+    trace.encoder[..., 5] = 0
+    for kind, query, key, reason in (("decoder", 1, 3, "future"), ("encoder", 2, 5, "padding")):
+        bench.mount(trace, kind=kind, layer=1, head=1, view="head")
+        red, green, blue, _ = bench.colour(kind, query, key)
+        assert max(red, green, blue) - min(red, green, blue) <= 3
+        bench(f"figure.{kind} canvas").click(position=bench.point(kind, query, key))
+        bench.frame()
+        assert f"masked ({reason})" in bench.text(".cell")
+        bench("summary").click()
+        assert f"masked: {reason}" in bench.text("tbody")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_scales_and_palettes(bench: HeadsBench, dark: bool) -> None:
+    trace = heads_trace()
+    trace.cross[0, 0] = 0.25 * trace.cross[0, 0] + 0.125  # two weights: 0.375 and 0.125
+    bench.mount(trace, dark=dark, kind="cross", layer=1, head=1, view="head", step=6)
+    stops = theme("dark" if dark else "light")["--st-chart-sequential-colors"].split(",")
+    last = tuple(bytes.fromhex(stops[-1].strip(" #")))
+    assert bench.colour("cross", 1, 1)[:3] != last
+    assert [bench.text(".ramp span:first-child"), bench.text(".ramp span:last-child")] == ["0", "1"]
+    bench("select[name=scale]").select_option("max")
+    bench.frame()
+    assert bench.colour("cross", 1, 1)[:3] == last
+    assert bench.text(".ramp span:last-child") == "0.375"
+    bench("select[name=scale]").select_option("log")
+    bench.frame()
+    assert bench.text(".ramp span:first-child") == "≤ 0.0001"
+    teal = bench.colour("cross", 1, 1)
+    bench("select[name=palette]").select_option("cividis")
+    bench.frame()
+    assert bench.colour("cross", 1, 1) != teal
+
+
+def test_brushing_rows_and_columns(bench: HeadsBench) -> None:
+    trace = random_trace(["a", "b", "c", "<eos>"], ["<sos>", "x", "y"])
+    bench.mount(trace, kind="cross", layer=1, head=1, view="head", step=1)
+    canvas = bench("figure.cross canvas")
+    box, start, end = canvas.bounding_box(), bench.point("cross", 0, 1), bench.point("cross", 1, 2)
+    before = bench.colour("cross", 2, 3)
+    bench.page.mouse.move(box["x"] + start["x"], box["y"] + start["y"])
+    bench.page.mouse.down()
+    bench.page.mouse.move(box["x"] + end["x"], box["y"] + end["y"], steps=4)
+    bench.page.mouse.up()
+    bench.frame()
+    mean = trace.cross[0, 0, :2, 1:3].astype(float).sum(axis=-1).mean()
+    assert f"rows 1–2 put {100 * mean:.1f} % of their weight on columns 2–3" in bench.text(".cell")
+    assert bench.colour("cross", 2, 3) != before, "what is left out steps back"
+    bench.press("Escape")
+    assert "put" not in bench.text(".cell")
+    canvas.focus()
+    bench.press("Shift+ArrowDown")
+    assert "rows 1–2 put" in bench.text(".cell")
+
+
+def test_only_up_to_this_step_leaves_later_rows_out(bench: HeadsBench) -> None:
+    bench.mount(heads_trace(), kind="cross", layer=1, head=1, view="head.steps", step=2)
+    assert bench.plot("cross")[3] == 2
+    bench.page.locator("body").press("ArrowRight")
+    bench.frame()
+    assert bench.plot("cross")[3] == 3
+    bench("input[name=steps]").uncheck()
+    bench.frame()
+    assert bench.plot("cross")[3] == N
+
+
+# Large models: one byte for the picture, float32 for every number
+
+
+def test_numbers_wait_for_float32(bench: HeadsBench) -> None:
+    words = [f"w{i}" for i in range(100)]
+    trace = random_trace([*words[:99], "<eos>"], ["<sos>", *words[:99]])
+    key = int(trace.cross[1, 0, 49].argmax())
+    bench.mount(trace, kind="cross", layer=2, head=1, view="head", step=50, cell=(50, key + 1))
+    assert "weight …" in bench.text(".cell")
+    assert "looks at" in bench.text(".caption")
+    assert "…" in bench.text(".caption")
+    bench.carry_numbers("cross", (2, 1))
+    assert f"weight {trace.cross[1, 0, 49, key]:.4f}" in bench.text(".cell")
+    assert "…" not in bench.text(".caption")
+    bench.click('.tile[value="cross 3 2"]')
+    assert "weight …" in bench.text(".cell"), "another head's numbers are not there yet"
+
+
+def test_another_kind_loads_when_it_is_opened(bench: HeadsBench) -> None:
+    bench.mount(heads_trace(), kinds=("cross",))
+    bench.click(".kinds button[value=encoder]")
+    assert "Loading" in bench.text(".none")
+    bench.page.wait_for_function("() => calls.some((call) => call.value.wanted.includes('encoder'))")
+    bench.carry("encoder")
+    assert bench(".tile").count() == len(ENCODER) + 2
+
+
+# Lines
+
+
+def test_hovering_a_token_shows_its_lines_only(bench: HeadsBench) -> None:
+    bench.mount(heads_trace(), kind="cross", layer=1, head=1, view="lines", step=6)
+    canvas = bench(".body canvas")
+    assert canvas.get_attribute("data-lines") == "6", "the diagonal head: one line a row"
+    bench(".left .end").nth(2).hover()
+    bench.frame()
+    assert canvas.get_attribute("data-lines") == "1"
+    assert "reads 3 hund → predicts sah looks at 3 saw 100 %" in bench.text(".caption")
+    bench(".right .end").nth(4).focus()
+    bench.frame()
+    assert canvas.get_attribute("data-lines") == "1"
+    bench(".right .end").nth(4).blur()
+    bench.page.mouse.move(0, 0)
+    bench.frame()
+    assert canvas.get_attribute("data-lines") == "6"
+
+
+def test_lines_of_several_heads_and_the_share_that_they_hold(bench: HeadsBench) -> None:
+    trace = random_trace(["a", "b", "c", "d", "<eos>"], ["<sos>", "x", "y"])
+    bench.mount(trace, kind="cross", layer=2, head=1, view="lines", step=3)
+
+    def expected(mass: float, *heads: int) -> int:
+        rows = [np.sort(row.astype(float))[::-1] for head in heads for row in trace.cross[1, head - 1]]
+        return sum(int(np.searchsorted(np.cumsum(row), mass - 1e-6)) + 1 for row in rows)
+
+    canvas = bench(".body canvas")
+    assert canvas.get_attribute("data-lines") == str(expected(0.8, 1))
+    assert f"{expected(0.8, 1)} of 15 lines hold 80 % of each row's weight." in bench.text(".caption")
+    bench.click(".headpick:has-text('H2')")
+    assert canvas.get_attribute("data-lines") == str(expected(0.8, 1, 2))
+    assert "L2 H2:" in bench.text(".caption")
+    bench(".mass input").fill("50")
+    bench.frame()
+    assert canvas.get_attribute("data-lines") == str(expected(0.5, 1, 2))
+    bench.page.wait_for_timeout(400)
+    assert bench.calls()[-1]["value"]["view"] == "lines.mass-50.h-1-2"
+    bench("summary").click()
+    assert bench.text("thead") == "key ↑ H1 H2" or bench.text("thead") == "key H1 H2"
+    assert f"{trace.cross[1, 1, 2, 3]:.4f}" in bench.text("tbody")
+
+
+# The sentence
+
+
+def test_the_sentence_is_shaded_by_what_a_token_attends_to(bench: HeadsBench) -> None:
+    bench.mount(heads_trace(), kind="cross", layer=1, head=2, view="text", step=2)
+    words = bench(".strip > div:last-child .word")
+    assert words.all_inner_texts()[3].split() == ["the", "100", "%"]
+    bench(".strip > div:first-child .word").nth(3).click()
+    bench.frame()
+    assert words.nth(1).inner_text().split() == ["cat", "100", "%"]
+    dark = "element => getComputedStyle(element).backgroundColor"
+    assert words.nth(1).evaluate(dark) != words.nth(3).evaluate(dark)
+    assert bench.text(".player output") == "step 4 of 6"
+
+
+def test_a_token_of_self_attention_shades_its_own_sentence(bench: HeadsBench) -> None:
+    bench.mount(heads_trace(), kind="decoder", layer=1, head=2, view="text", step=3)
+    words = bench(".strip > div:last-child .word")
+    assert words.nth(2).get_attribute("aria-pressed") == "true"
+    assert words.nth(1).get_attribute("aria-label") == "2 der: 100\u202f%"
+    assert words.nth(4).get_attribute("aria-label") == "5 die: masked"
+
+
+# What all views share
+
+
+def test_a_choice_in_one_view_is_the_choice_of_all(bench: HeadsBench) -> None:
+    bench.mount(heads_trace(), kind="cross", layer=1, head=1)
+    bench.click('.tile[value="cross 1 2"]')
+    bench("figure.cross canvas").click(position=bench.point("cross", 1, 3))
+    for view in ("lines", "text"):
+        bench.click(f".views button[value={view}]")
+        assert bench.text(".caption").startswith("L1 H2: reads 2 der → predicts hund looks at 4 the 100 %.")
+        assert "key 4 the weight 1.0000" in bench.text(".cell")
+    bench.click(".strip > div:first-child .word:nth-child(5)")
+    bench.click(".views button[value=heads]")
+    assert bench('.tile[value="cross 1 2"]').get_attribute("aria-pressed") == "true"
+    assert bench.text(".player output") == "step 5 of 6"
+
+
+def test_what_is_reported_reopens_the_same_view(bench: HeadsBench) -> None:
+    trace = random_trace(["a", "b", "c", "<eos>"], ["<sos>", "x", "y"])
+    view = "lines.next.steps.log.cividis.by-keys.most-20.mass-60.h-0-2"
+    bench.mount(trace, kind="decoder", layer=3, head=2, view=view)
+    bench.click(".left .end:nth-child(2)")
+    bench.page.wait_for_timeout(400)
+    at = bench.calls()[-1]["value"]
+    assert at["view"] == view
+    drawn, caption = bench(".body canvas").get_attribute("data-lines"), bench.text(".caption")
+    bench.mount(trace, kind=at["kind"], layer=at["layer"], head=at["head"], step=at["step"] + 1, view=at["view"])
+    assert (bench(".body canvas").get_attribute("data-lines"), bench.text(".caption")) == (drawn, caption)
+
+
+def test_words_put_subwords_together(bench: HeadsBench) -> None:
+    trace = random_trace(["un", "break", "able", "cups", "<eos>"], ["<sos>", "un", "zerbrech", "lich", "tassen"])
+    trace = dataclasses.replace(trace, src_words=(0, 0, 0, 1, -1), tgt_words=(-1, 0, 0, 0, 1))
+    bench.mount(trace, kind="cross", layer=1, head=1, view="head", step=3)
+    assert bench.plot("cross")[3:] == (5, 5)
+    bench("input[name=words]").check()
+    bench.page.wait_for_function("() => calls.some((call) => call.value.view === 'head.words')")
+    bench.view = dataclasses.replace(bench.view, view="head.words")
+    bench.carry("cross")
+    assert bench.plot("cross")[3:] == (3, 3)
+    share = trace.cross[0, 0, 1:4, :3].astype(float).sum(axis=-1).mean()
+    bench("summary").click()
+    assert f"1 unbreakable {share:.4f}" in bench.text("tbody")
+    assert "reads 2 unzerbrechlich" in bench.text(".caption")
+
+
+NASTY = [
+    "<img src=x onerror=alert(1)>",
+    "</script>",
+    "مرحبا",
+    "日本語",
+    "👩‍👩‍👧",
+    "\u202eevil",
+    "the",
+    "the",
+    "a" * 300,
+    "<eos>",
+]
+
+
+@pytest.mark.parametrize("width", [1000, 358])
+@pytest.mark.parametrize("view", ["heads", "head", "lines", "text", "heads.beside", "head.beside"])
+def test_tokens_are_only_ever_text(bench: HeadsBench, view: str, width: int) -> None:
+    bench.page.set_viewport_size({"width": width + 32, "height": 768})
+    trace = random_trace(NASTY, ["<sos>", *NASTY[:6]], layers=(1, 2), heads=(3, 2))
+    for kind in ("encoder", "decoder", "cross"):
+        bench.mount(trace, kind=kind, layer=1, head=1, view=view, step=4, width=width)
+        bench("summary").click()
+        assert bench("img, script").count() == 0
+        assert view.startswith("heads") or "alert(1)" in bench.text("tbody") + bench.text(".caption")
+        if view in ("lines", "text"):
+            assert "U+202Eevil" in bench.text(f".{'lines' if view == 'lines' else 'strip'}")
+        scroll, client = bench.page.evaluate("() => [document.documentElement.scrollWidth, innerWidth]")
+        assert scroll <= client, "the page itself never scrolls sideways"
+
+
+@pytest.mark.parametrize(("n_src", "n_tgt"), [(1, 1), (1, 4), (100, 1), (100, 100)])
+def test_any_length_is_drawn(bench: HeadsBench, n_src: int, n_tgt: int) -> None:
+    source = [f"w{i}" for i in range(n_src - 1)] + ["<eos>"]
+    trace = random_trace(source, ["<sos>"] + ["v"] * (n_tgt - 1), layers=(1, 2), heads=(3, 5))
+    for view in ("heads", "head", "lines", "text"):
+        for kind, rows, columns in (("encoder", n_src, n_src), ("decoder", n_tgt, n_tgt), ("cross", n_tgt, n_src)):
+            bench.mount(trace, kind=kind, layer=1, head=1, view=view)
+            if view == "heads":
+                assert bench(".tile").count() == (4 if kind == "encoder" else 12)
+            elif view == "head":
+                assert bench.plot(kind)[3:] == (rows, columns)
+            elif view == "lines":
+                assert (bench(".left .end").count(), bench(".right .end").count()) == (rows, columns)
+            else:
+                assert bench(".strip > div:last-child .word").count() == columns
+
+
+def test_an_encoder_alone_has_no_steps_and_no_other_kind(bench: HeadsBench) -> None:
+    trace = random_trace(["a", "b", "<eos>"], ["<sos>"])
+    empty = {kind: np.zeros((0, 0, *getattr(trace, kind).shape[2:]), dtype=np.float32) for kind in ("decoder", "cross")}
+    bench.mount(dataclasses.replace(trace, **empty), view="head")
+    assert bench(".kinds button:visible").all_inner_texts() == ["Encoder self"]
+    assert not bench(".walk").is_visible()
+    assert bench.plot("encoder")[3:] == (3, 3)

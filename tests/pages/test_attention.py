@@ -1,0 +1,202 @@
+"""The Attention page, run by Streamlit's own test harness from app.py."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from explorer import attention_panels, runtime
+from explorer.components.blocks import decode
+from tests.explorer.toy_models import save_toy
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("checkpoints")
+    save_toy(folder / "adjective-swap", "adjective-swap")
+    save_toy(folder / "reverse", "reverse", n_encoder_layers=3)
+    return folder
+
+
+@pytest.fixture
+def app(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
+    monkeypatch.setattr(runtime, "CHECKPOINTS", checkpoints)
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    at.run()
+    return at.switch_page("pages/attention.py")
+
+
+def header(at: AppTest) -> dict[str, Any]:
+    """What the views are told before any weights."""
+    (found,) = [json.loads(element.proto.json) for element in at.get("bidi_component") if element.proto.json]
+    return found
+
+
+def blocks(at: AppTest) -> list[str]:
+    """The names of the blocks of attention that were sent."""
+    return [decode(element.proto.bytes)[0]["name"] for element in at.get("bidi_component") if element.proto.bytes]
+
+
+def notes(at: AppTest) -> str:
+    return " ".join(element.value for element in [*at.caption, *at.info, *at.warning, *at.error]).replace("\\", "")
+
+
+def address(at: AppTest) -> dict[str, str]:
+    """What the address bar says; the harness gives what a page wrote as text, and what came in as a list."""
+    return {name: value if isinstance(value, str) else value[-1] for name, value in at.query_params.items()}
+
+
+def link(app: AppTest, **query: str) -> AppTest:
+    for name, value in query.items():
+        app.query_params[name] = value
+    return app.run()
+
+
+def report(at: AppTest, **changes: Any) -> AppTest:
+    """The person has moved."""
+    shown = header(at)
+    start = shown["start"]
+    said = {**start, "seq": shown["seq"], "turn": shown["turn"], "picks": {}, "heads": [], "wanted": [start["kind"]]}
+    at.session_state["heads"] = {"at": said | changes}
+    return at.run()
+
+
+def test_opens_with_all_heads_of_the_example(app: AppTest) -> None:
+    at = app.run()
+    assert not at.exception
+    shown = header(at)
+    assert shown["source"]["tokens"] == ["i", "read", "red", "books", "<eos>"]
+    assert shown["kinds"] == {
+        "encoder": {"layers": 1, "heads": 2},
+        "decoder": {"layers": 2, "heads": 4},
+        "cross": {"layers": 2, "heads": 4},
+    }
+    assert blocks(at) == ["heads/cross"], "other kinds are sent when they are opened"
+    assert not shown["trained"]
+    assert "Which words does each head look at?" in notes(at)
+
+
+def test_a_link_restores_the_view_and_the_address_says_the_same(app: AppTest) -> None:
+    query = {"model": "adjective-swap", "text": "They buy blue cars", "step": "3", "kind": "decoder", "layer": "2"}
+    query |= {"head": "4", "view": "lines.next.log.mass-60", "cell": "3-2"}
+    at = link(app, **query)
+    assert not at.exception
+    start = header(at)["start"]
+    assert start == {
+        "kind": "decoder",
+        "layer": 2,
+        "head": 4,
+        "step": 2,
+        "source": 0,
+        "col": 1,
+        "view": "lines.next.log.mass-60",
+    }
+    assert address(at) == query
+
+
+def test_where_the_person_is_goes_into_the_address(app: AppTest) -> None:
+    at = app.run()
+    before = header(at)
+    report(at, kind="encoder", layer=1, head=2, source=3, col=1, view="head.max", wanted=["encoder"])
+    assert not at.exception
+    assert header(at) == before, "the browser is not told what it said itself"
+    assert blocks(at) == ["heads/encoder", "heads/cross"]
+    expected = {"kind": "encoder", "layer": "1", "head": "2", "view": "head.max", "cell": "4-2"}
+    assert expected.items() <= address(at).items()
+
+
+def test_a_new_sentence_keeps_the_head_and_forgets_the_cell(app: AppTest) -> None:
+    at = report(app.run(), layer=1, head=3, col=2, view="head")
+    assert "cell" in at.query_params
+    at.text_input(key="text").set_value("They buy blue cars").run()
+    start = header(at)["start"]
+    assert (start["layer"], start["head"], start["view"], start["col"]) == (1, 3, "head", None)
+    assert "cell" not in at.query_params
+
+
+def test_the_view_is_no_part_of_the_address_of_other_pages(app: AppTest) -> None:
+    at = report(app.run(), head=3, view="lines")
+    at.switch_page("pages/translate.py").run()
+    assert not at.exception
+    assert not {"view", "panel", "cell"} & set(at.query_params)
+    at.switch_page("pages/attention.py").run()
+    assert header(at)["start"]["view"] == "lines"
+
+
+@pytest.mark.parametrize("panel", list(attention_panels.PANELS))
+def test_panels_open_by_link_on_any_model(app: AppTest, panel: str) -> None:
+    if not attention_panels.offers(panel):
+        pytest.skip(f"there is no panel {panel} yet")
+    for model in ("adjective-swap", "reverse"):
+        at = link(app, model=model, kind="cross", layer="2", head="1", view="head", cell="2-1", panel=panel)
+        assert not at.exception
+        assert address(at)["panel"] == panel
+        assert at.segmented_control(key="attention_panel").value == panel
+
+
+def test_the_button_of_a_cell_opens_its_panel(app: AppTest) -> None:
+    if not attention_panels.offers("cell"):
+        pytest.skip("there is no panel of one cell yet")
+    at = app.run()
+    assert header(at)["explains"]
+    at.session_state["heads"] = {"open": "cell"}
+    at.run()
+    assert address(at)["panel"] == "cell"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "word " * 5000,
+        "🏳️‍🌈",
+        "مرحبا بالعالم",
+        "你好 世界",
+        "<img src=x onerror=alert(1)>",
+        "</script>",
+        "\x00\x1b",
+        "a",
+        "a a a a a",
+    ],
+)
+def test_odd_input_gives_pictures(app: AppTest, text: str) -> None:
+    at = app.run()
+    at.text_input(key="text").set_value(text).run()
+    assert not at.exception
+    assert header(at)["source"]["tokens"][-1] == "<eos>"
+    assert blocks(at)
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ({"view": "<b>"}, "view is not one of this app"),
+        ({"cell": "third"}, "not a row and a column"),
+        ({"panel": "no such"}, "panel is not one of this app"),
+        ({"text": "   "}, "type a sentence"),
+    ],
+)
+def test_a_link_that_makes_no_sense_says_so(app: AppTest, query: dict[str, str], said: str) -> None:
+    at = link(app, **query)
+    assert not at.exception
+    assert said in notes(at)
+
+
+def test_a_link_beyond_the_model_is_moved_into_it(app: AppTest) -> None:
+    at = link(app, kind="encoder", layer="99", head="99", step="99", cell="99-99", view="nonsense.words")
+    start = header(at)["start"]
+    assert (start["kind"], start["layer"], start["head"], start["source"], start["col"]) == ("encoder", 1, 2, 4, 4)
+
+
+def test_without_any_model_there_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime, "CHECKPOINTS", tmp_path)
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    at.run()
+    at.switch_page("pages/attention.py").run()
+    assert not at.exception
+    assert "no model" in notes(at)
