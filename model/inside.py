@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from model.config import EOS, SOS, ModelConfig
 from model.recorder import AttentionRecorder
+from model.search import allowed_log_probs
 from model.transformer import Transformer
 
 Floats = NDArray[np.float32]
@@ -96,6 +97,8 @@ def walk(model: Transformer, source: Sequence[int], path: Sequence[int], step: i
         own, shared = _parameters(model, name, owners)
         reads = tuple(each for each in reads_of(name, model.config) if each in kept)
         found[name] = Operation(name, value, reads, own, shared)
+    chances = allowed_log_probs(found["output"].value).exp()
+    found["softmax"] = Operation("softmax", chances, ("output",), 0)
     return Walk(found, src, read, whole, logits[0])
 
 
@@ -127,6 +130,7 @@ def reads_of(name: str, config: ModelConfig) -> tuple[str, ...]:
             "positions_tgt": ("tgt_embedding.scaled",),
             "encoder.norm": (ends["encoder"],),
             "decoder.norm": (ends["decoder"],),
+            "softmax": ("output",),
             "output": ("decoder.norm" if config.norm_first else ends["decoder"],),
         }.get(name, ())
     stack, _, layer, rest = name.split(".", 3)

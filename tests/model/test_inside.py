@@ -67,6 +67,14 @@ def test_the_wiring_is_the_models(norm_first: bool, whole: bool) -> None:
         torch.testing.assert_close(model.output(last[:, -1]), found.logits[None], rtol=0, atol=1e-6)
 
 
+def test_softmax_is_over_what_may_be_said() -> None:
+    found = walk(tiny_model(), SOURCE, PATH, 3)
+    chances = found["softmax"].value[0]
+    assert float(chances.sum()) == pytest.approx(1.0, abs=1e-6)
+    assert chances[:2].tolist() == [0.0, 0.0], "<pad> and <sos> can never be an answer"
+    torch.testing.assert_close(chances[2:], found.logits[2:].softmax(-1), rtol=0, atol=1e-6)
+
+
 def test_a_step_reads_one_token_and_a_whole_run_all_of_them() -> None:
     model = tiny_model()
     step, whole = walk(model, SOURCE, PATH, 3), walk(model, SOURCE, PATH, 3, whole=True)

@@ -38,3 +38,10 @@ def decoded(value: Any) -> Any:
 def tables(at: AppTest) -> list[pd.DataFrame]:
     """Every table on the page."""
     return [element.value for element in at.dataframe]
+
+
+def walk_data(at: AppTest) -> dict[str, Any]:
+    """What the diagram of operations was given."""
+    found = [json.loads(element.proto.json) for element in at.get("bidi_component") if element.proto.json]
+    (data,) = (each for each in found if isinstance(each, dict) and "rows" in each)
+    return data

@@ -1,0 +1,76 @@
+"""The computation as a table that is also a diagram: a row an operation, with lines from what it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+_HERE = Path(__file__).parent
+COLUMNS = ("operation", "shape", "parameters", "mean", "spread", "reads")
+
+
+@dataclass(frozen=True)
+class WalkRow:
+    """One operation on screen; `reads` are the rows of the same part that it reads, from 0, `words` says it all.
+
+    `learned` operations have parameters, and a `sum` adds what it reads: a residual connection.
+    """
+
+    name: str
+    title: str
+    shape: str
+    parameters: str
+    mean: str
+    spread: str
+    words: str
+    reads: tuple[int, ...]
+    learned: bool
+    sum: bool
+
+
+_component = st.components.v2.component(
+    "headlight_walk",
+    html='<div class="walk"></div>',
+    css=(_HERE / "walk.css").read_text(encoding="utf-8"),
+    js=(_HERE / "walk.js").read_text(encoding="utf-8"),
+)
+
+
+def payload(part: str, rows: Sequence[WalkRow], chosen: str) -> dict[str, Any]:
+    """What the browser gets: JSON values only, shown as text."""
+    return {
+        "part": part,
+        "chosen": chosen,
+        "columns": list(COLUMNS),
+        "rows": [
+            {
+                "name": row.name,
+                "title": row.title,
+                "cells": [row.shape, row.parameters, row.mean, row.spread, row.words],
+                "reads": list(row.reads),
+                "learned": row.learned,
+                "sum": row.sum,
+            }
+            for row in rows
+        ],
+    }
+
+
+def walk_view(part: str, rows: Sequence[WalkRow], *, key: str) -> str:
+    """Draw the operations of one part and return the name of the one that is open: the chosen one, or the first."""
+    names = [row.name for row in rows]
+    first = _asked(st.session_state.get(key), part, names) or names[0]
+    result = _component(key=key, data=payload(part, rows, first), on_chosen_change=lambda: None)
+    return _asked({"chosen": result.chosen}, part, names) or first
+
+
+def _asked(state: Any, part: str, names: Sequence[str]) -> str:
+    """The operation that the browser says is chosen; nothing if it was in another part."""
+    told = state.get("chosen") if isinstance(state, Mapping) else None
+    if not isinstance(told, Mapping) or told.get("part") != part or told.get("name") not in names:
+        return ""
+    return str(told["name"])

@@ -1,0 +1,193 @@
+"""The Inside page, run by Streamlit's own test harness from app.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from explorer import runtime
+from explorer.inside_parts import of_part, parts, rows_of
+from model.checkpoint import load_model
+from model.inside import walk
+from model.transformer import count_parameters
+from tests.explorer.toy_models import save_toy
+from tests.pages.teaching import plotted, tables, walk_data, words
+
+ROOT = Path(__file__).parents[2]
+TABS = ("The computation", "Queries and keys", "Layer by layer", "The prediction", "Sizes")
+
+
+@pytest.fixture(scope="module")
+def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("checkpoints")
+    save_toy(folder / "post", "adjective-swap", n_encoder_layers=2, norm_first=False)
+    save_toy(folder / "pre", "reverse", norm_first=True, positions="learned")
+    save_toy(folder / "unplaced", "reverse", positions="none", causal=False, residual=False)
+    return folder
+
+
+@pytest.fixture
+def app(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
+    monkeypatch.setattr(runtime, "CHECKPOINTS", checkpoints)
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    at.run()
+    at.session_state["model"] = "post"
+    return at.switch_page("pages/inside.py").run()
+
+
+def on_tab(at: AppTest, tab: str) -> AppTest:
+    at.session_state["inside_tab"] = tab
+    return at.run()
+
+
+def opened(at: AppTest, part: str, name: str) -> AppTest:
+    """Another part, and one of its operations chosen as the browser reports it."""
+    (chooser,) = (box for box in at.segmented_control if box.label == "Part of the model")
+    chooser.set_value(part)
+    at.session_state["inside_walk"] = {"chosen": {"part": part, "name": name}}
+    return at.run()
+
+
+def shown_rows(at: AppTest) -> dict[str, dict[str, Any]]:
+    return {row["name"]: row for row in walk_data(at)["rows"]}
+
+
+@pytest.mark.parametrize("name", ["post", "pre"])
+def test_shapes_counts_and_means_are_the_modules(app: AppTest, checkpoints: Path, name: str) -> None:
+    at = app.selectbox(key="model").set_value(name).run()
+    loaded = load_model(checkpoints / name)
+    seen: dict[str, dict[str, Any]] = {}
+    for part in parts(loaded.model_config):
+        (chooser,) = (box for box in at.segmented_control if box.label == "Part of the model")
+        chooser.set_value(part).run()
+        assert not at.exception
+        seen |= shown_rows(at)
+    text = at.text_input(key="text").value
+    shown = runtime.translate(name, text, _greedy())
+    found = walk(loaded.model, shown.source.ids, shown.path, len(shown.path), whole=True)
+    assert seen.keys() == found.operations.keys()
+    for each, row in seen.items():
+        operation = found[each]
+        assert row["cells"][0] == " × ".join(str(n) for n in operation.value.shape[1:])
+        assert float(row["cells"][2]) == pytest.approx(operation.mean, abs=6e-4)
+        assert float(row["cells"][3]) == pytest.approx(operation.spread, abs=6e-4)
+    counted = [row["cells"][1].replace(",", "") for row in seen.values()]
+    assert sum(int(cell) for cell in counted if cell.isdecimal()) == count_parameters(loaded.model)
+
+
+def _greedy() -> Any:
+    from model.config import DecodeConfig
+
+    return DecodeConfig()
+
+
+def test_post_norm_and_pre_norm_are_drawn_as_they_are(app: AppTest) -> None:
+    names = [name.rsplit(".", 1)[-1] for name in shown_rows(app)]
+    assert names.index("residual1") + 1 == names.index("norm1")
+    assert "post-norm" in words(app)
+    app.selectbox(key="model").set_value("pre").run()
+    names = [name.rsplit(".", 1)[-1] for name in shown_rows(app)]
+    assert names[0] == "norm1"
+    assert names.index("out_proj") + 1 == names.index("residual1")
+    assert "pre-norm" in words(app)
+
+
+@pytest.mark.parametrize("way", [0, 1])
+def test_every_operation_can_be_opened(app: AppTest, checkpoints: Path, way: int) -> None:
+    chooser = app.segmented_control(key="inside_way")
+    chooser.set_value(chooser.options[way]).run()
+    config = load_model(checkpoints / "post").model_config
+    shown = runtime.translate("post", app.text_input(key="text").value, _greedy())
+    found = walk(load_model(checkpoints / "post").model, shown.source.ids, shown.path, len(shown.path), whole=bool(way))
+    for part in parts(config):
+        for row in rows_of(of_part(found, part, config), config):
+            at = opened(app, part, row.name)
+            assert not at.exception, row.name
+            assert f"In the code: {row.name}." in words(at)
+            assert row.title in words(at)
+
+
+def test_what_is_open_is_what_was_computed(app: AppTest, checkpoints: Path) -> None:
+    at = opened(app, "Decoder 2", "decoder.layers.1.feed_forward.activation")
+    loaded = load_model(checkpoints / "post")
+    shown = runtime.translate("post", at.text_input(key="text").value, _greedy())
+    found = walk(loaded.model, shown.source.ids, shown.path, len(shown.path), whole=True)
+    value = found["decoder.layers.1.feed_forward.activation"].value[0]
+    first, firing = plotted(at)
+    assert np.array_equal(first["data"][0]["z"], value.numpy())
+    assert np.allclose(firing["data"][0]["y"], 100 * (value > 0).float().mean(dim=1).numpy())
+    at = opened(at, "Decoder 1", "decoder.layers.0.norm2")
+    (table,) = tables(at)
+    assert np.allclose(table["mean before"], found["decoder.layers.0.residual2"].value[0].mean(dim=1), atol=1e-4)
+    assert np.allclose(table["spread after"], 1, atol=0.05)
+
+
+def test_queries_and_keys_lie_together(app: AppTest) -> None:
+    at = on_tab(app, "Queries and keys")
+    assert not at.exception
+    assert [trace["name"] for trace in plotted(at)[0]["data"]] == ["query", "key"]
+    assert len(plotted(at)[0]["data"][0]["x"]) == 5
+    at.segmented_control(key="similar_what").set_value("values").run()
+    assert [trace["name"] for trace in plotted(at)[0]["data"]] == ["value"]
+    for kind in ("decoder", "cross"):
+        at.segmented_control(key="similar_kind").set_value(kind).run()
+        assert not at.exception
+
+
+def test_the_lens_ends_with_the_real_prediction(app: AppTest) -> None:
+    at = on_tab(app, "Layer by layer")
+    assert not at.exception
+    shown = runtime.translate("post", at.text_input(key="text").value, _greedy())
+    (table,) = tables(at)
+    assert table["read off after"].tolist() == ["embedding", "layer 1", "layer 2"]
+    assert table["likeliest"].tolist()[-1] == shown.trace.predicted_tokens[-1]
+    assert table["its probability (%)"].tolist()[-1] == pytest.approx(
+        100 * float(shown.trace.probabilities[-1]), abs=0.01
+    )
+    assert "learned to read the last layer only" in words(at)
+
+
+def test_temperature_and_smoothing_move_the_bars(app: AppTest) -> None:
+    at = on_tab(app, "The prediction")
+    assert not at.exception
+    before = plotted(at)[0]["data"][1]["y"]
+    at.slider(key="chance_temperature").set_value(0.1).run()
+    after = plotted(at)[0]["data"][1]["y"]
+    assert after[0] > before[0]
+    at.slider(key="chance_epsilon").set_value(0.5).run()
+    asked = plotted(at)[1]["data"][1]["y"]
+    assert max(asked) == pytest.approx(50, abs=2)
+    assert not at.exception
+
+
+def test_the_papers_models(app: AppTest) -> None:
+    at = on_tab(app, "Sizes")
+    assert not at.exception
+    assert "Paper base: 63 million parameters with 37,000 pieces; the paper prints 65 million" in words(at)
+    at.button(key="budget_paper big").click().run()
+    assert "Paper big: 214 million parameters with 37,000 pieces; the paper prints 213 million" in words(at)
+    at.select_slider(key="budget_size_heads").set_value(1).run()
+    assert not at.exception
+    at.select_slider(key="budget_size_d_model").set_value(16).run()
+    at.select_slider(key="budget_size_heads").set_value(16).run()
+    assert not at.exception
+
+
+@pytest.mark.parametrize("model", ["pre", "unplaced"])
+@pytest.mark.parametrize("tab", TABS)
+def test_every_model_can_be_taught_with(app: AppTest, tab: str, model: str) -> None:
+    app.selectbox(key="model").set_value(model).run()
+    at = on_tab(app, tab)
+    assert not at.exception
+
+
+@pytest.mark.parametrize("text", ["x", "<img src=x onerror=alert(1)> </script>", "日本語 👩‍👩‍👧", "$x$ **b** w" * 5])
+@pytest.mark.parametrize("tab", TABS)
+def test_any_sentence_does(app: AppTest, tab: str, text: str) -> None:
+    app.text_input(key="text").set_value(text).run()
+    at = on_tab(app, tab)
+    assert not at.exception
