@@ -143,8 +143,9 @@ def _plan(runs: Runs, order: Order, unfit: str) -> None:
     impossible = bool(unfit) or (isinstance(answer, PlanError) and answer.refused)
     if st.button("Start training", type="primary", disabled=impossible, width="stretch"):
         _start(runs, order)
-    if _REFUSED in st.session_state:
-        st.error(plain(st.session_state.pop(_REFUSED)))
+    refused, why = st.session_state.get(_REFUSED, ("", ""))
+    if refused == order.name:  # this part looks for news: what it said must not vanish the next moment
+        st.error(plain(why))
     if impossible:
         st.error(plain(unfit or str(answer)))
     elif isinstance(answer, PlanError):
@@ -167,8 +168,9 @@ def _start(runs: Runs, order: Order) -> None:
     try:
         runs.start(order.name, order.command(runs.checkpoints))
     except (CheckpointError, RunError) as refused:
-        st.session_state[_REFUSED] = str(refused)
+        st.session_state[_REFUSED] = (order.name, str(refused))
         return
+    st.session_state.pop(_REFUSED, None)
     st.session_state.pop(_NAME, None)
     choose_run(order.name)
     st.rerun()

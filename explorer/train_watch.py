@@ -116,7 +116,8 @@ def _buttons(runs: Runs, status: RunStatus) -> None:
             args=(runs.stop, status.name),
         )
         return
-    st.button("New run", key="run_new", on_click=choose_run, args=(NEW,))
+    if st.button("New run", key="run_new", on_click=choose_run, args=(NEW,)):
+        st.rerun()  # the whole page, not only this part of it
     if status.resumable:
         st.button("Resume", key="run_resume", type="primary", on_click=_do, args=(runs.resume, status.name))
     entry = runs.entry(status.name)

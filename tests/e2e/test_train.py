@@ -159,6 +159,8 @@ def test_nothing_lies_over_the_choice_of_a_run(page: Page, server: Server) -> No
     page.get_by_role("option", name="toy").click()
     expect(page).to_have_url(re.compile(r"run=toy"), timeout=PATIENCE)
     expect(badge(page, "finished")).to_be_visible(timeout=PATIENCE)
+    page.get_by_role("button", name="New run").click()
+    page.get_by_role("button", name="Start training").wait_for()
 
 
 def test_the_pages_fit_the_screen(page: Page, server: Server) -> None:

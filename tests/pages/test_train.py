@@ -205,7 +205,9 @@ def test_start_starts_the_command_that_is_shown_and_watches_it(app: AppTest, che
     assert "The process is starting" in words(at)
     button(at, "Stop").click().run()
     assert not at.exception
-    assert "There is no run 'reverse-2' any more" in words(at) or at.selectbox(key="run").value == ""
+    at.run()
+    assert at.selectbox(key="run").value == ""
+    assert at.number_input(key="train_reverse_tiny_d_model").value == 64, "the form is as it was"
 
 
 def test_a_name_that_cannot_be_is_refused_with_a_sentence(app: AppTest, checkpoints: Path) -> None:
@@ -213,7 +215,10 @@ def test_a_name_that_cannot_be_is_refused_with_a_sentence(app: AppTest, checkpoi
     at.text_input(key="train_name").set_value("../evil").run()
     button(at, "Start training").click().run()
     assert "cannot name a model" in words(at)
+    assert "cannot name a model" in words(at.run()), "a look for news does not take the sentence away"
     assert not (checkpoints / LAUNCHES).exists()
+    at.text_input(key="train_name").set_value("good").run()
+    assert "cannot name a model" not in words(at)
 
 
 def test_a_running_run_is_watched_after_a_reload(app: AppTest, checkpoints: Path) -> None:
