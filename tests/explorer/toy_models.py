@@ -7,11 +7,11 @@ from typing import Any
 
 import torch
 
+from model.architectures import make_model
 from model.checkpoint import save_model
 from model.config import ModelConfig, TrainConfig
 from model.data import get_task
 from model.tokenizer import build_tokenizers
-from model.transformer import Transformer
 
 
 def save_toy(folder: Path, task_name: str, *, seed: int = 0, **sizes: Any) -> None:
@@ -30,4 +30,4 @@ def save_toy(folder: Path, task_name: str, *, seed: int = 0, **sizes: Any) -> No
         "max_positions": 48,
     } | sizes
     config = ModelConfig(src_vocab_size=len(source), tgt_vocab_size=len(target), **settings)
-    save_model(folder, Transformer(config), source, target, data=task.data, training=TrainConfig(), card="# Toy\n")
+    save_model(folder, make_model(config), source, target, data=task.data, training=TrainConfig(), card="# Toy\n")
