@@ -56,12 +56,19 @@ def page_bytes(sheet: Sheet, svg: bytes, manifest: str) -> bytes:
 <p>Attention weights show where information was read from in one layer. They do not say why the model decided so.</p>
 <h2>The numbers</h2>
 {tables}
-<h2>How to open this view again</h2>
-<p>Save the following as a .json file and choose it under Attention, Export.</p>
-<pre>{html.escape(manifest)}</pre>
+{_again(manifest)}
 </body>
 </html>
 """.encode()
+
+
+def _again(manifest: str) -> str:
+    if not manifest:
+        return ""
+    return (
+        "<h2>How to open this view again</h2>\n<p>Save the following as a .json file and choose it under Attention, "
+        f"Export.</p>\n<pre>{html.escape(manifest)}</pre>"
+    )
 
 
 def inline(svg: bytes) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -57,6 +58,18 @@ def adopt_address() -> None:
     for name in (MODEL, TEXT):
         if name in given:
             st.session_state[name] = given[name]
+
+
+def open_selection(selection: Selection, said: Sequence[str] = ()) -> None:
+    """Go to a whole selection that came otherwise than by the address; only from a callback, before widgets are drawn.
+
+    `said` are sentences to show about it, as about a link.
+    """
+    st.session_state[_PROBLEMS] = list(said)
+    st.session_state[_PLACE] = replace(selection, model="", text="")
+    st.session_state[_FORKS] = []
+    st.session_state.pop(_OF, None)
+    st.session_state[MODEL], st.session_state[TEXT] = selection.model, selection.text
 
 
 def problems() -> list[str]:

@@ -1,0 +1,148 @@
+"""The panel of comparison: two sentences, two steps, two models, or an edited and an unedited run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import get_args
+
+import streamlit as st
+
+from explorer import runtime, session
+from explorer.comparison import Comparison, compare, single_row
+from explorer.facts import plain
+from explorer.figures.draw_map import draw_map
+from explorer.place import Place
+from explorer.selection import Selection
+from explorer.single_map import KINDS, SingleMap, head_map
+from explorer.translator import InputError, Translation
+from explorer.words import attention_maps
+from model.config import AttentionKind, DecodeConfig
+from model.edits import EditError, HeadEdit, HeadEdits, Operation
+from model.folder import CheckpointError
+
+WAYS = {"step": "another step", "text": "another sentence", "model": "another model", "edit": "an edited run"}
+OPERATIONS: dict[Operation, str] = {"zero": "switched off (zero)", "uniform": "looking everywhere equally (uniform)"}
+
+
+class NothingToCompare(ValueError):
+    """There is no second map; the message says what is missing."""
+
+
+def draw(selection: Selection, shown: Translation, at: Place) -> None:
+    """The head in view, and its counterpart elsewhere."""
+    st.markdown("##### What changes?")
+    way = st.segmented_control(
+        "Compare with",
+        list(WAYS),
+        default="step",
+        required=True,
+        format_func=WAYS.__getitem__,
+        key="compare_way",
+        persist_state="session",
+    )
+    choose = {"text": _sentence, "model": _model, "edit": _edited}
+    try:
+        if way == "step":
+            found = _steps(shown, at)
+        else:
+            other, words = choose[way or "text"](selection, shown, at)
+            found = compare(_map(shown, at, "A", "what is on screen"), _map(other, at, "B", words))
+    except (NothingToCompare, InputError, EditError, CheckpointError) as without:
+        st.info(plain(str(without)))
+        return
+    _draw(found)
+
+
+def _draw(found: Comparison) -> None:
+    maps = [one for one in (found.one, found.other, found.difference) if one is not None]
+    for column, one, key in zip(st.columns(len(maps)), maps, ("one", "other", "difference"), strict=False):
+        with column:
+            draw_map(one, key=f"compare_{key}")
+    st.caption(plain(found.note))
+
+
+def _map(translation: Translation, at: Place, letter: str, words: str) -> SingleMap:
+    """The head in view in a translation; where that has fewer layers or heads, its last."""
+    maps = attention_maps(translation.trace, at.kind)
+    layers, heads = maps.weights.shape[:2]
+    if not maps.weights.size:
+        raise NothingToCompare(f"{translation.model} has no {KINDS[at.kind].lower()}.")
+    made = head_map(maps, min(at.layer, layers), min(at.head, heads))
+    return replace(made, title=f"{letter}: {words}. {made.title}")
+
+
+def _steps(shown: Translation, at: Place) -> Comparison:
+    """Two rows of the map in view: two steps of decoding, or two positions of the source."""
+    maps = head_map(attention_maps(shown.trace, at.kind), at.layer, at.head)
+    n_rows = len(maps.rows)
+    if n_rows < 2:
+        raise NothingToCompare("There is only one row here.")
+    other = st.selectbox(
+        "The other row",
+        [row for row in range(1, n_rows + 1) if row != at.row],
+        format_func=lambda row: maps.row_labels[row - 1],
+        index=min(at.row - 1, n_rows - 2),
+        key="compare_row",
+    )
+    one, two = single_row(maps, at.row), single_row(maps, int(other or 1))
+    return compare(
+        replace(one, title=f"A: {maps.row_labels[at.row - 1]}"),
+        replace(two, title=f"B: {maps.row_labels[int(other or 1) - 1]}"),
+    )
+
+
+def _sentence(selection: Selection, shown: Translation, at: Place) -> tuple[Translation, str]:
+    del shown, at
+    text = st.text_input(
+        "The other sentence", key="compare_text", persist_state="session", placeholder="Type another sentence"
+    )
+    if not text:
+        raise NothingToCompare("Type another sentence; of equal length, its map can be subtracted.")
+    return runtime.translate(selection.model, text, session.decode_config()), text
+
+
+def _model(selection: Selection, shown: Translation, at: Place) -> tuple[Translation, str]:
+    del at
+    names = [name for name in sorted(runtime.models()) if name != shown.model]
+    if not names:
+        raise NothingToCompare("There is only one model here; train another, or import one on the Runs page.")
+    name = st.selectbox("The other model", names, key="compare_model")
+    return runtime.translate(str(name), selection.text, session.decode_config()), str(name)
+
+
+def _edited(selection: Selection, shown: Translation, at: Place) -> tuple[Translation, str]:
+    """The same run with one head changed, along the same path unless the person lets it go its own way."""
+    trace = shown.trace
+    kinds: list[AttentionKind] = [kind for kind in get_args(AttentionKind) if trace.weights(kind).size]
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        kind = st.selectbox(
+            "Attention", kinds, index=kinds.index(at.kind), format_func=KINDS.__getitem__, key="compare_kind"
+        )
+        layers, heads = trace.weights(kind or at.kind).shape[:2]
+        layer = st.selectbox("Layer", range(1, layers + 1), key="compare_layer")
+        head = st.selectbox("Head", range(1, heads + 1), key="compare_head")
+        operation = st.selectbox(
+            "is", list(OPERATIONS), format_func=OPERATIONS.__getitem__, key="compare_operation", width=300
+        )
+        along = st.toggle("along the same target", value=True, key="compare_along")
+    edit = (kind or at.kind, int(layer or 1), int(head or 1), operation or "zero")
+    path = shown.path if along else ()
+    found = _edit(selection.model, runtime.fingerprint(selection.model), selection.text, path, edit)
+    free = (
+        found if not along else _edit(selection.model, runtime.fingerprint(selection.model), selection.text, (), edit)
+    )
+    said = "the same" if free.path == shown.path else f"“{free.text}”"
+    st.caption(plain(f"Edited: {'; '.join(found.trace.edits)}. Left to itself, the edited model says {said}."))
+    return found, "edited"
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _edit(
+    name: str, version: str, text: str, path: tuple[int, ...], edit: tuple[AttentionKind, int, int, Operation]
+) -> Translation:
+    del version  # part of the key only
+    kind, layer, head, operation = edit
+    edits = HeadEdits((HeadEdit(kind, layer - 1, head - 1, operation),))
+    # A path that was cut off stays cut off there: with its own length as the limit, nothing is searched beyond it.
+    config = DecodeConfig(max_length=len(path))
+    return runtime.translator(name).translate(text, config, prefix=path, edit=edits)

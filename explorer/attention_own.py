@@ -1,0 +1,71 @@
+"""The panel of your own attention: a file from any other model, in all the views."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.components.heads import HeadsView, heads_view
+from explorer.export_panel import draw_downloads
+from explorer.facts import plain
+from explorer.own_attention import MAX_BYTES, OwnAttention, OwnAttentionError, read_own
+from explorer.place import Place
+from explorer.selection import Selection
+from explorer.translator import Translation
+
+_KEPT = "_own_attention"
+EXAMPLE = """out = model(**tokenizer("The cat sat", return_tensors="pt"), output_attentions=True)
+weights = torch.cat(out.attentions).detach().float().numpy()  # [layer, head, query, key]
+np.savez("mine.npz", encoder=weights, src_tokens=tokenizer.convert_ids_to_tokens(tokenizer("The cat sat").input_ids))"""
+
+
+def draw(selection: Selection, shown: Translation, at: Place) -> None:
+    """The upload, and once there is a file, the views of it."""
+    del selection, shown, at
+    st.markdown("##### Attention of another model")
+    file = st.file_uploader(
+        "An .npz or JSON file of attention weights with their tokens",
+        type=["npz", "json"],
+        max_upload_size=MAX_BYTES // 1_000_000,
+        key="own_file",
+    )
+    if file is not None:
+        try:
+            st.session_state[_KEPT] = _read(file.file_id, file.getvalue(), file.name)
+        except OwnAttentionError as unfit:
+            st.error(plain(str(unfit)))
+            return
+    own: OwnAttention | None = st.session_state.get(_KEPT)
+    if own is None:
+        _explain()
+        return
+    if own.notes:
+        st.caption(plain(" ".join(own.notes)))
+    place = st.session_state.get(f"{_KEPT}_{own.seq}", {})
+    result = heads_view(HeadsView(trace=own.trace, seq=own.seq, model=own.name, **place), key="own_heads")
+    # The same start as was reported last disturbs nobody, and brings the view back after a look elsewhere.
+    here = result.place
+    st.session_state[f"{_KEPT}_{own.seq}"] = {
+        "kind": here.kind,
+        "layer": here.layer,
+        "head": here.head,
+        "step": here.step,
+        "view": result.view,
+    }
+    with st.expander("Take it away"):
+        facts = (f"From the file {own.name}.",)
+        draw_downloads(own.trace, here, result.view, seq=own.seq, model=own.name, facts=facts, key="own")
+
+
+def _explain() -> None:
+    st.caption(
+        "Arrays encoder [layer, head, src, src], decoder [layer, head, tgt, tgt], cross [layer, head, tgt, src], of "
+        "which one is enough, and the token lists src_tokens, read_tokens. Masks (encoder_mask …: 0 visible, 1 future, "
+        "2 padding) are optional. Nothing leaves this machine, and nothing in the file is run. From Hugging Face:"
+    )
+    st.code(EXAMPLE, language="python")
+
+
+@st.cache_resource(max_entries=8, show_spinner="Reading the file …")
+def _read(file_id: str, _content: bytes, name: str) -> OwnAttention:
+    del file_id  # the key: each upload has its own
+    return read_own(_content, name)

@@ -1,0 +1,85 @@
+"""The tree of ways on from a sentence as a Plotly figure: time runs to the right, a node is a token to click."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING
+
+from explorer.decode_tree import Fate, Node, Tree
+from explorer.figures.curves import GREY
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+# Marks as well as colours tell the fates apart: name, symbol, colour, size, dash of the line that leads there.
+LOOKS: dict[Fate, tuple[str, str, str, int, str]] = {
+    "shown": ("on screen", "circle", "#b4530a", 11, "solid"),
+    "path": ("a whole path", "square", "#8a4a9e", 9, "solid"),
+    "ended": ("ended by beam search", "diamond", "#2b8fb3", 10, "solid"),
+    "kept": ("kept by beam search", "circle-open", "#2b8fb3", 9, "solid"),
+    "pruned": ("dropped", "x-thin-open", GREY, 7, "dot"),
+}
+LABELS_UP_TO = 120  # nodes; more names would stand on each other
+
+
+def tree_figure(tree: Tree) -> go.Figure:
+    """Nodes by step and row, an edge to each parent; `customdata` is a node's index in the tree."""
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    rows = {node.path: node.row for node in tree.nodes}
+    for fate, (name, symbol, colour, size, dash) in LOOKS.items():
+        chosen = [(i, node) for i, node in enumerate(tree.nodes) if node.fate == fate]
+        if not chosen:
+            continue
+        xs: list[float | None] = []
+        ys: list[float | None] = []
+        for _, node in chosen:
+            if node.path:
+                x, parent = len(node.path), rows[node.path[:-1]]
+                xs += [x - 1, x - 0.55, x, None]
+                ys += [parent, node.row, node.row, None]
+        line = {"color": colour, "width": 2 if fate == "shown" else 1, "dash": dash}
+        figure.add_scatter(x=xs, y=ys, mode="lines", line=line, hoverinfo="skip", showlegend=False)
+        named = len(tree.nodes) <= LABELS_UP_TO or fate == "shown"
+        figure.add_scatter(
+            x=[len(node.path) for _, node in chosen],
+            y=[node.row for _, node in chosen],
+            mode="markers+text" if named else "markers",
+            text=[_label(node) for _, node in chosen],
+            textposition="top center",
+            textfont={"size": 12},
+            marker={"symbol": symbol, "color": colour, "size": size, "line": {"width": 1.5, "color": colour}},
+            customdata=[i for i, _ in chosen],
+            hovertext=[hover(node) for _, node in chosen],
+            hoverinfo="text",
+            name=name,
+        )
+    deepest, lowest = max(len(node.path) for node in tree.nodes), max(rows.values())
+    figure.update_xaxes(
+        title_text="step (target tokens)", range=[-0.4, deepest + 0.6], dtick=1, showgrid=False, zeroline=False
+    )
+    figure.update_yaxes(visible=False, range=[lowest + 0.7, -0.9])
+    figure.update_layout(
+        height=min(900, 130 + 34 * (lowest + 1)),
+        margin={"l": 10, "r": 10, "t": 10, "b": 10},
+        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
+        clickmode="event+select",
+        dragmode=False,
+    )
+    return figure
+
+
+def _label(node: Node) -> str:
+    text = node.token if len(node.token) <= 14 else f"{node.token[:13]}…"
+    return html.escape(text)
+
+
+def hover(node: Node) -> str:
+    """What is known about a node, in lines; tokens are text, never markup."""
+    parts = [f"step {len(node.path)}: {html.escape(node.token)}"]
+    if node.probability is not None:
+        parts.append(f"probability {100 * node.probability:.2f} %")
+    if node.score is not None and node.total is not None:
+        parts.append(f"log-probability {node.total:.3f} nats, score {node.score:.3f}")
+    return "<br>".join([*parts, *map(html.escape, node.names)])
