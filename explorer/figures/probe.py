@@ -1,0 +1,143 @@
+"""Pictures of measured heads: layer × head maps, the map of like heads, one head's rows, and the pruning curve."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from explorer.figures.plots import Plot, curves, heatmap, label, labels, numbered
+
+Scores = NDArray[np.float64]
+
+
+def layer_head_map(
+    values: Scores,
+    kind: str,
+    title: str,
+    *,
+    span: tuple[float, float],
+    baseline: float | None = None,
+    decimals: int = 2,
+) -> Plot:
+    """One score of all heads of one kind, [layer, head]; the number stands in each cell."""
+    n_layers, n_heads = values.shape
+    rows, columns = [f"{i + 1}" for i in range(n_layers)], [f"{i + 1}" for i in range(n_heads)]
+    figure = heatmap(
+        values,
+        x=columns,
+        y=rows,
+        x_title="head",
+        y_title=f"{kind} layer",
+        span=span,
+        height=90 + 46 * n_layers,
+    )
+    figure.update_traces(texttemplate=f"%{{z:.{decimals}f}}", selector={"type": "heatmap"})
+    caption = _extremes(values, kind, title, decimals)
+    if baseline is not None and np.isfinite(baseline):
+        caption += f" Uniform attention: {baseline:.{decimals}f}."
+    table: dict[str, list[Any]] = {"layer": [int(row) for row in rows]}
+    table |= {f"H{j + 1}": [_number(value, decimals) for value in values[:, j]] for j in range(n_heads)}
+    return Plot(figure, caption, f"{kind.capitalize()}", table)
+
+
+def _extremes(values: Scores, kind: str, title: str, decimals: int) -> str:
+    if not np.isfinite(values).any():
+        return f"{title.capitalize()} is not known for {kind} heads on this sample."
+    high = np.unravel_index(int(np.nanargmax(values)), values.shape)
+    low = np.unravel_index(int(np.nanargmin(values)), values.shape)
+    return (
+        f"{title.capitalize()}: highest in L{high[0] + 1} H{high[1] + 1} ({values[high]:.{decimals}f}), lowest in "
+        f"L{low[0] + 1} H{low[1] + 1} ({values[low]:.{decimals}f})."
+    )
+
+
+def _number(value: float, decimals: int) -> float | None:
+    return round(float(value), decimals) if np.isfinite(value) else None
+
+
+def similarity_plot(places: Scores, similarity: Scores, names: Sequence[str], roles: Sequence[str]) -> Plot:
+    """Heads of one kind in the plane, [head, 2]: like ones lie together; symbols tell roles apart."""
+    symbols = ("circle", "square", "diamond", "cross", "x", "triangle-up", "star", "hexagon")
+    figure = go.Figure(
+        layout=go.Layout(
+            height=400,
+            margin={"l": 10, "r": 10, "t": 10, "b": 10},
+            xaxis={"title": {"text": "first axis (√bits)"}, "automargin": True},
+            yaxis={"title": {"text": "second axis (√bits)"}, "automargin": True, "scaleanchor": "x"},
+            legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0},
+        )
+    )
+    for i, role in enumerate(dict.fromkeys(roles)):
+        chosen = [j for j, other in enumerate(roles) if other == role]
+        figure.add_trace(
+            go.Scatter(
+                x=places[chosen, 0],
+                y=places[chosen, 1],
+                text=[names[j] for j in chosen],
+                name=label(role),
+                mode="markers+text",
+                textposition="top center",
+                marker={"size": 11, "symbol": symbols[i % len(symbols)]},
+                hovertemplate=f"%{{text}}: {label(role)}<extra></extra>",
+            )
+        )
+    pairs = [(float(similarity[i, j]), i, j) for i in range(len(names)) for j in range(i)]
+    if pairs and np.isfinite(similarity).all():
+        near, far = min(pairs), max(pairs)
+        caption = (
+            f"The closer two heads, the more alike their rows (Jensen–Shannon divergence: 0 alike, 1 nothing in "
+            f"common). Most alike: {names[near[2]]} and {names[near[1]]} ({near[0]:.2f} bits); least: "
+            f"{names[far[2]]} and {names[far[1]]} ({far[0]:.2f} bits)."
+        )
+    else:
+        caption = "There are no two heads to compare."
+    table: dict[str, list[Any]] = {"head": list(names), "role": list(roles)}
+    table |= {name: [_number(value, 3) for value in similarity[:, i]] for i, name in enumerate(names)}
+    return Plot(figure, caption, "Heads that look alike", table)
+
+
+def head_plot(
+    weights: NDArray[np.float32],
+    mask: NDArray[np.uint8],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    *,
+    kind: str,
+    caption: str,
+) -> Plot:
+    """One head [query, key] over one sentence; masked cells stay empty."""
+    values = np.where(mask == 0, weights, np.nan)
+    titles = {
+        "encoder": ("source (key)", "source (query)"),
+        "decoder": ("decoder has read (key)", "decoder reads (query)"),
+        "cross": ("source (key)", "decoder reads (query)"),
+    }[kind]
+    figure = heatmap(
+        values,
+        x=labels(columns),
+        y=labels(rows),
+        x_title=titles[0],
+        y_title=titles[1],
+        height=150 + 22 * len(rows),
+    )
+    table: dict[str, list[Any]] = {"query": numbered(rows)}
+    table |= {name: [_number(value, 4) for value in values[:, j].tolist()] for j, name in enumerate(numbered(columns))}
+    return Plot(figure, caption, "", table)
+
+
+def pruning_plot(counts: Sequence[int], series: dict[str, Sequence[float]], caption: str) -> Plot:
+    """The quality kept, in percent of the whole model's, over the number of heads switched off."""
+    figure = curves(
+        {name: (np.array(counts), np.array(values)) for name, values in series.items()},
+        x_title="heads switched off, least important first",
+        y_title="quality kept (%)",
+        dots=True,
+    )
+    figure.update_yaxes(rangemode="tozero")
+    table: dict[str, list[Any]] = {"heads switched off": list(counts)}
+    table |= {f"{name} (%)": [round(value, 1) for value in values] for name, values in series.items()}
+    return Plot(figure, caption, "What is left when heads are taken away", table)

@@ -1,0 +1,215 @@
+"""Changes to heads that a person asks for: as they stand in a link, and as the edits that the model is given.
+
+A change counts layers, heads and rows from 1, as on screen. In the address bar it is a few plain words, such as
+`cross.2.1.zero`; several are joined by `~`.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from model.config import ATTENTION_KINDS, AttentionKind, ModelConfig
+from model.edits import HeadEdit, HeadEdits
+from model.recorder import Head
+
+Kind = Literal["zero", "uniform", "mean", "row", "pattern", "output"]
+OPS: tuple[Kind, ...] = get_args(Kind)
+WHOLE: tuple[Kind, ...] = ("zero", "uniform", "mean")  # these hold for any sentence
+WORDS: dict[Kind, str] = {
+    "zero": "switched off",
+    "uniform": "made uniform",
+    "mean": "replaced by its mean",
+    "row": "edited by hand",
+    "pattern": "given the pattern of another sentence",
+    "output": "given the output of another sentence",
+}
+MOST_CHANGES, MOST_ROW, MOST_OTHER = 256, 512, 500
+PARTS = 1000  # a weight in a link is a whole number of thousandths
+
+_NUMBER = re.compile(r"[1-9]\d{0,3}")
+_WEIGHTS = re.compile(r"\d{1,4}(-\d{1,4})*")
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change to one head. `row` and `weights` (thousandths) for a row; `other`: the sentence that is taken from."""
+
+    kind: AttentionKind
+    layer: int
+    head: int
+    op: Kind
+    row: int = 0
+    weights: tuple[int, ...] = ()
+    other: str = ""
+
+    @property
+    def place(self) -> Head:
+        """The head, counted from 0."""
+        return (self.kind, self.layer - 1, self.head - 1)
+
+    def __str__(self) -> str:
+        where = f", row {self.row}" if self.op == "row" else ""
+        other = f" ({self.other})" if self.other else ""
+        return f"{self.kind} L{self.layer} H{self.head}{where} {WORDS[self.op]}{other}"
+
+
+Changes = tuple[Change, ...]
+
+
+def describe(changes: Changes) -> str:
+    """All changes in one line; heads of one kind that were changed alike are named together."""
+    groups: dict[tuple[str, Kind], list[Change]] = {}
+    single = []
+    for change in changes:
+        if change.op in WHOLE:
+            groups.setdefault((change.kind, change.op), []).append(change)
+        else:
+            single.append(str(change))
+    lines = [
+        f"{kind} {', '.join(f'L{c.layer} H{c.head}' for c in found)} {WORDS[op]}"
+        for (kind, op), found in groups.items()
+    ]
+    return "; ".join([*lines, *single]) or "no change"
+
+
+def added(changes: Changes, new: Sequence[Change]) -> Changes:
+    """With new changes put in; what was done to the same head before (or the same row of it) gives way to them."""
+    places = {(change.place, change.row if change.op == "row" else 0) for change in new}
+    whole = {change.place for change in new if change.op != "row"}
+    kept = [
+        change
+        for change in changes
+        if change.place not in whole and (change.place, change.row if change.op == "row" else 0) not in places
+    ]
+    # A row edited by hand means nothing in a head that is otherwise replaced.
+    replaced = {change.place for change in new if change.op == "row"}
+    kept = [change for change in kept if change.op == "row" or change.place not in replaced]
+    return (*kept, *new)
+
+
+def to_link(changes: Changes) -> str:
+    """The changes as the value of the link parameter `edit`."""
+    return "~".join(_one_to_link(change) for change in changes)
+
+
+def _one_to_link(change: Change) -> str:
+    parts = [change.kind, str(change.layer), str(change.head), change.op]
+    if change.op == "row":
+        parts += [str(change.row), "-".join(map(str, change.weights))]
+    if change.op in ("pattern", "output"):
+        parts.append(base64.urlsafe_b64encode(change.other.encode()).decode().rstrip("="))
+    return ".".join(parts)
+
+
+def from_link(text: str, config: ModelConfig) -> tuple[Changes, list[str]]:
+    """Read a link parameter, which anybody may have written; a sentence for what makes no sense in this model."""
+    found: list[Change] = []
+    problems = []
+    parts = [part for part in text.split("~") if part]
+    for part in parts[:MOST_CHANGES]:
+        try:
+            found = list(added(tuple(found), [_read(part, config)]))
+        except ValueError as unfit:
+            shown = part if len(part) <= 60 else f"{part[:59]}…"
+            problems.append(f"The link's edit '{shown}' is left out: {unfit}")
+    if len(parts) > MOST_CHANGES:
+        problems.append(f"The link has {len(parts)} edits; the first {MOST_CHANGES} are used.")
+    return tuple(found), problems
+
+
+def _read(part: str, config: ModelConfig) -> Change:
+    kind, layer, head, op, *rest = [*part.split("."), "", "", "", ""][: max(4, part.count(".") + 1)]
+    if kind not in ATTENTION_KINDS or op not in OPS:
+        raise ValueError("it is not of the form cross.2.1.zero.")
+    if not (_NUMBER.fullmatch(layer) and _NUMBER.fullmatch(head)):
+        raise ValueError("layer and head are whole numbers from 1.")
+    if int(layer) > config.n_layers(kind) or int(head) > config.n_heads(kind):
+        raise ValueError(f"this model has {config.n_layers(kind)} layers of {config.n_heads(kind)} {kind} heads.")
+    change = Change(kind, int(layer), int(head), op)
+    if op == "row":
+        if len(rest) != 2 or not _NUMBER.fullmatch(rest[0]) or not _WEIGHTS.fullmatch(rest[1]):
+            raise ValueError("a row needs its number and its weights in thousandths, such as row.3.0-500-500.")
+        weights = tuple(int(weight) for weight in rest[1].split("-"))
+        if len(weights) > MOST_ROW or not any(weights):
+            raise ValueError("a row needs at least one weight above 0.")
+        return Change(change.kind, change.layer, change.head, op, row=int(rest[0]), weights=weights)
+    if op in ("pattern", "output"):
+        if len(rest) != 1 or len(rest[0]) > 4 * MOST_OTHER:
+            raise ValueError("it does not name the sentence that it is taken from.")
+        return Change(change.kind, change.layer, change.head, op, other=_decoded(rest[0]))
+    if rest:
+        raise ValueError(f"'{op}' takes nothing more.")
+    return change
+
+
+def _decoded(text: str) -> str:
+    try:
+        found = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
+    except (binascii.Error, ValueError):
+        raise ValueError("the sentence that it is taken from cannot be read.") from None
+    if not found.strip() or len(found) > MOST_OTHER:
+        raise ValueError("the sentence that it is taken from is empty or too long.")
+    return found
+
+
+def thousandths(weights: Sequence[float]) -> tuple[int, ...]:
+    """Non-negative weights as thousandths that sum to about 1000.
+
+    Raises:
+        ValueError: there is nothing above 0, or something below, or no number.
+    """
+    row = np.asarray(weights, dtype=np.float64)
+    if not np.isfinite(row).all() or (row < 0).any():
+        raise ValueError("Weights are numbers from 0 on; none may be negative or empty.")
+    if row.sum() <= 0:
+        raise ValueError("At least one weight must be above 0: a row has to look somewhere.")
+    parts = np.rint(PARTS * row / row.sum()).astype(int)
+    if not parts.any():
+        parts[row.argmax()] = PARTS
+    return tuple(int(part) for part in parts)
+
+
+Means = Callable[[Sequence[Head]], dict[Head, NDArray[np.float32]]]
+Other = Callable[[Change], NDArray[np.float32]]
+
+
+def edits_for(changes: Changes, config: ModelConfig, means: Means, other: Other) -> HeadEdits:
+    """The edits that the model is given.
+
+    `means` gives the mean output of heads over the sample, `other` the pattern or output of another sentence.
+
+    Raises:
+        EditError: a change makes no sense. And what `other` raises where it does not fit this sentence.
+    """
+    averaged = [change.place for change in changes if change.op == "mean"]
+    known = means(averaged) if averaged else {}
+    made = []
+    for change in changes:
+        kind, layer, head = change.place
+        values: NDArray[np.float32] | None = None
+        if change.op == "mean":
+            values = known[change.place]
+        elif change.op == "row":
+            values = _wide(np.array(change.weights, dtype=np.float32) / np.float32(PARTS), config.max_positions)
+        elif change.op == "pattern":
+            values = _wide(other(change), config.max_positions)
+        elif change.op == "output":
+            values = other(change)
+        row = change.row - 1 if change.op == "row" else None
+        made.append(HeadEdit(kind, layer, head, change.op, row=row, values=values))
+    return HeadEdits(tuple(made))
+
+
+def _wide(values: NDArray[np.float32], n_keys: int) -> NDArray[np.float32]:
+    """With keys of weight 0 after the last, so that it fits a decoding that goes on for longer."""
+    missing = max(0, n_keys - values.shape[-1])
+    wide: NDArray[np.float32] = np.pad(values, [(0, 0)] * (values.ndim - 1) + [(0, missing)])
+    return wide

@@ -1,0 +1,115 @@
+"""Probe: what each head does over many sentences, how sure we are, and what happens without it."""
+
+from __future__ import annotations
+
+from explorer.shell import ensure_shell
+
+ensure_shell()
+
+import dataclasses  # noqa: E402 - nothing runs before the shell has had its say
+
+import streamlit as st  # noqa: E402
+
+from explorer import runtime, session, sidebar, surgery_state, teach  # noqa: E402
+from explorer.facts import facts, plain  # noqa: E402
+from explorer.figures.draw import freeze_after  # noqa: E402
+from explorer.probe_card import draw_card  # noqa: E402
+from explorer.probe_choose import draw_choice, measured  # noqa: E402
+from explorer.probe_export import as_csv, as_json, as_report  # noqa: E402
+from explorer.probe_heads import draw_heads  # noqa: E402
+from explorer.probe_importance import draw_importance, importance_rows, known_importance  # noqa: E402
+from explorer.probe_sample import Measured  # noqa: E402
+from explorer.probe_search import draw_search  # noqa: E402
+from explorer.probe_surgery import draw_surgery  # noqa: E402
+from explorer.probe_table import number_rows  # noqa: E402
+from explorer.translator import Translator  # noqa: E402
+from model.folder import CheckpointError  # noqa: E402
+
+TABS = ("All heads", "One head", "Surgery", "Importance", "Search", "Export")
+
+
+def draw() -> None:
+    """The question, the sample, then the tabs."""
+    teach.heading(
+        "What does each head do, how sure are we, and what happens without it?",
+        "A head is called by what it does over many sentences, beside uniform attention and untrained models; whether "
+        "it matters shows when it is switched off.",
+    )
+    selection = sidebar.selection()
+    if selection is None:
+        st.info("There is no model to probe yet.")
+        return
+    try:
+        translator = runtime.translator(selection.model)
+        model = translator.loaded.transformer
+    except CheckpointError as broken:
+        st.info(plain(str(broken)))
+        return
+    surgery_state.adopt(selection.model, model.config)
+    for problem in session.problems():
+        st.warning(plain(problem))
+    found = _sample(translator)
+    _tabs(translator, selection.text, found)
+    # How other pages show it is no part of this page's view.
+    here = dataclasses.replace(session.place(), model=selection.model, text=selection.text)
+    session.write_address(dataclasses.replace(here, view="", panel="", cell=None))
+    surgery_state.write_link()
+    freeze_after("probe")
+
+
+def _sample(translator: Translator) -> Measured | None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        draw_choice(translator.name)
+        said = st.empty()
+    found = measured(translator.loaded)
+    if found is not None:
+        trained = runtime.models()[translator.name]["trained"]
+        said.caption(
+            plain(
+                f"Measured on {found.about}; beside uniform attention and {found.probe.seeds} untrained models."
+                + ("" if trained else " This model is untrained itself.")
+            )
+        )
+    return found
+
+
+def _tabs(translator: Translator, text: str, found: Measured | None) -> None:
+    """Only the open tab is drawn; a link with edits opens the one where they are."""
+    first = "Surgery" if surgery_state.changes() else TABS[0]
+    tabs = dict(zip(TABS, st.tabs(TABS, on_change="rerun", default=first, key="probe_tab"), strict=True))
+    opened = next((name for name, tab in tabs.items() if tab.open), TABS[0])
+    with tabs[opened]:
+        if opened == "Surgery":
+            draw_surgery(translator, text, found)
+        elif found is None:
+            st.caption("There is nothing measured to show here yet.")
+        elif opened == "All heads":
+            draw_heads(found)
+        elif opened == "One head":
+            draw_card(translator.loaded, found)
+        elif opened == "Importance":
+            draw_importance(translator.loaded, found)
+        elif opened == "Search":
+            draw_search(found, whole_words=translator.loaded.data_config.tokenizer != "characters")
+        else:
+            _export(translator, found)
+
+
+def _export(translator: Translator, found: Measured) -> None:
+    """Files of everything measured."""
+    name, probe = translator.name, found.probe
+    known = known_importance(translator.loaded, found)
+    worth = importance_rows(known) if known is not None else None
+    about = tuple(facts(runtime.models()[name]))
+    rows = number_rows(probe)
+    st.caption(plain(f"{len(rows):,} numbers, each with its spread, both baselines and the number of sentences."))
+    if worth is None:
+        st.caption("What each head is worth comes into the report once the tab 'Importance' was opened.")
+    with st.container(horizontal=True):
+        st.download_button("Table (CSV)", as_csv(rows), f"{name}-heads.csv", "text/csv")
+        st.download_button("Everything (JSON)", as_json(probe, name, found.about), f"{name}-heads.json")
+        report = as_report(probe, name, found.about, worth, about)
+        st.download_button("Report (HTML)", report, f"{name}-heads.html", "text/html")
+
+
+draw()

@@ -1,0 +1,308 @@
+"""The Probe page, run by Streamlit's own test harness from app.py."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from explorer import probe_store, runtime
+from explorer.probe_sample import SampleChoice
+from tests.explorer.toy_models import save_toy
+from tests.pages.teaching import plotted, tables, words
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_known() -> None:
+    probe_store.store.clear()
+
+
+@pytest.fixture
+def app() -> AppTest:
+    """The page with the models that come with the program; `reverse` is open."""
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    at.query_params["model"] = "reverse"
+    at.query_params["text"] = "headlight"
+    at.run()
+    return at.switch_page("pages/probe.py")
+
+
+def on_tab(at: AppTest, tab: str) -> AppTest:
+    at.session_state["probe_tab"] = tab
+    return at.run()
+
+
+def press(at: AppTest, key: str) -> AppTest:
+    at.button(key=key).click()
+    return at.run()
+
+
+def switch_off(at: AppTest, kind: str, *heads: tuple[int, int]) -> AppTest:
+    """Choose heads (from 0) and press the button."""
+    at.segmented_control(key="surgery_kind").set_value(kind).run()
+    at.pills(key=f"surgery_heads_{kind}").set_value(list(heads)).run()
+    return press(at, "surgery_do")
+
+
+def test_statistics_are_computed_with_sample_and_baselines(app: AppTest) -> None:
+    at = app.run()
+    assert not at.exception
+    said = words(at)
+    assert "Measured on 200 of 1,505 test sentences of reverse" in said
+    assert "beside uniform attention and 5 untrained models" in said
+    assert "2 of 12 heads have a clear role: alignment (predicts) (2)." in said
+    table = tables(at)[0].set_index(["kind", "head"])
+    assert len(table) == 8 + 2 + 2
+    assert table.loc[("cross", "L1 H1"), "alignment error rate"] <= 0.05
+    assert table.loc[("cross", "L1 H1"), "role"] == "alignment (predicts)"
+    maps = plotted(at)
+    assert len(maps) == 3
+    assert maps[0]["data"][0]["z"].shape == (2, 4)
+
+
+def test_the_table_can_be_narrowed(app: AppTest) -> None:
+    at = app.run()
+    at.segmented_control(key="probe_kinds").set_value(["decoder"]).run()
+    assert tables(at)[0]["kind"].unique().tolist() == ["decoder"]
+    at.segmented_control(key="probe_kinds").set_value(["encoder", "cross"]).run()
+    at.multiselect(key="probe_roles").set_value(["alignment (predicts)"]).run()
+    assert tables(at)[0]["kind"].unique().tolist() == ["cross"]
+
+
+def test_every_number_with_its_baselines(app: AppTest) -> None:
+    at = app.run()
+    at.session_state["probe_numbers"] = True
+    at.run()
+    assert not at.exception
+    numbers = tables(at)[-1]
+    wanted = {"mean", "spread", "uniform", "uniform spread", "untrained", "untrained spread", "sentences"}
+    assert wanted <= set(numbers.columns)
+    assert (numbers["untrained models"] == 5).all()
+
+
+def test_own_sentences(app: AppTest) -> None:
+    at = app.run()
+    at.segmented_control(key="probe_origin_reverse").set_value("own").run()
+    at.text_area(key="probe_lines_reverse").set_value("abc\tcba\nhello\n\n").run()
+    press(at, "probe_measure_reverse")
+    assert not at.exception
+    said = words(at)
+    assert "Measured on your own sentences, read with the model's own translations" in said
+    assert "None of the 12 heads has a clear role" in said, "two sentences carry no role"
+
+
+def test_an_empty_list_says_what_to_do(app: AppTest) -> None:
+    at = app.run()
+    at.segmented_control(key="probe_origin_reverse").set_value("own").run()
+    at.text_area(key="probe_lines_reverse").set_value("  \n ").run()
+    press(at, "probe_measure_reverse")
+    assert not at.exception
+    assert "The list is empty: give one sentence a line." in words(at)
+
+
+def test_a_file_of_sentences(app: AppTest) -> None:
+    at = app.run()
+    at.segmented_control(key="probe_origin_reverse").set_value("own").run()
+    at.get("file_uploader")[0].set_value(("mine.txt", b"abc\tcba\nhello\tolleh\n", "text/plain")).run()
+    press(at, "probe_measure_reverse")
+    assert not at.exception
+    assert "Measured on your own sentences, read with their written translations" in words(at)
+
+
+def test_a_card(app: AppTest) -> None:
+    at = on_tab(app, "One head")
+    at.selectbox(key="card_kind").set_value("cross").run()
+    at.selectbox(key="card_head").set_value(2).run()
+    assert not at.exception
+    said = words(at)
+    assert "Cross L1 H2: alignment (predicts)" in said
+    assert "uniform attention" in said
+    assert "untrained" in said
+    assert "Coverage" in said
+    assert "L1 H1:" in said, "the other head is the only one that can look alike"
+    assert "Not measured yet" in said
+    assert len(plotted(at)) == 3
+    assert at.query_params["head"] == "2"
+
+
+def test_without_its_aligned_heads_reverse_is_lost_and_undo_brings_it_back(app: AppTest) -> None:
+    at = on_tab(app, "Surgery")
+    assert "Translation, unchanged: thgildaeh" in words(at).replace("**", "")
+    switch_off(at, "cross", (0, 0), (0, 1))
+    assert not at.exception
+    said = words(at).replace("**", "")
+    assert "In force: cross L1 H1, L1 H2 switched off" in said
+    assert "The translation changes." in said
+    assert "exactly right 100.0 % → " in said
+    assert at.query_params["edit"] == "cross.1.1.zero~cross.1.2.zero"
+    steps, log = tables(at)
+    assert steps["predicts"].tolist() == [*"thgildaeh", "<eos>"]
+    assert (steps["KL (nats)"] > 0).all()
+    assert log["before"].tolist() == ["thgildaeh"]
+    assert log["after"][0] != "thgildaeh"
+    assert log["exact match change (points)"][0] < -80
+    press(at, "surgery_undo")
+    assert "Translation, unchanged: thgildaeh" in words(at).replace("**", "")
+    assert "edit" not in at.query_params
+    assert len(tables(at)[-1]) == 1, "the log keeps what was tried"
+
+
+def test_a_link_restores_the_edits(app: AppTest) -> None:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    at.query_params["model"] = "reverse"
+    at.query_params["text"] = "headlight"
+    at.query_params["edit"] = "cross.1.1.zero~cross.1.2.uniform~cross.9.9.zero"
+    at.run()
+    at.switch_page("pages/probe.py")
+    at.query_params["edit"] = "cross.1.1.zero~cross.1.2.uniform~cross.9.9.zero"
+    at.run()
+    assert not at.exception
+    said = words(at).replace("**", "")
+    assert "In force: cross L1 H1 switched off; cross L1 H2 made uniform" in said
+    assert "The translation changes." in said
+    assert "this model has 1 layers of 2 cross heads" in said
+
+
+@pytest.mark.parametrize("op", ["uniform", "mean"])
+def test_the_other_ways_to_change_a_head(app: AppTest, op: str) -> None:
+    at = on_tab(app, "Surgery")
+    at.segmented_control(key="surgery_op").set_value(op).run()
+    switch_off(at, "cross", (0, 0), (0, 1))
+    assert not at.exception
+    assert "The translation changes." in words(at)
+
+
+def test_a_row_edited_by_hand(app: AppTest) -> None:
+    at = on_tab(app, "Surgery")
+    at.session_state["surgery_row_fold"] = True
+    at.segmented_control(key="surgery_kind").set_value("cross").run()
+    row = next(box for box in at.selectbox if box.label == "Row (query)")
+    row.set_value(0).run()
+    only = next(box for box in at.selectbox if box.label == "or look at one key only")
+    only.set_value(0).run()
+    press(at, "surgery_row_do")
+    assert not at.exception
+    assert at.query_params["edit"] == "cross.1.1.row.1." + "-".join(["1000"] + ["0"] * 9)
+    assert "Rows edited by hand and parts of other sentences belong to one sentence" in words(at)
+    assert tables(at)[0]["KL (nats)"][0] > 0
+
+
+def test_a_pattern_needs_equal_lengths_and_says_so(app: AppTest) -> None:
+    at = on_tab(app, "Surgery")
+    at.session_state["surgery_patch_fold"] = True
+    at.segmented_control(key="surgery_kind").set_value("encoder").run()
+    at.text_input(key="surgery_other").set_value("abc").run()
+    press(at, "surgery_patch_do")
+    assert not at.exception
+    assert "'abc' has 4 source tokens with <eos>, this sentence has 10" in words(at)
+    at.text_input(key="surgery_other").set_value("attention").run()
+    press(at, "surgery_patch_do")
+    assert not at.exception
+    assert "given the pattern of another sentence (attention)" in words(at)
+    assert "Over its 10 steps" in words(at)
+
+
+def test_another_model_begins_without_edits(app: AppTest) -> None:
+    at = on_tab(app, "Surgery")
+    switch_off(at, "cross", (0, 0))
+    assert "edit" in at.query_params
+    at.selectbox(key="model").set_value("adjective-swap").run()
+    assert not at.exception
+    assert "edit" not in at.query_params
+    assert "Translation, unchanged" in words(at)
+
+
+def test_importance(app: AppTest) -> None:
+    at = on_tab(app, "Importance")
+    assert not at.exception
+    said = words(at)
+    assert len(plotted(at)) == 7
+    rows = tables(at)[0]
+    assert f"Without {rows['kind'][0]} {rows['head'][0]} the loss changes most" in said
+    assert rows["loss change (nats)"].is_monotonic_decreasing
+    assert "of 12 heads switched off" in said
+    at = on_tab(at, "One head")
+    assert "rank " in words(at)
+
+
+def test_search(app: AppTest) -> None:
+    at = on_tab(app, "Search")
+    at.selectbox(key="search_kind").set_value("cross").run()
+    at.segmented_control(key="search_rows").set_value("predicted").run()
+    at.text_input(key="search_query").set_value("q").run()
+    at.text_input(key="search_key").set_value("Q").run()
+    assert not at.exception
+    found = tables(at)[0]
+    assert found["weight"].is_monotonic_decreasing
+    assert found["from (query)"].str.endswith(" q").all()
+    assert found["to (key)"].str.endswith(" q").all()
+    at.text_input(key="search_key").set_value("</script>").run()
+    assert "No sentence of the sample has 'q' and '</script>' so." in words(at)
+
+
+def test_export_offers_three_files(app: AppTest) -> None:
+    at = on_tab(app, "Export")
+    assert not at.exception
+    assert [button.proto.label for button in at.get("download_button")] == [
+        "Table (CSV)",
+        "Everything (JSON)",
+        "Report (HTML)",
+    ]
+
+
+@pytest.mark.parametrize("name", ["adjective-swap", "adjective-swap-unmasked", "dates", "phrases-en-de"])
+def test_every_bundled_model_can_be_probed(app: AppTest, name: str) -> None:
+    at = app.run()
+    at.selectbox(key="model").set_value(name).run()
+    for tab in ("All heads", "One head", "Surgery", "Importance", "Search", "Export"):
+        on_tab(at, tab)
+        assert not at.exception, tab
+
+
+def test_an_untrained_model_has_no_roles_and_says_that_it_is_untrained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runtime, "CHECKPOINTS", tmp_path)
+    save_toy(tmp_path / "mine", "reverse")
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    at.run()
+    at.switch_page("pages/probe.py").run()
+    assert not at.exception
+    assert "This model is untrained itself." in words(at)
+    assert "None of the 18 heads has a clear role." in words(at)
+
+
+def test_a_model_of_unknown_data_asks_for_sentences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime, "CHECKPOINTS", tmp_path)
+    save_toy(tmp_path / "mine", "reverse")
+    config = json.loads((tmp_path / "mine" / "config.json").read_text())
+    config["data"]["task"] = "gone"
+    (tmp_path / "mine" / "config.json").write_text(json.dumps(config))
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    at.run()
+    at.text_input(key="text").set_value("abc").run()
+    at.switch_page("pages/probe.py").run()
+    assert not at.exception
+    assert "give your own" in words(at)
+    on_tab(at, "Surgery")
+    assert not at.exception
+    assert "Translation, unchanged" in words(at), "surgery needs no sample"
+    at.segmented_control(key="surgery_op").set_value("mean").run()
+    switch_off(at, "cross", (0, 0))
+    assert "there is none yet: measure first" in words(at)
+
+
+def test_work_that_was_stopped_stays_so_until_asked_for(app: AppTest) -> None:
+    key = ("probe", "reverse", runtime.fingerprint("reverse"), SampleChoice().key)
+    at = app
+    at.session_state["probe_stopped"] = {key}
+    at.run()
+    assert not at.exception
+    assert "Measuring the heads: stopped. Nothing of it was kept." in words(at)
+    assert "There is nothing measured to show here yet." in words(at)
+    press(at, "go-" + "-".join(key))
+    assert "Measured on 200" in words(at)
