@@ -144,7 +144,7 @@ def _plan(runs: Runs, order: Order, unfit: str) -> None:
     if st.button("Start training", type="primary", disabled=impossible, width="stretch"):
         _start(runs, order)
     refused, why = st.session_state.get(_REFUSED, ("", ""))
-    if refused == order.name:  # this part looks for news: what it said must not vanish the next moment
+    if why and refused == order.name:  # this part looks for news: what it said must not vanish the next moment
         st.error(plain(why))
     if impossible:
         st.error(plain(unfit or str(answer)))
