@@ -86,7 +86,7 @@ def from_query(query: Mapping[str, str]) -> tuple[Selection, list[str]]:
                 problems.append(f"The link's {name} is not a whole number; the default is shown.")
     for name in ("view", "panel"):
         if name in query:
-            if _VIEW.fullmatch(query[name]) and len(query[name]) <= _MAX_VIEW:
+            if is_view(query[name]):
                 selection = replace(selection, **{name: query[name]})  # type: ignore[arg-type]
             else:
                 problems.append(f"The link's {name} is not one of this app; the default is shown.")
@@ -97,3 +97,8 @@ def from_query(query: Mapping[str, str]) -> tuple[Selection, list[str]]:
         else:
             problems.append("The link's cell is not a row and a column such as 3-5; none is chosen.")
     return selection, problems
+
+
+def is_view(text: object) -> bool:
+    """Whether this can be the name of a view with its options, as it stands in the address."""
+    return isinstance(text, str) and len(text) <= _MAX_VIEW and _VIEW.fullmatch(text) is not None

@@ -69,11 +69,16 @@ function drawGrid(S, m, grid, none, beneath, columns) {
     const button = tile(cell);
     const told = head ? described(m, layer, head) : { keys: "", role: "", mixed: false };
     const [canvas, name, keys, role] = button.children;
-    const ctx = paper(canvas, m.keys * scale, m.queries * scale);
-    ctx.imageSmoothingEnabled = scale * ratio < 1;
-    ctx.drawImage(picture(S, m, layer, head, top), 0, 0, m.keys, shown, 0, 0, m.keys * scale, shown * scale);
-    ctx.fillStyle = S.theme[SIDES[m.kind][0]];
-    if (!compact) for (const x of [0, m.keys * scale - 3]) ctx.fillRect(x, row * scale, 3, Math.max(2, scale));
+    const look = [S.seq, m.form, layer, head, top, S.scale, S.palette, S.theme.ground, scale, shown, row, compact].join();
+    // Pointing at a cell draws everything again; a thumbnail only where it would look different.
+    if (button.look !== look || button.value !== `${m.kind} ${layer} ${head}`) {
+      button.look = look;
+      const ctx = paper(canvas, m.keys * scale, m.queries * scale);
+      ctx.imageSmoothingEnabled = scale * ratio < 1;
+      ctx.drawImage(picture(S, m, layer, head, top), 0, 0, m.keys, shown, 0, 0, m.keys * scale, shown * scale);
+      ctx.fillStyle = S.theme[SIDES[m.kind][0]];
+      if (!compact) for (const x of [0, m.keys * scale - 3]) ctx.fillRect(x, row * scale, 3, Math.max(2, scale));
+    }
     say(name, compact ? (head ? `${head}` : "m") : head ? `L${layer} H${head}` : `L${layer} mean`);
     say(keys, compact ? "" : told.keys);
     say(role, compact ? "" : told.role);

@@ -49,11 +49,16 @@ def heads_trace(source: Sequence[str] = SOURCE, target: Sequence[str] = TARGET) 
 
 
 def random_trace(
-    source: Sequence[str], target: Sequence[str], *, layers: tuple[int, int] = (2, 3), heads: tuple[int, int] = (4, 2)
+    source: Sequence[str],
+    target: Sequence[str],
+    *,
+    layers: tuple[int, int] = (2, 3),
+    heads: tuple[int, int] = (4, 2),
+    seed: int = 7,
 ) -> AttentionTrace:
     """Random rows that sum to 1 over visible keys; the stacks differ in depth and head count."""
     trace = planted_trace(source, target, layers=layers, heads=heads)
-    noise, changes = np.random.default_rng(7), {}
+    noise, changes = np.random.default_rng(seed), {}
     for kind in ("encoder", "decoder", "cross"):
         scores = np.exp(3 * noise.standard_normal(getattr(trace, kind).shape)) * (getattr(trace, f"{kind}_mask") == 0)
         changes[kind] = (scores / scores.sum(axis=-1, keepdims=True)).astype(np.float32)

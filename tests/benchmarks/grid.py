@@ -1,0 +1,237 @@
+"""All heads at once: time from a click to the painted picture, and bytes sent, beside BertViz's model view.
+
+Both show the same random arrays in the same Chromium. Ours is asked for by a button on a Streamlit page, so that its
+time includes the server and the way there; BertViz's HTML is opened as a file. BertViz loads require.js, jQuery and D3
+from the network; here it gets jQuery and D3 from Python packages, inside the file and not counted, and ten lines in
+place of require.js. All of that is in its favour.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from model.trace import AttentionTrace
+from tests.benchmarks.page import SCREEN
+from tests.benchmarks.registry import Row, benchmark, median
+from tests.browser import launch, serve, settle
+from tests.explorer.planted_heads import random_trace
+
+SIZES = ((4, 4, 20), (6, 8, 60), (12, 12, 60))  # layers, heads, tokens
+N_TABS, N_SHOWN, N_THEIRS = 3, 4, 3
+PATIENCE_MS = 180_000
+SCRIPT = Path(__file__).with_name("page.js")
+PEER = "BertViz's model_view"
+
+APP = """
+import streamlit as st
+from explorer.components.heads import HeadsView, heads_view
+from tests.benchmarks.grid import trace_of
+
+st.set_page_config(layout="wide")
+size = tuple(int(part) for part in st.query_params["size"].split("-"))
+made = st.cache_resource(trace_of, max_entries=64, show_spinner=False)
+made(*size, st.session_state.get("shown", 0) + 1)  # making the arrays is no part of what is measured
+if st.button("Show"):
+    st.session_state["shown"] = st.session_state.get("shown", 0) + 1
+if "shown" in st.session_state:
+    number = st.session_state["shown"]
+    heads_view(HeadsView(made(*size, number), f"number-{number}", "random", kind="encoder"), key="heads")
+"""
+
+# What require.js would do for BertViz, given that both libraries are there.
+LOADER = """
+window.require = { config() {} };
+window.requirejs = (names, run) => {
+  run(window.jQuery, window.d3);
+  const channel = new MessageChannel();
+  channel.port1.onmessage = () => { window.painted = performance.now(); };
+  requestAnimationFrame(() => channel.port2.postMessage(0));
+};
+"""
+
+
+def trace_of(layers: int, heads: int, tokens: int, seed: int = 0) -> AttentionTrace:
+    """Random attention of an encoder: rows sum to 1, some keys far above the others."""
+    words = [f"word{i}" for i in range(tokens - 1)]
+    return random_trace([*words, "<eos>"], ["<sos>"], layers=(layers, 1), heads=(heads, 1), seed=seed)
+
+
+@dataclass
+class Ours:
+    """What was measured of our page, in milliseconds and bytes."""
+
+    first: list[float] = field(default_factory=list)
+    shown: list[float] = field(default_factory=list)
+    changed: list[float] = field(default_factory=list)
+    size: int = 0
+    first_size: int = 0
+
+
+def our_times(browser: Browser, url: str, size: tuple[int, int, int], tabs: int = N_TABS) -> Ours:
+    """Click to painted: the first time in a tab, again with other arrays, and a change of scale after that."""
+    found = Ours()
+    for _ in range(tabs):
+        page = browser.new_page(viewport=SCREEN)
+        page.set_default_timeout(PATIENCE_MS)
+        received: list[int] = []
+        page.on("websocket", lambda ws, kept=received: ws.on("framereceived", lambda data: kept.append(len(data))))
+        page.goto(f"{url}/?size={'-'.join(map(str, size))}")
+        settle(page, PATIENCE_MS)
+        page.evaluate(SCRIPT.read_text(encoding="utf-8"))
+        for number in range(1, 1 + N_SHOWN):
+            page.wait_for_timeout(500)
+            received.clear()
+            took = _click(page, page.get_by_role("button", name="Show"), f"number-{number} heads encoder")
+            settle(page, PATIENCE_MS)
+            (found.first if number == 1 else found.shown).append(took)
+            if number == 1:
+                found.first_size = sum(received)
+            else:
+                found.size = sum(received)
+        for scale in ("max", "log", "unit"):
+            page.evaluate(
+                "scale => __bench.arm('change', () => __bench.find('select[name=scale]').value === scale)", scale
+            )
+            page.locator("select[name=scale]").select_option(scale)
+            found.changed.append(page.evaluate("__bench.pending"))
+            page.wait_for_timeout(400)
+        page.close()
+    return found
+
+
+def _click(page: Page, button: object, drawn: str) -> float:
+    """Milliseconds from the click to the frame in which the views say that they have drawn this."""
+    page.evaluate("want => __bench.arm('click', () => __bench.find('.explorer')?.dataset.drawn === want)", drawn)
+    button.click()  # type: ignore[attr-defined]
+    took: float = page.evaluate("__bench.pending")
+    return took
+
+
+def bertviz_html(trace: AttentionTrace) -> tuple[str, int]:
+    """BertViz's own HTML for the encoder's attention, made to work offline, and its size as BertViz made it.
+
+    Raises:
+        ImportError: BertViz or one of the packages that bring its libraries is not installed.
+    """
+    import torch
+    from bertviz import model_view
+
+    weights = [torch.from_numpy(np.ascontiguousarray(layer))[None] for layer in trace.encoder]
+    made = model_view(weights, list(trace.src_tokens), display_mode="light", html_action="return").data
+    libraries = _read("xstatic.pkg.jquery", "data/jquery.min.js"), _read("mpld3", "js/d3.v5.min.js")
+    scripts = "".join(f"<script>{text}</script>" for text in (*libraries, LOADER))
+    html = re.sub(r'<script src="https?://[^"]*require[^"]*"></script>', lambda _: scripts, made)
+    return f"<!doctype html><html><body>{html}</body></html>", len(made.encode())
+
+
+def _read(package: str, path: str) -> str:
+    """A file of an installed package, found without running the package."""
+    found = importlib.util.find_spec(package)
+    if found is None or not found.submodule_search_locations:
+        raise ImportError(f"{package} is not installed")
+    return (Path(next(iter(found.submodule_search_locations))) / path).read_text(encoding="utf-8")
+
+
+def their_times(browser: Browser, trace: AttentionTrace, repeats: int) -> tuple[list[float], int, int]:
+    """Milliseconds from opening BertViz's file to the frame that shows it; its bytes; its nodes."""
+    html, size = bertviz_html(trace)
+    times, nodes = [], 0
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "bertviz.html"
+        path.write_text(html, encoding="utf-8")
+        for _ in range(repeats):
+            page = browser.new_page(viewport=SCREEN)
+            page.set_default_timeout(PATIENCE_MS)
+            start = perf_counter()
+            page.goto(path.as_uri(), timeout=PATIENCE_MS)
+            page.wait_for_function("() => window.painted", timeout=PATIENCE_MS)
+            times.append(page.evaluate("() => window.painted"))
+            nodes = page.evaluate("() => document.querySelectorAll('*').length")
+            if 1000 * (perf_counter() - start) < times[-1] / 2:
+                raise RuntimeError("the browser's clock and ours disagree")
+            page.close()
+    return times, size, nodes
+
+
+@benchmark("grid")
+def measure() -> list[Row]:
+    """Both in turn for each size."""
+    rows = []
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
+        browser = launch(playwright)
+        app = Path(folder) / "grid_app.py"
+        app.write_text(APP, encoding="utf-8")
+        with serve(app=str(app)) as server:
+            _warm(browser, server.url)
+            for size in SIZES:
+                ours = our_times(browser, server.url, size)
+                rows += _rows(size, ours, _peer(browser, size))
+        browser.close()
+    return rows
+
+
+def _warm(browser: Browser, url: str) -> None:
+    """One visit that is not measured: imports, and the browser's own first time."""
+    our_times(browser, url, (1, 1, 4), tabs=1)
+
+
+def _peer(browser: Browser, size: tuple[int, int, int]) -> tuple[list[float], int, int] | str:
+    """BertViz's figures, or a sentence about why there are none."""
+    try:
+        return their_times(browser, trace_of(*size), 1 if size[0] * size[1] > 100 else N_THEIRS)
+    except ImportError as missing:
+        return f"BertViz was not measured ({missing}): pip install -r tests/benchmarks/requirements.txt"
+
+
+def _rows(size: tuple[int, int, int], ours: Ours, peer: tuple[list[float], int, int] | str) -> list[Row]:
+    name = "{} layers × {} heads × {} tokens".format(*size)
+    middle = size == (6, 8, 60)
+    theirs, their_size, nodes = (None, None, 0) if isinstance(peer, str) else (median(peer[0]), peer[1], peer[2])
+    why = peer if isinstance(peer, str) else f"BertViz: {nodes:,} nodes"
+    code = ours.first_size - ours.size
+    return [
+        Row(
+            measure=f"{name}: click to painted, the first time in a tab",
+            ours=median(ours.first),
+            unit="ms",
+            other=theirs,
+            against=PEER,
+            target="≤ 200 ms, ≥ 20 × faster" if middle else "",
+            met=median(ours.first) <= 200 and (theirs is None or theirs >= 20 * median(ours.first)) if middle else None,
+            detail=f"{theirs / median(ours.first):.0f} × faster; {why}" if theirs else why,
+        ),
+        Row(
+            measure=f"{name}: click to painted, other arrays in the same tab",
+            ours=median(ours.shown),
+            unit="ms",
+            other=theirs,
+            against=PEER,
+            detail=f"{theirs / median(ours.shown):.0f} × faster" if theirs else "",
+        ),
+        Row(
+            measure=f"{name}: a change after that (scale of all heads), to painted",
+            ours=median(ours.changed),
+            unit="ms",
+            target="≤ 50 ms" if middle else "",
+            met=median(ours.changed) <= 50 if middle else None,
+        ),
+        Row(
+            measure=f"{name}: bytes sent to the browser",
+            ours=ours.size / 1000,
+            unit="kB",
+            other=their_size / 1000 if their_size else None,
+            against=PEER,
+            target="≤ 250 kB, ≥ 30 × smaller" if middle else "",
+            met=(ours.size <= 250_000 and (their_size is None or their_size >= 30 * ours.size)) if middle else None,
+            detail=(f"{their_size / ours.size:.0f} × smaller; " if their_size else "")
+            + f"the first time {code / 1000:+.0f} kB more; libraries of BertViz are not counted",
+        ),
+    ]

@@ -1,0 +1,149 @@
+"""The Attention page in a real browser: from all heads to one cell, and back again by a link."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from urllib.parse import parse_qs, urlsplit
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from explorer.translator import Translator
+from model.checkpoint import load_model
+from model.config import DecodeConfig
+from model.trace import AttentionTrace
+from tests.browser import ROOT, Watch, settle
+
+Visit = Callable[[str], Page]
+TEXT = "I read red books"
+
+
+@pytest.fixture(scope="module")
+def trace() -> AttentionTrace:
+    """What the page must show."""
+    loaded = load_model(ROOT / "checkpoints" / "adjective-swap")
+    return Translator(loaded).translate(TEXT, DecodeConfig()).trace
+
+
+def query(page: Page) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+
+
+def wait_for(page: Page, **expected: str) -> None:
+    """Until the address says this."""
+    page.wait_for_function(
+        "want => { const has = new URLSearchParams(location.search);"
+        " return Object.entries(want).every(([name, value]) => has.get(name) === value); }",
+        arg=expected,
+    )
+    settle(page)
+
+
+def drawn(page: Page, kinds: str = "cross") -> None:
+    expect(page.locator(".explorer")).to_have_attribute("data-drawn", re.compile(rf" {re.escape(kinds)}$"))
+
+
+def test_grid_to_head_to_cell_by_mouse(visit: Visit, trace: AttentionTrace) -> None:
+    page = visit(f"/attention?model=adjective-swap&text={TEXT.replace(' ', '+')}")
+    drawn(page)
+    expect(page.locator(".tile")).to_have_count(10)
+    page.get_by_role("button", name=re.compile("^Layer 2, head 2:")).click()
+    canvas = page.locator("figure.cross canvas")
+    left, top, cell, *_ = map(float, (canvas.get_attribute("data-plot") or "").split(","))
+    canvas.click(position={"x": left + 3.5 * cell, "y": top + 2.2 * cell})
+    weight = trace.cross[1, 1, 2, 3]
+    expect(page.locator(".cell")).to_contain_text(f"{weight:.4f}")
+    rank = int((trace.cross[1, 1, 2] > weight).sum()) + 1
+    expect(page.locator(".cell")).to_contain_text(f"{rank} of 5")
+    wait_for(page, kind=None, layer="2", head="2", view="head", cell="3-4", step="3")  # type: ignore[arg-type]
+
+
+def test_grid_to_head_to_cell_by_keyboard_and_the_link_reopens_it(
+    visit: Visit, browser: Browser, watch: Watch, trace: AttentionTrace
+) -> None:
+    page = visit(f"/attention?model=adjective-swap&text={TEXT.replace(' ', '+')}&kind=encoder")
+    drawn(page, "encoder")
+    page.get_by_role("button", name=re.compile("^Layer 1, head 1:")).focus()
+    for key in ("ArrowRight", "ArrowDown", "Enter"):
+        page.keyboard.press(key)
+    expect(page.locator("figure.encoder small")).to_contain_text("layer 2 · head 2")
+    page.locator("figure.encoder canvas").focus()
+    for key in ("Home", "ArrowDown", "ArrowDown", "ArrowRight"):
+        page.keyboard.press(key)
+    expect(page.locator(".cell")).to_contain_text(f"{trace.encoder[1, 1, 2, 1]:.4f}")
+    wait_for(page, kind="encoder", layer="2", head="2", view="head", cell="3-2")
+    context = browser.new_context(viewport={"width": 1366, "height": 768})
+    watch.follow(context)
+    try:
+        other = context.new_page()
+        other.goto(page.url)
+        settle(other)
+        drawn(other, "encoder")
+        for part in (".cell", ".caption", "figure.encoder figcaption"):
+            assert other.locator(part).inner_text() == page.locator(part).inner_text()
+        assert query(other) == query(page)
+    finally:
+        context.close()
+
+
+def test_captions_and_tables_say_what_was_computed(visit: Visit, trace: AttentionTrace) -> None:
+    page = visit(f"/attention?model=adjective-swap&text={TEXT.replace(' ', '+')}&view=head&layer=2&head=1&step=3")
+    drawn(page)
+    page.locator(".explorer summary").click()
+    row = trace.cross[1, 0, 2]
+    cells = [line.split("\t") for line in page.locator(".explorer tbody tr").all_inner_texts()]
+    assert [float(weight) for _, weight, _ in cells] == pytest.approx(row.tolist(), abs=5e-5)
+    assert [int(rank) for *_, rank in cells] == [int((row > weight).sum()) + 1 for weight in row]
+    best = int(row.argmax())
+    expect(page.locator(".caption")).to_contain_text(re.compile(rf"{trace.src_tokens[best]}\s{round(100 * row[best])}"))
+
+
+def test_one_kind_is_sent_at_first_and_another_when_it_is_opened(visit: Visit) -> None:
+    page = visit(f"/attention?model=adjective-swap&text={TEXT.replace(' ', '+')}")
+    drawn(page)
+    page.get_by_role("button", name="Side by side").click()
+    drawn(page, "encoder+decoder+cross")
+    expect(page.locator(".tile")).to_have_count(30)
+    wait_for(page, view="heads.beside")
+
+
+def test_lines_show_what_is_pointed_at(visit: Visit, trace: AttentionTrace) -> None:
+    page = visit(f"/attention?model=adjective-swap&text={TEXT.replace(' ', '+')}&view=lines&layer=2&head=2")
+    drawn(page)
+    page.locator(".left .end").nth(2).hover()
+    row = np.sort(trace.cross[1, 1, 2].astype(float))[::-1]
+    few = int(np.searchsorted(np.cumsum(row), 0.8 - 1e-6)) + 1
+    expect(page.locator(".body canvas")).to_have_attribute("data-lines", str(few))
+    expect(page.locator(".caption")).to_contain_text("3 lis → predicts livres")
+
+
+def test_steps_by_key_move_all_views_and_send_nothing_more(visit: Visit) -> None:
+    page = visit(f"/attention?model=adjective-swap&text={TEXT.replace(' ', '+')}&view=text&step=1")
+    drawn(page)
+    for key, step in (("ArrowRight", 2), ("End", 5), ("ArrowLeft", 4), ("Home", 1)):
+        page.keyboard.press(key)
+        expect(page.locator(".player output")).to_have_text(f"step {step} of 5")
+    wait_for(page, step="1", view="text")
+
+
+@pytest.mark.parametrize("text", ["a", "</script>", "👩‍👩‍👧 🏳️‍🌈", "مرحبا بالعالم", "你好 世界", "the the the the"])
+@pytest.mark.parametrize("view", ["heads.beside", "head", "lines", "text"])
+def test_odd_sentences_are_drawn(visit: Visit, text: str, view: str) -> None:
+    page = visit(f"/attention?model=reverse&view={view}")
+    field = page.get_by_role("textbox", name=re.compile("Type a sentence"))
+    field.fill(text)
+    field.press("Enter")
+    wait_for(page, text=text)
+    expect(page.locator(".explorer")).to_have_attribute("data-view", view.split(".")[0])
+    expect(page.locator(".caption")).not_to_be_empty()
+    assert page.locator('[data-testid="stException"]').count() == 0
+
+
+def test_the_button_of_a_cell_opens_its_numbers(visit: Visit, trace: AttentionTrace) -> None:
+    page = visit(f"/attention?model=adjective-swap&text={TEXT.replace(' ', '+')}&view=head&layer=2&head=2&cell=3-4")
+    drawn(page)
+    page.get_by_role("button", name="Where does this number come from?").click()
+    wait_for(page, panel="cell")
+    expect(page.get_by_text("Where does this weight come from?")).to_be_visible()
