@@ -14,8 +14,10 @@ from explorer import runtime, session, sidebar, surgery_state, teach  # noqa: E4
 from explorer.facts import facts, plain  # noqa: E402
 from explorer.figures.draw import freeze_after  # noqa: E402
 from explorer.probe_card import draw_card  # noqa: E402
+from explorer.probe_checked import draw_findings  # noqa: E402
 from explorer.probe_choose import draw_choice, measured  # noqa: E402
 from explorer.probe_export import as_csv, as_json, as_report  # noqa: E402
+from explorer.probe_grammar import draw_grammar, grammar_of, tags_of  # noqa: E402
 from explorer.probe_heads import draw_heads  # noqa: E402
 from explorer.probe_importance import draw_importance, importance_rows, known_importance  # noqa: E402
 from explorer.probe_sample import Measured  # noqa: E402
@@ -25,7 +27,7 @@ from explorer.probe_table import number_rows  # noqa: E402
 from explorer.translator import Translator  # noqa: E402
 from model.folder import CheckpointError  # noqa: E402
 
-TABS = ("All heads", "One head", "Surgery", "Importance", "Search", "Export")
+TABS = ("All heads", "One head", "Surgery", "Importance", "Search", "Grammar", "Export")
 
 
 def draw() -> None:
@@ -89,8 +91,12 @@ def _tabs(translator: Translator, text: str, found: Measured | None) -> None:
             draw_card(translator.loaded, found)
         elif opened == "Importance":
             draw_importance(translator.loaded, found)
+            draw_findings(translator.loaded, found)
         elif opened == "Search":
-            draw_search(found, whole_words=translator.loaded.data_config.tokenizer != "characters")
+            tags = tags_of(grammar_of(translator.loaded, found), found)
+            draw_search(found, tags, whole_words=translator.loaded.data_config.tokenizer != "characters")
+        elif opened == "Grammar":
+            draw_grammar(translator.loaded, found)
         else:
             _export(translator, found)
 

@@ -138,7 +138,7 @@ def test_weights_in_thousandths(weights: list[float], expected: tuple[int, ...] 
 
 @pytest.mark.parametrize("weights", [[0, 0], [-1, 2], [float("nan"), 1], [float("inf")], []])
 def test_weights_that_are_none(weights: list[float]) -> None:
-    with pytest.raises(ValueError, match="(?i)weight"):
+    with pytest.raises(ValueError, match=r"(?i)weight"):
         thousandths(weights)
 
 

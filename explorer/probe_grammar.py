@@ -1,0 +1,154 @@
+"""The Probe page's grammar tab: attention by part of speech and by dependency relation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from explorer import runtime
+from explorer.facts import plain
+from explorer.probe_choose import at_work, chosen
+from explorer.probe_sample import Measured
+from explorer.probe_search import Tags
+from explorer.probe_store import Report
+from explorer.probe_syntax import (
+    LEAST_ROWS,
+    OFFSET_MARGIN,
+    PIPELINES,
+    Parsed,
+    RelationScores,
+    TagScores,
+    by_relation,
+    by_tag,
+    load_pipeline,
+    parse,
+)
+from explorer.probe_table import name_of
+from model.checkpoint import LoadedModel
+
+
+def grammar_of(loaded: LoadedModel, found: Measured) -> list[Parsed] | None:
+    """The sample's source sentences parsed; None where no pipeline is installed, or the work was stopped."""
+    nlp = _pipeline(loaded.data_config.src_lang)
+    if nlp is None or loaded.data_config.tokenizer == "characters":
+        return None
+
+    def make(report: Report) -> list[Parsed]:
+        report(0.0, "Parsing the sentences")
+        return parse(nlp, found.sample)
+
+    key = ("grammar", loaded.name, runtime.fingerprint(loaded.name), chosen(loaded.name).key)
+    return at_work(key, make, "Parsing the sentences")
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _pipeline(lang: str) -> Any:
+    nlp = load_pipeline(lang)
+    runtime.freeze()
+    return nlp
+
+
+def tags_of(grammar: list[Parsed] | None, found: Measured) -> list[Tags]:
+    """What the search takes: parts of speech of the source; the target is not parsed."""
+    if grammar is None:
+        return []
+    rows = zip(grammar, found.observed, strict=True)
+    return [(parsed.tags, ("",) * len(item.trace.read_tokens)) for parsed, item in rows]
+
+
+def draw_grammar(loaded: LoadedModel, found: Measured) -> None:
+    """Both tables, or what to install."""
+    lang = loaded.data_config.src_lang
+    if loaded.data_config.tokenizer == "characters":
+        st.info("This model reads letters, not words: there is no grammar to look for.")
+        return
+    if lang not in PIPELINES:
+        known = ", ".join(sorted(PIPELINES))
+        st.info(plain(f"Sentences are parsed for the source languages {known}; this model reads '{lang}'."))
+        return
+    if _pipeline(lang) is None:
+        st.info(
+            plain(
+                f"Parsing needs a trained spaCy pipeline, which is not installed. Install it once, then start the app "
+                f"again: python -m spacy download {PIPELINES[lang]}"
+            )
+        )
+        return
+    grammar = grammar_of(loaded, found)
+    if grammar is None:
+        return
+    kind = st.segmented_control("Kind", ["encoder", "cross"], default="encoder", required=True, key="grammar_kind")
+    st.markdown("##### Weight by part of speech of the key")
+    tags = by_tag(found.observed, grammar, kind)
+    st.dataframe(tag_rows(tags), hide_index=True, alt="Weight on each part of speech")
+    st.caption(plain(tag_words(tags)))
+    st.markdown("##### From a word to the word that it depends on (encoder)")
+    relations = by_relation(found.observed, grammar)
+    st.dataframe(
+        relation_rows(relations), hide_index=True, alt="How often a head finds the word that another depends on"
+    )
+    st.caption(plain(relation_words(relations)))
+
+
+def tag_rows(found: TagScores) -> list[dict[str, Any]]:
+    """A line for each head and one for uniform attention; a column for each part of speech."""
+    names = sorted(found.mean, key=lambda tag: -found.sentences[tag])
+    rows: list[dict[str, Any]] = [{"head": "uniform"} | {tag: round(found.uniform[tag], 3) for tag in names}]
+    shape = next(iter(found.mean.values())).shape if names else (0, 0)
+    for layer in range(shape[0]):
+        for head in range(shape[1]):
+            values = {tag: round(float(found.mean[tag][layer, head]), 3) for tag in names}
+            rows.append({"head": name_of(layer, head)} | values)
+    return rows
+
+
+def tag_words(found: TagScores) -> str:
+    """Which head goes furthest beyond uniform attention, and for what."""
+    gains = [
+        (float(values[layer, head] - found.uniform[tag]), tag, layer, head)
+        for tag, values in found.mean.items()
+        for layer in range(values.shape[0])
+        for head in range(values.shape[1])
+    ]
+    if not gains:
+        return "No word of the sample has a part of speech."
+    _, tag, layer, head = max(gains)
+    return (
+        f"Furthest above uniform attention: {name_of(layer, head)} on {tag} "
+        f"({found.mean[tag][layer, head]:.2f} instead of {found.uniform[tag]:.2f}, over {found.sentences[tag]} "
+        f"sentences)."
+    )
+
+
+def relation_rows(found: RelationScores) -> list[dict[str, Any]]:
+    """A line for each relation: its best head beside the best fixed distance."""
+    rows = []
+    for relation in sorted(found.rows, key=lambda name: -found.rows[name]):
+        values = found.accuracy[relation]
+        layer, head = divmod(int(values.argmax()), values.shape[1])
+        offset, baseline = found.offset[relation]
+        rows.append(
+            {
+                "relation": relation,
+                "words": found.rows[relation],
+                "best head": name_of(layer, head),
+                "finds it (%)": round(100 * float(values[layer, head]), 1),
+                "its weight": round(float(found.weight[relation][layer, head]), 3),
+                "best distance": f"{offset:+d}",
+                "that finds it (%)": round(100 * baseline, 1),
+                "beyond the margin": ", ".join(name_of(*place) for place in found.clear(relation)) or "none",
+            }
+        )
+    return rows
+
+
+def relation_words(found: RelationScores) -> str:
+    """How many relations some head knows, and the rule for that."""
+    clear = [relation for relation in found.rows if found.clear(relation)]
+    rule = (
+        f"A head knows a relation if it finds the right word {100 * OFFSET_MARGIN:.0f} points more often than the best "
+        f"fixed distance, over at least {LEAST_ROWS} words."
+    )
+    named = f": {', '.join(sorted(clear))}" if clear else ""
+    return f"{len(clear)} of {len(found.rows)} relations have such a head{named}. {rule}"

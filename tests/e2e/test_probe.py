@@ -1,0 +1,81 @@
+"""The Probe page in a real browser: measure, open a card, switch heads off, undo, and come back by link."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.browser import Server, settle
+
+Visit = Callable[[str], Page]
+ADDRESS = "/probe?model=reverse&text=headlight"
+OFF = "edit=cross.1.1.zero~cross.1.2.zero"
+
+
+def measured(page: Page) -> None:
+    expect(page.get_by_text(re.compile("Measured on 200 of 1,505 test sentences of reverse"))).to_be_visible()
+    settle(page)
+
+
+def tab(page: Page, name: str) -> None:
+    page.get_by_role("tab", name=name).click()
+    settle(page)
+
+
+def test_compute_statistics_and_open_a_card(visit: Visit) -> None:
+    page = visit(ADDRESS)
+    measured(page)
+    expect(page.get_by_text("2 of 12 heads have a clear role")).to_be_visible()
+    expect(page.get_by_test_id("stDataFrame").first).to_be_visible()
+    tab(page, "One head")
+    expect(page.get_by_role("heading", name="Cross L1 H1: alignment (predicts)")).to_be_visible()
+    expect(page.get_by_text(re.compile("uniform attention .* untrained"))).to_be_visible()
+    expect(page.get_by_test_id("stPlotlyChart").first).to_be_visible()
+
+
+def test_switch_heads_off_see_the_translation_change_undo_and_reopen(
+    visit: Visit, context: BrowserContext, server: Server
+) -> None:
+    page = visit(ADDRESS)
+    measured(page)
+    tab(page, "Surgery")
+    expect(page.get_by_text("Translation, unchanged:")).to_contain_text("thgildaeh")
+    for head in ("L1 H1", "L1 H2"):
+        page.get_by_role("button", name=head, exact=True).click()
+        settle(page)
+    page.get_by_role("button", name="Do it").click()
+    settle(page)
+    expect(page.get_by_text("The translation changes.")).to_be_visible()
+    expect(page.get_by_text("cross L1 H1, L1 H2 switched off")).to_be_visible()
+    page.wait_for_function("wanted => decodeURIComponent(location.search).includes(wanted)", arg=OFF)
+    link = page.url
+
+    page.get_by_role("button", name="Undo").click()
+    settle(page)
+    expect(page.get_by_text("Translation, unchanged:")).to_contain_text("thgildaeh")
+    page.wait_for_function("() => !new URLSearchParams(location.search).has('edit')")
+
+    again = context.new_page()
+    again.goto(link)
+    settle(again)
+    expect(again.get_by_text("The translation changes.")).to_be_visible()
+    expect(again.get_by_text("cross L1 H1, L1 H2 switched off")).to_be_visible()
+
+
+def test_a_fresh_server_opens_the_edits_of_a_link(
+    page: Page, fresh_server: Callable[..., object], context: BrowserContext
+) -> None:
+    with fresh_server() as server:  # type: ignore[attr-defined]
+        page.goto(f"{server.url}{ADDRESS}&{OFF}")
+        settle(page)
+        expect(page.get_by_text("The translation changes.")).to_be_visible(timeout=30_000)
+
+
+def test_markup_in_a_link_stays_text(visit: Visit) -> None:
+    page = visit(ADDRESS + "&edit=%3Cimg%20src=x%20onerror=alert(1)%3E.1.1.zero")
+    measured(page)
+    tab(page, "Surgery")
+    expect(page.get_by_text("is left out")).to_be_visible()
+    assert page.locator("img[src=x]").count() == 0
