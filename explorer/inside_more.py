@@ -34,7 +34,7 @@ def draw_similarity_tab(translator: Translator, shown: Translation) -> None:
     rows, keys = rows_tokens(shown, found, f"{at}.query"), key_tokens(shown, found, f"{at}.key")
     query, key, value = (found[f"{at}.{name}"].value[0, head] for name in ("query", "key", "value"))
     weights = found[f"{at}.weights"].value[0, head]
-    left, right = st.columns([3, 2], gap="large")
+    left, right = st.columns(2, gap="large")
     with left:
         if what == "values":
             plot = figures.projection_plot(flatten(value), [("value", keys)], "Values: what is handed over")
@@ -71,7 +71,7 @@ def draw_lens_tab(translator: Translator, shown: Translation) -> None:
     target = translator.loaded.target
     words = [[target.label(int(i)) for i in row] for row in ids]
     stages = ["embedding", *(f"layer {i}" for i in range(1, model.config.n_decoder_layers + 1))]
-    left, right = st.columns([3, 2], gap="large")
+    left, right = st.columns(2, gap="large")
     with left:
         rows = shown.trace.read_tokens[:step]
         draw_plot(figures.lens_plot(chances.numpy(), words, rows, stages), "lens_plot")

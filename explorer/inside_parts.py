@@ -97,24 +97,33 @@ def of_part(found: Walk, part: str, config: ModelConfig) -> list[Operation]:
     return [operation for name, operation in found.operations.items() if part_of(name, config) == part]
 
 
-def rows_of(operations: list[Operation], config: ModelConfig) -> list[WalkRow]:
-    """The operations of one part as rows of the diagram."""
+def rows_of(found: Walk, part: str, config: ModelConfig) -> list[WalkRow]:
+    """The operations of one part as rows of the diagram, after what comes in from other parts."""
+    own = of_part(found, part, config)
+    ours = {operation.name for operation in own}
+    given = dict.fromkeys(name for operation in own for name in operation.reads if name not in ours)
+    operations = [*(found[name] for name in given), *own]
     names = [operation.name for operation in operations]
     return [
         WalkRow(
             name=operation.name,
-            title=title_of(operation.name),
+            title=title_of(operation.name) if operation.name in ours else _from_elsewhere(operation.name, config),
             shape=shape_words(operation),
-            parameters=parameter_words(operation),
+            parameters=parameter_words(operation) if operation.name in ours else "",
             mean=f"{operation.mean:.3f}",
             spread=f"{operation.spread:.3f}",
             words=read_words(operation, part_of(operation.name, config), config),
-            reads=tuple(names.index(name) for name in operation.reads if name in names),
+            reads=tuple(names.index(name) for name in operation.reads if operation.name in ours),
             learned=bool(operation.parameters or operation.shared_with),
-            sum=operation.short.startswith("residual"),
+            sum=operation.short.startswith("residual") and operation.name in ours,
+            given=operation.name not in ours,
         )
         for operation in operations
     ]
+
+
+def _from_elsewhere(name: str, config: ModelConfig) -> str:
+    return f"In: {part_of(name, config)}"
 
 
 def shape_words(operation: Operation) -> str:

@@ -15,7 +15,6 @@ from explorer.figures.plots import Columns
 from explorer.inside_parts import (
     axes_of,
     meaning_of,
-    of_part,
     parameter_words,
     part_of,
     parts,
@@ -30,7 +29,7 @@ from explorer.translator import Translation, Translator
 from model.config import ModelConfig
 from model.inside import Operation, Walk, walk
 
-ONE, ALL = "this step (keys and values kept)", "all rows at once (as in training)"
+ONE, ALL = "this step", "all rows at once"
 
 
 def choose_step(shown: Translation, key: str = "inside_step") -> int:
@@ -69,7 +68,13 @@ def draw_walk_tab(translator: Translator, shown: Translation) -> None:
         step = choose_step(shown)
     with right:
         way = st.segmented_control(
-            "Run", [ONE, ALL], default=ALL, required=True, key="inside_way", label_visibility="collapsed"
+            "What is run",
+            [ONE, ALL],
+            default=ALL,
+            required=True,
+            key="inside_way",
+            help="A step of decoding reads one token and keeps the keys and values of earlier ones. In training all "
+            "rows are read at once. Both give the same prediction.",
         )
     found = walked(shown, step, whole=way == ALL)
     names = parts(config)
@@ -79,11 +84,10 @@ def draw_walk_tab(translator: Translator, shown: Translation) -> None:
         )
         or names[0]
     )
-    operations = of_part(found, part, config)
     norm = "pre-norm: the norm stands before each sublayer" if config.norm_first else "post-norm: after each sum"
-    left, right = st.columns([11, 10], gap="large")
+    left, right = st.columns([13, 8], gap="medium")
     with left:
-        opened = walk_view(part, rows_of(operations, config), key="inside_walk")
+        opened = walk_view(part, rows_of(found, part, config), key="inside_walk")
         st.caption(
             plain(
                 f"{part}, {norm}. A line leads from what an operation reads to where it is read; the heavy ones go "

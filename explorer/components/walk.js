@@ -24,7 +24,9 @@ function element(name, className, text) {
 function table(data, S, setStateValue, width) {
   const made = element("table"), head = element("tr");
   const first = element("th");
-  first.style.width = `${width}px`;
+  const room = element("div"); // a table takes no notice of the width of an empty cell
+  room.style.width = `${width}px`;
+  first.append(room);
   head.append(first, ...data.columns.map((name, i) => element("th", i > 0 && i < 5 ? "number" : "", name)));
   made.append(head);
   for (const row of data.rows) {
@@ -37,6 +39,7 @@ function table(data, S, setStateValue, width) {
       setStateValue("chosen", { part: data.part, name: row.name });
     };
     cell.append(open);
+    if (row.given) line.className = "given";
     line.append(element("td"), cell, ...row.cells.map((text, i) => element("td", i < 4 ? "number" : "from", text)));
     made.append(line);
   }

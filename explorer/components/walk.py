@@ -17,7 +17,8 @@ COLUMNS = ("operation", "shape", "parameters", "mean", "spread", "reads")
 class WalkRow:
     """One operation on screen; `reads` are the rows of the same part that it reads, from 0, `words` says it all.
 
-    `learned` operations have parameters, and a `sum` adds what it reads: a residual connection.
+    `learned` operations have parameters, and a `sum` adds what it reads: a residual connection. What is `given` was
+    computed in another part.
     """
 
     name: str
@@ -30,6 +31,7 @@ class WalkRow:
     reads: tuple[int, ...]
     learned: bool
     sum: bool
+    given: bool = False
 
 
 _component = st.components.v2.component(
@@ -54,6 +56,7 @@ def payload(part: str, rows: Sequence[WalkRow], chosen: str) -> dict[str, Any]:
                 "reads": list(row.reads),
                 "learned": row.learned,
                 "sum": row.sum,
+                "given": row.given,
             }
             for row in rows
         ],

@@ -75,7 +75,30 @@ def test_the_pair_tells_its_story(visit: Visit) -> None:
     expect(main_part(page)).to_contain_text("Translated exactly right at the end: with the mask 100 %, without it 0 %.")
 
 
-@pytest.mark.parametrize("address", ["/positions", "/masks"])
+def test_opening_an_operation(visit: Visit) -> None:
+    page = visit("/inside?model=adjective-swap&text=I+read+red+books")
+    diagram = page.locator(".walk")
+    expect(diagram.get_by_role("button", name="In: Source in")).to_have_attribute("aria-pressed", "true")
+    assert diagram.locator("svg path.skip").count() == 2, "two residual connections in an encoder layer"
+    diagram.get_by_role("button", name="Softmax over keys").click()
+    expect(page.get_by_role("heading", name="Softmax over keys")).to_be_visible()
+    expect(main_part(page)).to_contain_text("In the code: encoder.layers.0.self_attn.weights.")
+    diagram.get_by_role("button", name="Activation").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="How many units fire")).to_be_visible()
+
+
+def test_the_budget_answers_its_sliders(visit: Visit) -> None:
+    page = visit("/inside?model=adjective-swap")
+    tab(page, "Sizes")
+    expect(main_part(page)).to_contain_text("Paper base: 63 million parameters")
+    page.get_by_role("button", name="paper big").click()
+    expect(main_part(page)).to_contain_text("Paper big: 214 million parameters")
+    slide(page, "Layers of each stack", "ArrowLeft")
+    expect(main_part(page)).not_to_contain_text("Paper big: 214 million parameters")
+
+
+@pytest.mark.parametrize("address", ["/positions", "/masks", "/inside"])
 def test_a_hostile_sentence_is_text(visit: Visit, address: str) -> None:
     page = visit(f"{address}?model=reverse&text=%3Cimg+src%3Dx+onerror%3Dalert(1)%3E")
     expect(page.locator(".js-plotly-plot").first).to_be_visible()

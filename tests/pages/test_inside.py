@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer import runtime
-from explorer.inside_parts import of_part, parts, rows_of
+from explorer.inside_parts import parts, rows_of
 from model.checkpoint import load_model
 from model.inside import walk
 from model.transformer import count_parameters
@@ -65,7 +65,7 @@ def test_shapes_counts_and_means_are_the_modules(app: AppTest, checkpoints: Path
         (chooser,) = (box for box in at.segmented_control if box.label == "Part of the model")
         chooser.set_value(part).run()
         assert not at.exception
-        seen |= shown_rows(at)
+        seen |= {key: row for key, row in shown_rows(at).items() if not row["given"]}
     text = at.text_input(key="text").value
     shown = runtime.translate(name, text, _greedy())
     found = walk(loaded.model, shown.source.ids, shown.path, len(shown.path), whole=True)
@@ -90,8 +90,10 @@ def test_post_norm_and_pre_norm_are_drawn_as_they_are(app: AppTest) -> None:
     assert names.index("residual1") + 1 == names.index("norm1")
     assert "post-norm" in words(app)
     app.selectbox(key="model").set_value("pre").run()
-    names = [name.rsplit(".", 1)[-1] for name in shown_rows(app)]
-    assert names[0] == "norm1"
+    rows = walk_data(app)["rows"]
+    names = [row["name"].rsplit(".", 1)[-1] for row in rows]
+    assert names[:2] == ["positions_src", "norm1"]
+    assert rows[names.index("residual1")]["reads"] == [0, names.index("out_proj")], "round norm and sublayer"
     assert names.index("out_proj") + 1 == names.index("residual1")
     assert "pre-norm" in words(app)
 
@@ -104,11 +106,11 @@ def test_every_operation_can_be_opened(app: AppTest, checkpoints: Path, way: int
     shown = runtime.translate("post", app.text_input(key="text").value, _greedy())
     found = walk(load_model(checkpoints / "post").model, shown.source.ids, shown.path, len(shown.path), whole=bool(way))
     for part in parts(config):
-        for row in rows_of(of_part(found, part, config), config):
+        for row in rows_of(found, part, config):
             at = opened(app, part, row.name)
             assert not at.exception, row.name
             assert f"In the code: {row.name}." in words(at)
-            assert row.title in words(at)
+            assert row.given or row.title in words(at)
 
 
 def test_what_is_open_is_what_was_computed(app: AppTest, checkpoints: Path) -> None:
