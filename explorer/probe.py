@@ -84,7 +84,8 @@ class HeadScores:
 @dataclass(frozen=True, eq=False)
 class KindScores:
     """All statistics of one kind of attention, by name; `similarity` [head, head] (all layers in a row) see
-    :func:`explorer.probe_similarity.divergences`; `sentence_scores` [sentence, layer, head] by name.
+    :func:`explorer.probe_similarity.divergences`; `sentence_scores` [sentence, layer, head] and `sentence_chance`
+    [sentence], what uniform attention scores there, by name.
     """
 
     kind: AttentionKind
@@ -93,6 +94,7 @@ class KindScores:
     scores: dict[str, HeadScores]
     similarity: Scores
     sentence_scores: dict[str, Scores]
+    sentence_chance: dict[str, Scores]
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,14 +188,14 @@ class Tally:
         order = sorted(self._found[kind]["elsewhere"])
         shape = self._found[kind]["elsewhere"][order[0]].shape  # [model, layer, head]
         blank = np.full(shape, np.nan)
-        found, single = {}, {}
+        found, single, chances = {}, {}, {}
         for name, by_sentence in self._found[kind].items():
             values = np.stack([by_sentence.get(i, blank) for i in order])  # [sentence, model, layer, head]
             chance = np.array([self._uniform[kind][name].get(i, np.nan) for i in order])
             found[name] = _head_scores(values, chance)
-            single[name] = values[:, 0]
+            single[name], chances[name] = values[:, 0], chance
         apart = np.stack(self._apart[kind])
-        return KindScores(kind, shape[1], shape[2], found, _mean(apart, 0), single)
+        return KindScores(kind, shape[1], shape[2], found, _mean(apart, 0), single, chances)
 
 
 def _head_scores(values: Scores, chance: Scores) -> HeadScores:

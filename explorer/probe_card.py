@@ -43,10 +43,15 @@ def telling(role: Role, found: KindScores) -> str:
 
 
 def most_itself(found: KindScores, statistic: str, layer: int, head: int, count: int = TYPICAL) -> list[Typical]:
-    """The sentences in which a score of a head (from 0) is highest, best first; equal ones in the sample's order."""
+    """The sentences in which a score of a head (from 0) is furthest above that of uniform attention, best first.
+
+    In a short sentence any head scores high: what it scores by chance is taken off. Equal ones stay in the sample's
+    order.
+    """
     values = found.sentence_scores[statistic][:, layer, head]
-    order = np.argsort(-np.where(np.isfinite(values), values, -np.inf), kind="stable")
-    return [Typical(int(i), float(values[i])) for i in order[:count] if np.isfinite(values[i])]
+    gains = values - found.sentence_chance[statistic]
+    order = np.argsort(-np.where(np.isfinite(gains), gains, -np.inf), kind="stable")
+    return [Typical(int(i), float(values[i])) for i in order[:count] if np.isfinite(gains[i])]
 
 
 def choose_head(probe: Probe, key: str) -> Head:

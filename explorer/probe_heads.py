@@ -23,7 +23,9 @@ _ROW_PIXELS, _ROWS_SHOWN = 35, 8
 def draw_heads(found: Measured) -> None:
     """Table, map and numbers."""
     st.markdown(f"**{plain(summary(found.probe))}**")
-    kinds = st.segmented_control(
+    names = sorted({role.name for role in roles(found.probe).values()})
+    left, right = st.columns([2, 3])
+    kinds = left.segmented_control(
         "Kinds",
         list(ATTENTION_KINDS),
         selection_mode="multi",
@@ -31,9 +33,9 @@ def draw_heads(found: Measured) -> None:
         key="probe_kinds",
         label_visibility="collapsed",
     )
-    known = roles(found.probe)
-    names = sorted({role.name for role in known.values()})
-    wanted = st.multiselect("Only heads with these roles", names, key="probe_roles", placeholder="All roles")
+    wanted = right.multiselect(
+        "Roles", names, key="probe_roles", placeholder="Heads with any role", label_visibility="collapsed"
+    )
     rows = [row for row in head_rows(found.probe, kinds or ATTENTION_KINDS) if not wanted or row["role"] in wanted]
     _draw_rows(rows)
     st.caption(plain(f"Choose a row to open the head's card in the next tab. {RULE}"))

@@ -220,11 +220,13 @@ def curve_plot(curve: Curve) -> Plot:
     name = list(series)[-1]
     half = next((n for n, value in zip(curve.counts, series[name], strict=True) if value < 90), None)
     ends = (
-        f"{name} falls below 90 % of the whole model's with {half}" if half is not None else f"{name} stays above 90 %"
+        f"{name} falls below 90 % of the whole model's with {half}"
+        if half is not None
+        else f"{name} stays above 90 % with any number"
     )
     caption = (
-        f"{ends} of {curve.counts[-1]} heads switched off. 'Probability per token' is that of the right token "
-        f"(geometric mean). The order comes from the whole model: it is not chosen anew as heads go."
+        f"{ends[0].upper()}{ends[1:]} of {curve.counts[-1]} heads switched off. 'Probability per token' is that of the "
+        f"right token (geometric mean). The order comes from the whole model: it is not chosen anew as heads go."
     )
     return pruning_plot(curve.counts, series, caption)  # type: ignore[arg-type]
 

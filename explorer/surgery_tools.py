@@ -19,25 +19,27 @@ _PROBLEM = "surgery_problem"
 def draw_tools(translator: Translator, shown: Translation) -> None:
     """All tools; each puts its changes in force."""
     config = translator.loaded.model_config
-    kind = _kind()
-    heads = [(layer, head) for layer in range(config.n_layers(kind)) for head in range(config.n_heads(kind))]
-    chosen = st.pills(
-        "Heads",
-        heads,
-        selection_mode="multi",
-        format_func=lambda place: name_of(*place),
-        key=f"surgery_heads_{kind}",
+    left, right = st.columns(2)
+    with left:
+        kind = _kind()
+    op = right.segmented_control(
+        "What to do",
+        list(WHOLE),
+        format_func=_OPS.__getitem__,
+        default="zero",
+        required=True,
+        key="surgery_op",
+        help="zero: the head adds nothing. uniform: it looks everywhere equally. mean: it always says what it says on "
+        "average over the sample.",
     )
+    heads = [(layer, head) for layer in range(config.n_layers(kind)) for head in range(config.n_heads(kind))]
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        op = st.segmented_control(
-            "What to do with them",
-            list(WHOLE),
-            format_func=_OPS.__getitem__,
-            default="zero",
-            required=True,
-            key="surgery_op",
-            help="zero: the head adds nothing. uniform: it looks everywhere equally. mean: it always says what it says "
-            "on average over the sample.",
+        chosen = st.pills(
+            "To these heads",
+            heads,
+            selection_mode="multi",
+            format_func=lambda place: name_of(*place),
+            key=f"surgery_heads_{kind}",
         )
         st.button(
             "Do it",

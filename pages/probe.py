@@ -34,8 +34,7 @@ def draw() -> None:
     """The question, the sample, then the tabs."""
     teach.heading(
         "What does each head do, how sure are we, and what happens without it?",
-        "A head is called by what it does over many sentences, beside uniform attention and untrained models; whether "
-        "it matters shows when it is switched off.",
+        "A head is called by what it does over many sentences. Whether it matters shows when it is switched off.",
     )
     selection = sidebar.selection()
     if selection is None:
@@ -60,9 +59,10 @@ def draw() -> None:
 
 
 def _sample(translator: Translator) -> Measured | None:
-    with st.container(horizontal=True, vertical_alignment="center"):
+    choice, words = st.columns([1, 4], vertical_alignment="center")
+    with choice:
         draw_choice(translator.name)
-        said = st.empty()
+    said = words.empty()
     found = measured(translator.loaded)
     if found is not None:
         trained = runtime.models()[translator.name]["trained"]

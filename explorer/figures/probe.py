@@ -25,21 +25,22 @@ def layer_head_map(
 ) -> Plot:
     """One score of all heads of one kind, [layer, head]; the number stands in each cell."""
     n_layers, n_heads = values.shape
-    rows, columns = [f"{i + 1}" for i in range(n_layers)], [f"{i + 1}" for i in range(n_heads)]
+    # With letters: Plotly would take a label that is a number for the place of a tick.
+    rows, columns = [f"L{i + 1}" for i in range(n_layers)], [f"H{i + 1}" for i in range(n_heads)]
     figure = heatmap(
         values,
         x=columns,
         y=rows,
         x_title="head",
-        y_title=f"{kind} layer",
+        y_title="layer",
         span=span,
-        height=90 + 46 * n_layers,
+        height=140 + 40 * n_layers,
     )
     figure.update_traces(texttemplate=f"%{{z:.{decimals}f}}", selector={"type": "heatmap"})
     caption = _extremes(values, kind, title, decimals)
     if baseline is not None and np.isfinite(baseline):
         caption += f" Uniform attention: {baseline:.{decimals}f}."
-    table: dict[str, list[Any]] = {"layer": [int(row) for row in rows]}
+    table: dict[str, list[Any]] = {"layer": [i + 1 for i in range(n_layers)]}
     table |= {f"H{j + 1}": [_number(value, decimals) for value in values[:, j]] for j in range(n_heads)}
     return Plot(figure, caption, f"{kind.capitalize()}", table)
 

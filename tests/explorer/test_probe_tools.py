@@ -182,8 +182,10 @@ def test_the_sentences_where_a_head_is_most_itself(found: Measured) -> None:
     assert statistic == "aligned_without_sinks"
     best = most_itself(scores, statistic, 0, 0)
     values = scores.sentence_scores[statistic][:, 0, 0]
-    known = sorted((value for value in values.tolist() if np.isfinite(value)), reverse=True)
-    assert [item.score for item in best] == known[:3]
+    gains = values - scores.sentence_chance[statistic]
+    known = sorted((value for value in gains.tolist() if np.isfinite(value)), reverse=True)
+    assert [gains[item.index] for item in best] == known[:3]
+    assert all(len(found.observed[item.index].src_ids) > 5 for item in best), "a short one would say nothing"
     assert all(values[item.index] == item.score for item in best)
     plain = found.probe.kinds["encoder"]
     assert telling(role_of(plain, 0, 0), plain) == "confidence"
