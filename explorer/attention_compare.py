@@ -54,11 +54,13 @@ def draw(selection: Selection, shown: Translation, at: Place) -> None:
 
 
 def _draw(found: Comparison) -> None:
-    maps = [one for one in (found.one, found.other, found.difference) if one is not None]
-    for column, one, key in zip(st.columns(len(maps)), maps, ("one", "other", "difference"), strict=False):
+    for column, one, key in zip(st.columns(2), (found.one, found.other), ("one", "other"), strict=True):
         with column:
             draw_map(one, key=f"compare_{key}")
-    st.caption(plain(found.note))
+    if found.difference is not None:
+        draw_map(found.difference, key="compare_difference", note=found.note)
+    else:
+        st.caption(plain(found.note))
 
 
 def _map(translation: Translation, at: Place, letter: str, words: str) -> SingleMap:

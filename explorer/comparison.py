@@ -50,11 +50,11 @@ def single_row(shown: SingleMap, row: int) -> SingleMap:
     if not 1 <= row <= len(shown.rows):
         raise IndexError(f"this map has {len(shown.rows)} rows; there is no row {row}.")
     cut = slice(row - 1, row)
-    # The row keeps its own position in its label: it is the only thing that tells two rows apart.
     return replace(
         shown,
         values=shown.values[cut],
         mask=shown.mask[cut],
-        rows=(f"{shown.rows[row - 1]} (row {row})",),
+        rows=shown.rows[cut],
         predicted=shown.predicted[cut],
+        first_row=row,
     )

@@ -128,7 +128,7 @@ def tree_words(tree: Tree) -> str:
     ends = [node for node in tree.nodes if node.names]
     scored = [node for node in tree.nodes if node.score is not None]
     texts = tree.texts()
-    parts = [f"{len(ends)} whole path{'s' if len(ends) != 1 else ''} of {len(tree.nodes) - 1} tokens drawn."]
+    parts = [f"{len(ends)} whole path{'s' if len(ends) != 1 else ''}, {len(tree.nodes) - 1} tokens in all."]
     ended = [node for node in scored if node.score is not None and node.path in texts and _is_end(node, tree)]
     if scored:
         pruned = sum(node.fate == "pruned" for node in tree.nodes)
@@ -148,7 +148,7 @@ def _is_end(node: Node, tree: Tree) -> bool:
 def tree_table(tree: Tree) -> list[dict[str, object]]:
     """A row a node, in the order of the drawing; probabilities in percent."""
     texts = tree.texts()
-    fates = {"shown": "on screen", "path": "chosen path", "kept": "kept", "ended": "ended", "pruned": "dropped"}
+    fates = {"shown": "on screen", "path": "a whole path", "kept": "kept", "ended": "ended", "pruned": "dropped"}
     return [
         {
             "step": len(node.path),

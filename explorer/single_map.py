@@ -34,7 +34,8 @@ class SingleMap:
         values: [query, key] float32; mask: [query, key] codes as in model.trace; rows, predicted: [query] and
         columns: [key] tokens without their positions; `predicted` is empty where rows predict nothing.
     `title` says kind, layer, head; `unit` what the numbers are; `top` is the end of the colour scale (None: the largest
-    number); `signed` maps are differences, on a scale from -top to top.
+    number); `signed` maps are differences, on a scale from -top to top. `first_row` is the
+    position of the first row, 1 but for a map that was cut out of another.
     """
 
     title: str
@@ -48,11 +49,12 @@ class SingleMap:
     unit: str = "weight"
     top: float | None = 1.0
     signed: bool = False
+    first_row: int = 1
 
     @property
     def row_labels(self) -> tuple[str, ...]:
-        """Rows with their positions from 1: "2 je"."""
-        return tuple(f"{i} {token}" for i, token in enumerate(self.rows, start=1))
+        """Rows with their positions: "2 je"."""
+        return tuple(f"{i} {token}" for i, token in enumerate(self.rows, start=self.first_row))
 
     @property
     def column_labels(self) -> tuple[str, ...]:

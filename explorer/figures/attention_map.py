@@ -42,7 +42,14 @@ def map_figure(shown: SingleMap, *, height: int | None = None) -> go.Figure:
     )
     closed = [(int(row), int(column)) for row, column in zip(*(shown.mask != VISIBLE).nonzero(), strict=True)]
     if closed:
-        # A mark as well as a colour: masked must not be taken for small.
+        # A ground and a mark of their own: masked must not be taken for small.
+        ground = "rgba(125,136,147,0.2)"
+        figure.add_heatmap(
+            z=[[1 if code != VISIBLE else None for code in codes] for codes in shown.mask],
+            colorscale=[[0, ground], [1, ground]],
+            showscale=False,
+            hoverinfo="skip",
+        )
         figure.add_scatter(
             x=[column for _, column in closed],
             y=[row for row, _ in closed],
@@ -56,7 +63,7 @@ def map_figure(shown: SingleMap, *, height: int | None = None) -> go.Figure:
     figure.update_layout(
         margin={"l": 10, "r": 10, "t": 10, "b": 10},
         height=height or min(640, max(220, 110 + 26 * n_rows)),
-        plot_bgcolor="rgba(125,136,147,0.16)",
+        plot_bgcolor="rgba(0,0,0,0)",
         dragmode=False if n_columns * n_rows <= NUMBERS_UP_TO else "zoom",
     )
     return figure
@@ -78,7 +85,7 @@ def _axes(figure: go.Figure, shown: SingleMap) -> None:
             showgrid=False,
             zeroline=False,
         )
-    figure.update_xaxes(side="top", tickangle=-45 if len(columns) > 6 else 0, range=[-0.5, len(columns) - 0.5])
+    figure.update_xaxes(side="top", tickangle=-45 if len(columns) > 4 else 0, range=[-0.5, len(columns) - 0.5])
     figure.update_yaxes(range=[len(rows) - 0.5, -0.5])
 
 

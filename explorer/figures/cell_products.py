@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 
 from explorer.cell import Cell
-from explorer.figures.curves import Figure, Table
+from explorer.figures.curves import HEIGHT, Figure, Table
 
 AGREE, DISAGREE = "agree (product above 0)", "disagree (below 0)"
 
@@ -43,7 +43,7 @@ def _spec() -> dict[str, Any]:
             color=alt.Color("sign:N", scale=scale, legend=alt.Legend(orient="top", title=None)),
             tooltip=["dimension:O", alt.Tooltip("product:Q", format=".4f")],
         )
-        .properties(height=180)
+        .properties(height=HEIGHT)
         .to_dict()
     )
     made.pop("config", None)

@@ -61,7 +61,7 @@ def tree_figure(tree: Tree) -> go.Figure:
     )
     figure.update_yaxes(visible=False, range=[lowest + 0.7, -0.9])
     figure.update_layout(
-        height=min(900, 130 + 34 * (lowest + 1)),
+        height=min(1500, 140 + 32 * (lowest + 1)),
         margin={"l": 10, "r": 10, "t": 10, "b": 10},
         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
         clickmode="event+select",

@@ -48,7 +48,7 @@ def test_two_rows_of_a_causal_map_are_compared_where_both_could_look() -> None:
     assert found.difference is not None
     np.testing.assert_array_equal(found.difference.mask, [[0, 0, 1, 1, 1]])
     assert map_words(found.difference).startswith("The largest difference is -1.000")
-    assert found.one.rows == ("je (row 2)",)
+    assert found.one.row_labels == ("2 je",)
     for row in (0, 6):
         with pytest.raises(IndexError, match="no row"):
             single_row(shown, row)

@@ -86,7 +86,7 @@ def test_paths_that_begin_alike_share_their_nodes() -> None:
     assert tree[4, 5].probability == 0.25
     assert [tree[path].fate for path in ((4,), (4, 5), (4, 6))] == ["shown", "path", "shown"]
     assert tree.texts()[4, 6, 2] == "A 6 <eos>"
-    assert tree_words(tree).startswith("2 whole paths of 5 tokens drawn.")
+    assert tree_words(tree).startswith("2 whole paths, 5 tokens in all.")
     [row] = [row for row in tree_table(tree) if row["end of"] == "own"]
     assert (row["step"], row["token"], row["after"], row["probability (%)"]) == (3, "<eos>", "A B", 100.0)
 

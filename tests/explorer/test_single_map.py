@@ -44,8 +44,10 @@ def test_masked_cells_have_no_number_anywhere() -> None:
     assert map_table(shown)[0]["2 je"] is None
     figure = map_figure(shown)
     assert np.isnan(np.asarray(figure.data[0].z, float)).sum() == 10
-    assert len(figure.data[1].x) == 10
-    assert set(figure.data[1].hovertext) == {"masked: future"}
+    ground, marks = figure.data[1:]
+    np.testing.assert_array_equal(np.asarray(ground.z, float) == 1, shown.mask != 0)
+    assert len(marks.x) == 10
+    assert set(marks.hovertext) == {"masked: future"}
 
 
 def test_the_figure_holds_the_numbers_the_right_way_round() -> None:
