@@ -118,8 +118,8 @@ def pinned(*names: str) -> set[str]:
     """What can be imported from what the requirement files name, each with one exact version."""
     lines = [line for name in names for line in (ROOT / name).read_text(encoding="utf-8").splitlines()]
     wanted = [line.split(" ;")[0] for line in lines if line and not line.startswith("#")]
-    assert all(re.fullmatch(r"[a-z0-9-]+==[0-9][0-9a-z.]*", line) for line in wanted), wanted
-    named = {line.split("==")[0] for line in wanted}
+    assert all(re.fullmatch(r"[A-Za-z0-9-]+==[0-9][0-9a-z.]*", line) for line in wanted), wanted
+    named = {line.split("==")[0].lower() for line in wanted}
     # A few packages are imported under another name than they are installed by.
     installed = packages_distributions().items()
     imported = {module for module, owners in installed if named & {owner.lower().replace("_", "-") for owner in owners}}
@@ -128,7 +128,11 @@ def pinned(*names: str) -> set[str]:
 
 @pytest.mark.parametrize("path", SOURCES, ids=short)
 def test_every_import_is_a_pinned_requirement(path: Path) -> None:
-    files = ("requirements.txt", "tests/requirements.txt") if room_of(path) == "tests" else ("requirements.txt",)
+    files = ["requirements.txt"]
+    if room_of(path) == "tests":
+        files.append("tests/requirements.txt")
+    if "benchmarks" in path.parts:
+        files.append("tests/benchmarks/requirements.txt")
     top = {name.split(".")[0] for name in imports(path) if name}
     ours = {"app", *HOUSE}
     missing = top - set(sys.stdlib_module_names) - ours - pinned(*files)
