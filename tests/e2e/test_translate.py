@@ -10,7 +10,9 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.browser import Server, Watch, settle
+from explorer.sidebar import PREFERRED
+from model.data import get_task
+from tests.browser import ROOT, Server, Watch, settle
 
 Visit = Callable[[str], Page]
 XSS = "<img src=x onerror=alert(1)>"
@@ -51,9 +53,13 @@ def translated(page: Page, text: str) -> None:
 
 
 def test_open_and_see_a_translation(visit: Visit) -> None:
+    """The first screen: the best model that is there, an example of its task, the answer and all three attentions."""
     page = visit("/")
-    translated(page, "je lis livres rouge")
-    expect(page.locator(".source .chip").first).to_contain_text("i")
+    model = next(name for name in PREFERRED if (ROOT / "checkpoints" / name).is_dir())
+    expect(page.get_by_role("combobox", name="Model")).to_have_value(model)
+    field = page.get_by_role("textbox", name=re.compile("Type a sentence"))
+    expect(field).to_have_value(get_task(model).examples[0].source)
+    expect(page.get_by_role("heading", level=4)).to_contain_text(re.compile(r"\w+ \w+"))
     expect(page.locator("figure")).to_have_count(3)
     for kind in ("encoder", "decoder", "cross"):
         expect(page.locator(f"figure.{kind} p")).to_contain_text("looks at")
@@ -61,14 +67,14 @@ def test_open_and_see_a_translation(visit: Visit) -> None:
 
 
 def test_type_and_translate(visit: Visit) -> None:
-    page = visit("/")
+    page = visit("/?model=adjective-swap")
     sentence(page, "They buy blue cars")
     translated(page, "ils achetent voitures bleu")
     assert query(page)["text"] == "They buy blue cars"
 
 
 def test_step_by_click_and_by_key(visit: Visit) -> None:
-    page = visit("/?text=We+eat+green+apples")
+    page = visit("/?model=adjective-swap&text=We+eat+green+apples")
     _, last = steps(page)
     page.get_by_role("button", name="To the first step").click()
     at_step(page, 1, last)
@@ -81,7 +87,7 @@ def test_step_by_click_and_by_key(visit: Visit) -> None:
 
 
 def test_play_runs_to_the_end(visit: Visit) -> None:
-    page = visit("/?text=We+eat+green+apples&step=4")
+    page = visit("/?model=adjective-swap&text=We+eat+green+apples&step=4")
     page.get_by_role("button", name="Play").click()
     expect(page.locator(".controls output")).to_have_text("step 5 of 5", timeout=5000)
 
@@ -112,7 +118,7 @@ def test_a_burst_of_keys_is_that_many_steps_and_one_message(context: BrowserCont
 
 
 def test_typing_a_sentence_does_not_step(visit: Visit) -> None:
-    page = visit("/?text=We+eat+green+apples&step=3")
+    page = visit("/?model=adjective-swap&text=We+eat+green+apples&step=3")
     field = page.get_by_role("textbox", name=re.compile("Type a sentence"))
     field.focus()
     for key in ("Home", "ArrowRight", "End", "Space"):
@@ -122,7 +128,7 @@ def test_typing_a_sentence_does_not_step(visit: Visit) -> None:
 
 
 def test_fork_and_go_back(visit: Visit) -> None:
-    page = visit("/?text=I+read+red+books&step=1")
+    page = visit("/?model=adjective-swap&text=I+read+red+books&step=1")
     translated(page, "je lis livres rouge")
     other = page.locator(".option:not([aria-current])").filter(has_text="nous").first
     other.click()
@@ -137,7 +143,7 @@ def test_fork_and_go_back(visit: Visit) -> None:
 
 
 def test_a_copied_link_opens_the_same_view_elsewhere(visit: Visit, browser: Browser, watch: Watch) -> None:
-    page = visit("/?text=They+buy+blue+cars&step=2")
+    page = visit("/?model=adjective-swap&text=They+buy+blue+cars&step=2")
     page.get_by_role("button", name="Encoder self").click()
     page.get_by_role("button", name="Layer 1").first.click()
     page.get_by_role("button", name="Head 2").first.click()
@@ -166,7 +172,7 @@ def test_a_copied_link_opens_the_same_view_elsewhere(visit: Visit, browser: Brow
 
 def test_the_copy_button_copies_the_address(visit: Visit, context: BrowserContext) -> None:
     context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page = visit("/?text=They+buy+blue+cars&step=2")
+    page = visit("/?model=adjective-swap&text=They+buy+blue+cars&step=2")
     page.get_by_role("button", name="Copy link").click()
     expect(page.get_by_text("Copied")).to_be_visible()
     assert page.evaluate("() => navigator.clipboard.readText()") == page.url
@@ -190,7 +196,7 @@ def test_markup_in_the_address_stays_text(visit: Visit, address: str) -> None:
 
 
 def test_markup_typed_stays_text_everywhere(visit: Visit) -> None:
-    page = visit("/")
+    page = visit("/?model=adjective-swap")
     sentence(page, f"I read {XSS} books")
     page.locator(".stepper details summary").click()
     page.keyboard.press("Home")
@@ -201,7 +207,7 @@ def test_markup_typed_stays_text_everywhere(visit: Visit) -> None:
 
 @pytest.mark.parametrize("text", ["a", "👩‍👩‍👧 🏳️‍🌈", "مرحبا بالعالم", "你好 世界", "word " * 5000])
 def test_odd_sentences_are_drawn(visit: Visit, text: str) -> None:
-    page = visit("/")
+    page = visit("/?model=adjective-swap")
     sentence(page, text)
     expect(page.locator(".source .chip").last).to_contain_text("<eos>")
     assert page.locator('[data-testid="stException"]').count() == 0
@@ -211,7 +217,7 @@ def test_odd_sentences_are_drawn(visit: Visit, text: str) -> None:
 
 
 def test_an_empty_sentence_says_what_to_do(visit: Visit) -> None:
-    page = visit("/")
+    page = visit("/?model=adjective-swap")
     sentence(page, "   ")
     expect(page.get_by_text("There is nothing to translate yet")).to_be_visible()
     sentence(page, "I read red books")
@@ -219,7 +225,7 @@ def test_an_empty_sentence_says_what_to_do(visit: Visit) -> None:
 
 
 def test_the_sentence_survives_a_reload(visit: Visit) -> None:
-    page = visit("/")
+    page = visit("/?model=adjective-swap")
     sentence(page, "She sees small houses")
     page.reload()
     settle(page)
@@ -227,7 +233,7 @@ def test_the_sentence_survives_a_reload(visit: Visit) -> None:
 
 
 def test_nothing_moves_while_stepping(visit: Visit) -> None:
-    page = visit("/?text=I+read+red+books&step=1")
+    page = visit("/?model=adjective-swap&text=I+read+red+books&step=1")
     places = [page.locator(f"figure.{kind}").bounding_box() for kind in ("encoder", "decoder", "cross")]
     for _ in range(4):
         page.keyboard.press("ArrowRight")
