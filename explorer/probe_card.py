@@ -162,5 +162,5 @@ def _draw_alike(scores: KindScores, kind: AttentionKind, layer: int, head: int) 
     for other, apart in most_alike(scores.similarity, place):
         at = divmod(other, scores.n_heads)
         lines.append(f"{name_of(*at)}: {apart:.2f} bits apart, {role_of(scores, *at).name}")
-    for line in lines or [f"There is no other {kind} head."]:
+    for line in lines or [f"There is no other {kind} head to compare it with."]:
         st.caption(plain(line))

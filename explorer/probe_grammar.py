@@ -26,6 +26,7 @@ from explorer.probe_syntax import (
 )
 from explorer.probe_table import name_of
 from model.checkpoint import LoadedModel
+from model.config import AttentionKind
 
 
 def grammar_of(loaded: LoadedModel, found: Measured) -> list[Parsed] | None:
@@ -78,7 +79,9 @@ def draw_grammar(loaded: LoadedModel, found: Measured) -> None:
     grammar = grammar_of(loaded, found)
     if grammar is None:
         return
-    kind = st.segmented_control("Kind", ["encoder", "cross"], default="encoder", required=True, key="grammar_kind")
+    kind: AttentionKind = st.segmented_control(
+        "Kind", ["encoder", "cross"], default="encoder", required=True, key="grammar_kind"
+    )
     st.markdown("##### Weight by part of speech of the key")
     tags = by_tag(found.observed, grammar, kind)
     st.dataframe(tag_rows(tags), hide_index=True, alt="Weight on each part of speech")

@@ -54,6 +54,11 @@ def head_map(similarity: Scores) -> Scores:
 
 
 def most_alike(similarity: Scores, head: int, count: int = 3) -> list[tuple[int, float]]:
-    """The heads (by place in the row of all heads) nearest to one, with their divergence in bits, nearest first."""
-    order = [int(i) for i in np.argsort(similarity[head], kind="stable") if i != head]
+    """The heads (by place in the row of all heads) nearest to one, with their divergence in bits, nearest first.
+
+    Empty where nothing is known about them.
+    """
+    order = [
+        int(i) for i in np.argsort(similarity[head], kind="stable") if i != head and np.isfinite(similarity[head, i])
+    ]
     return [(i, float(similarity[head, i])) for i in order[:count]]

@@ -13,7 +13,7 @@ Result = TypeVar("Result")
 Key = tuple[str, ...]
 Report = Callable[[float, str], None]
 
-MOST = 12  # results kept; a large model on 1,000 sentences takes some 50 MB
+MOST = 48  # results kept; most are small, a large model on 1,000 sentences takes some 50 MB
 _WAIT = 0.2  # seconds between two looks at whether a stop is asked for
 
 
@@ -33,6 +33,22 @@ class Store:
                 self._kept.move_to_end(key)
             return self._kept.get(key)
 
+    def keep(self, key: Key, result: Any) -> None:
+        """Keep a result; the ones used longest ago go."""
+        with self._guard:
+            self._kept[key] = result
+            self._kept.move_to_end(key)
+            while len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+
+    def quick(self, key: Key, make: Callable[[], Result]) -> Result:
+        """The result of this key, made now if it is not known: for work of a moment, which need not wait its turn."""
+        found = self.known(key)
+        if found is None:
+            found = make()
+            self.keep(key, found)
+        return found
+
     def get(self, key: Key, make: Callable[[Report], Result], report: Report) -> Result:
         """The result of this key, made now if nobody has made it before.
 
@@ -47,10 +63,7 @@ class Store:
             found = self.known(key)  # somebody else may have asked for the same
             if found is None:
                 found = make(report)
-                with self._guard:
-                    self._kept[key] = found
-                    while len(self._kept) > self._most:
-                        self._kept.popitem(last=False)
+                self.keep(key, found)
         finally:
             self._at_work.release()
         return found

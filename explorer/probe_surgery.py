@@ -104,7 +104,7 @@ def _edit_for(translator: Translator, shown: Translation, changes: Changes, foun
         wanted = tuple(heads)
         pairs = part_of(found.sample, SENTENCES).pairs
         key = _key(translator, f"means {wanted}")
-        return store().get(key, lambda report: mean_outputs(translator.loaded.transformer, pairs, wanted), _silent)
+        return store().quick(key, lambda: mean_outputs(translator.loaded.transformer, pairs, wanted))
 
     return edits_for(
         changes,
@@ -114,10 +114,6 @@ def _edit_for(translator: Translator, shown: Translation, changes: Changes, foun
     )
 
 
-def _silent(done: float, words: str) -> None:
-    """For work that is over before anybody could read about it."""
-
-
 def _key(translator: Translator, what: str) -> Key:
     name = translator.name
     return (what, name, runtime.fingerprint(name), chosen(name).key)
@@ -125,7 +121,7 @@ def _key(translator: Translator, what: str) -> Key:
 
 def _effect(translator: Translator, text: str, changes: Changes, edit: HeadEdits) -> Effect:
     key = _key(translator, f"effect {to_link(changes)} {text}")
-    return store().get(key, lambda report: effect_on(translator, text, edit), _silent)
+    return store().quick(key, lambda: effect_on(translator, text, edit))
 
 
 def _draw_translations(effect: Effect) -> None:

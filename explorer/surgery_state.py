@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,9 @@ from model.config import ModelConfig
 
 PARAMETER = "edit"
 MAX_LINK = 4000  # characters
+MAX_LOG = 200  # lines
+# A request may have left the browser before it heard of our last change: then its edits are old news (see session.py).
+_STALE_SECONDS = 10.0
 _CHANGES, _UNDO, _LOG, _OF, _WRITTEN, _PROBLEMS = (
     f"_surgery_{name}" for name in ("changes", "undo", "log", "of", "written", "problems")
 )
@@ -21,12 +25,15 @@ def adopt(model: str, config: ModelConfig) -> None:
     """Take over the link's edits, if somebody wrote some there; another model begins without any."""
     state = st.session_state
     asked = st.query_params.get(PARAMETER)
+    written: list[tuple[float, str]] = state.setdefault(_WRITTEN, [])
+    now = time.monotonic()
+    current = written[-1][1] if written else ""
+    recent = {link for when, link in written if now - when < _STALE_SECONDS}
     if state.get(_OF) not in (None, model):
         state[_CHANGES], state[_UNDO] = (), []
-        if asked == state.get(_WRITTEN):  # still the other model's
-            asked = None
+        recent.add(current)  # what still stands there is the other model's
     state[_OF] = model
-    if asked is not None and asked != state.get(_WRITTEN):
+    if asked is not None and asked != current and asked not in recent:
         state[_CHANGES], state[_PROBLEMS] = from_link(asked, config)
         state[_UNDO] = []
     write_link()
@@ -35,10 +42,14 @@ def adopt(model: str, config: ModelConfig) -> None:
 def write_link() -> None:
     """Make the address bar say which changes are in force."""
     link = to_link(changes())
-    wanted = link if 0 < len(link) <= MAX_LINK else None
-    st.session_state[_WRITTEN] = wanted
-    if wanted is None:
-        st.query_params.pop(PARAMETER, None)
+    wanted = link if len(link) <= MAX_LINK else ""
+    written: list[tuple[float, str]] = st.session_state.setdefault(_WRITTEN, [])
+    now = time.monotonic()
+    written[:] = [entry for entry in written if now - entry[0] < _STALE_SECONDS]
+    written.append((now, wanted))
+    if not wanted:
+        if PARAMETER in st.query_params:
+            del st.query_params[PARAMETER]
     elif st.query_params.get(PARAMETER) != wanted:
         st.query_params[PARAMETER] = wanted
 
@@ -101,3 +112,4 @@ def note(model: str, sentence: str, found: Changes, **values: Any) -> None:
             known.update(values)
             return
     log().append(line | values)
+    del log()[:-MAX_LOG]

@@ -101,3 +101,14 @@ def with_untrained(item: Observed, seed: int, seeds: int = 5) -> Weights:
         own = item.trace.weights(kind)
         found[kind] = np.concatenate([own[None], noisy_like(own, rng, seeds)])
     return found
+
+
+def random_observed(seed: int = 3, n_src: int = 7, n_tgt: int = 5, **more: object) -> Observed:
+    """Two heads a kind whose rows are noise."""
+    rng = np.random.default_rng(seed)
+
+    def noise(q: int, n: int) -> np.ndarray:
+        row = rng.random(n) ** 3
+        return (row / row.sum()).astype(np.float32)
+
+    return observed(n_src, n_tgt, encoder=(noise, noise), decoder=(noise, noise), cross=(noise, noise), **more)  # type: ignore[arg-type]

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import spacy
 from spacy.language import Language
-from spacy.tokens import Doc
 
 from explorer import probe_syntax
 from explorer.probe_grammar import relation_rows, relation_words, tag_rows, tag_words, tags_of
@@ -18,26 +17,8 @@ from model.config import DataConfig
 from model.data.task import Example
 from model.sample import Observed, Sample, written_sample
 from model.tokenizer import Tokenizer, build_tokenizers
+from tests.explorer import toy_grammar  # noqa: F401 - spaCy knows its component by name
 from tests.explorer.probed import HEADS, observed, one_hot
-
-POS = {"the": "DET", "red": "ADJ", "dog": "NOUN", "cat": "NOUN", "sees": "VERB", "a": "DET"}
-
-
-@Language.component("toy_parser")
-def toy_parser(doc: Doc) -> Doc:
-    """Every determiner and adjective belongs to the next noun, every noun to the verb."""
-    for word in doc:
-        word.pos_ = POS.get(word.text, "X")
-    for word in doc:
-        later = [other for other in doc if other.i > word.i and other.pos_ == "NOUN"]
-        verbs = [other for other in doc if other.pos_ == "VERB"]
-        if word.pos_ in ("DET", "ADJ") and later:
-            word.head, word.dep_ = later[0], {"DET": "det", "ADJ": "amod"}[word.pos_]
-        elif word.pos_ == "NOUN" and verbs:
-            word.head, word.dep_ = verbs[0], "nsubj" if word.i < verbs[0].i else "obj"
-        else:
-            word.dep_ = "ROOT"
-    return doc
 
 
 @pytest.fixture(scope="module")

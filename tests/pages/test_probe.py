@@ -9,46 +9,18 @@ import pytest
 import spacy
 from streamlit.testing.v1 import AppTest
 
-from explorer import probe_grammar, probe_store, probe_syntax, runtime
+from explorer import probe_grammar, probe_syntax, runtime
 from explorer.probe_sample import SampleChoice
-from tests.explorer.test_probe_syntax import toy_parser  # noqa: F401 - spaCy knows it by name
+from tests.explorer import toy_grammar  # noqa: F401 - spaCy knows its component by name
 from tests.explorer.toy_models import save_toy
+from tests.pages.probe_page import ROOT, forget, on_tab, opened, press, switch_off
 from tests.pages.teaching import plotted, tables, words
-
-ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture(autouse=True)
-def _nothing_known() -> None:
-    probe_store.store.clear()
-    probe_grammar._pipeline.clear()
 
 
 @pytest.fixture
 def app() -> AppTest:
-    """The page with the models that come with the program; `reverse` is open."""
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    at.query_params["model"] = "reverse"
-    at.query_params["text"] = "headlight"
-    at.run()
-    return at.switch_page("pages/probe.py")
-
-
-def on_tab(at: AppTest, tab: str) -> AppTest:
-    at.session_state["probe_tab"] = tab
-    return at.run()
-
-
-def press(at: AppTest, key: str) -> AppTest:
-    at.button(key=key).click()
-    return at.run()
-
-
-def switch_off(at: AppTest, kind: str, *heads: tuple[int, int]) -> AppTest:
-    """Choose heads (from 0) and press the button."""
-    at.segmented_control(key="surgery_kind").set_value(kind).run()
-    at.pills(key=f"surgery_heads_{kind}").set_value(list(heads)).run()
-    return press(at, "surgery_do")
+    forget()
+    return opened()
 
 
 def test_statistics_are_computed_with_sample_and_baselines(app: AppTest) -> None:
@@ -98,6 +70,17 @@ def test_own_sentences(app: AppTest) -> None:
     assert "None of the 12 heads has a clear role" in said, "two sentences carry no role"
 
 
+@pytest.mark.parametrize("lines", ["a\ta", "aaaaaaaa", "日本語 </script> 👩‍👩‍👧\nשלום", "z" * 100])
+def test_any_sentences_can_be_probed(app: AppTest, lines: str) -> None:
+    at = app.run()
+    at.segmented_control(key="probe_origin_reverse").set_value("own").run()
+    at.text_area(key="probe_lines_reverse").set_value(lines).run()
+    press(at, "probe_measure_reverse")
+    for tab in ("All heads", "One head", "Surgery", "Importance", "Search", "Export"):
+        on_tab(at, tab)
+        assert not at.exception, tab
+
+
 def test_an_empty_list_says_what_to_do(app: AppTest) -> None:
     at = app.run()
     at.segmented_control(key="probe_origin_reverse").set_value("own").run()
@@ -130,94 +113,6 @@ def test_a_card(app: AppTest) -> None:
     assert "Not measured yet" in said
     assert len(plotted(at)) == 3
     assert at.query_params["head"] == "2"
-
-
-def test_without_its_aligned_heads_reverse_is_lost_and_undo_brings_it_back(app: AppTest) -> None:
-    at = on_tab(app, "Surgery")
-    assert "Translation, unchanged: thgildaeh" in words(at).replace("**", "")
-    switch_off(at, "cross", (0, 0), (0, 1))
-    assert not at.exception
-    said = words(at).replace("**", "")
-    assert "In force: cross L1 H1, L1 H2 switched off" in said
-    assert "The translation changes." in said
-    assert "exactly right 100.0 % → " in said
-    assert at.query_params["edit"] == "cross.1.1.zero~cross.1.2.zero"
-    steps, log = tables(at)
-    assert steps["predicts"].tolist() == [*"thgildaeh", "<eos>"]
-    assert (steps["KL (nats)"] > 0).all()
-    assert log["before"].tolist() == ["thgildaeh"]
-    assert log["after"][0] != "thgildaeh"
-    assert log["exact match change (points)"][0] < -80
-    press(at, "surgery_undo")
-    assert "Translation, unchanged: thgildaeh" in words(at).replace("**", "")
-    assert "edit" not in at.query_params
-    assert len(tables(at)[-1]) == 1, "the log keeps what was tried"
-
-
-def test_a_link_restores_the_edits(app: AppTest) -> None:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    at.query_params["model"] = "reverse"
-    at.query_params["text"] = "headlight"
-    at.query_params["edit"] = "cross.1.1.zero~cross.1.2.uniform~cross.9.9.zero"
-    at.run()
-    at.switch_page("pages/probe.py")
-    at.query_params["edit"] = "cross.1.1.zero~cross.1.2.uniform~cross.9.9.zero"
-    at.run()
-    assert not at.exception
-    said = words(at).replace("**", "")
-    assert "In force: cross L1 H1 switched off; cross L1 H2 made uniform" in said
-    assert "The translation changes." in said
-    assert "this model has 1 layers of 2 cross heads" in said
-
-
-@pytest.mark.parametrize("op", ["uniform", "mean"])
-def test_the_other_ways_to_change_a_head(app: AppTest, op: str) -> None:
-    at = on_tab(app, "Surgery")
-    at.segmented_control(key="surgery_op").set_value(op).run()
-    switch_off(at, "cross", (0, 0), (0, 1))
-    assert not at.exception
-    assert "The translation changes." in words(at)
-
-
-def test_a_row_edited_by_hand(app: AppTest) -> None:
-    at = on_tab(app, "Surgery")
-    at.session_state["surgery_row_fold"] = True
-    at.segmented_control(key="surgery_kind").set_value("cross").run()
-    row = next(box for box in at.selectbox if box.label == "Row (query)")
-    row.set_value(0).run()
-    only = next(box for box in at.selectbox if box.label == "or look at one key only")
-    only.set_value(0).run()
-    press(at, "surgery_row_do")
-    assert not at.exception
-    assert at.query_params["edit"] == "cross.1.1.row.1." + "-".join(["1000"] + ["0"] * 9)
-    assert "Rows edited by hand and parts of other sentences belong to one sentence" in words(at)
-    steps = next(table for table in tables(at) if "KL (nats)" in table)
-    assert steps["KL (nats)"][0] > 0
-
-
-def test_a_pattern_needs_equal_lengths_and_says_so(app: AppTest) -> None:
-    at = on_tab(app, "Surgery")
-    at.session_state["surgery_patch_fold"] = True
-    at.segmented_control(key="surgery_kind").set_value("encoder").run()
-    at.text_input(key="surgery_other").set_value("abc").run()
-    press(at, "surgery_patch_do")
-    assert not at.exception
-    assert "'abc' has 4 source tokens with <eos>, this sentence has 10" in words(at)
-    at.text_input(key="surgery_other").set_value("attention").run()
-    press(at, "surgery_patch_do")
-    assert not at.exception
-    assert "given the pattern of another sentence (attention)" in words(at)
-    assert "Over its 10 steps" in words(at)
-
-
-def test_another_model_begins_without_edits(app: AppTest) -> None:
-    at = on_tab(app, "Surgery")
-    switch_off(at, "cross", (0, 0))
-    assert "edit" in at.query_params
-    at.selectbox(key="model").set_value("adjective-swap").run()
-    assert not at.exception
-    assert "edit" not in at.query_params
-    assert "Translation, unchanged" in words(at)
 
 
 def test_importance(app: AppTest) -> None:
@@ -269,9 +164,10 @@ def test_grammar_with_a_pipeline(app: AppTest, monkeypatch: pytest.MonkeyPatch) 
     said = words(at)
     assert "Furthest above uniform attention" in said
     assert "relations have such a head" in said
+    assert "amod" in set(tables(at)[1]["relation"])
     assert tables(at)[0]["head"][0] == "uniform"
     on_tab(at, "Search")
-    at.text_input(key="search_query").set_value("X").run()
+    at.text_input(key="search_query").set_value("ADJ").run()
     assert not at.exception
     assert "A part of speech, such as NOUN, may stand for a word." in words(at)
     assert len(tables(at)[0]) == 50

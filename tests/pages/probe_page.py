@@ -1,0 +1,43 @@
+"""What the tests of the Probe page share: the page with `reverse` open, its tabs and buttons."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+from explorer import probe_grammar, probe_store
+
+ROOT = Path(__file__).parents[2]
+
+
+def forget() -> None:
+    """Nothing is measured yet."""
+    probe_store.store.clear()
+    probe_grammar._pipeline.clear()
+
+
+def opened() -> AppTest:
+    """The page with the models that come with the program; `reverse` is open."""
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    at.query_params["model"] = "reverse"
+    at.query_params["text"] = "headlight"
+    at.run()
+    return at.switch_page("pages/probe.py")
+
+
+def on_tab(at: AppTest, tab: str) -> AppTest:
+    at.session_state["probe_tab"] = tab
+    return at.run()
+
+
+def press(at: AppTest, key: str) -> AppTest:
+    at.button(key=key).click()
+    return at.run()
+
+
+def switch_off(at: AppTest, kind: str, *heads: tuple[int, int]) -> AppTest:
+    """Choose heads (from 0) and press the button."""
+    at.segmented_control(key="surgery_kind").set_value(kind).run()
+    at.pills(key=f"surgery_heads_{kind}").set_value(list(heads)).run()
+    return press(at, "surgery_do")

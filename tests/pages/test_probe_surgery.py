@@ -1,0 +1,103 @@
+"""Surgery on the Probe page: heads switched off, rows by hand, patching, undo and the link."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.probe_page import ROOT, forget, on_tab, opened, press, switch_off
+from tests.pages.teaching import tables, words
+
+
+@pytest.fixture
+def app() -> AppTest:
+    forget()
+    return opened()
+
+
+def test_without_its_aligned_heads_reverse_is_lost_and_undo_brings_it_back(app: AppTest) -> None:
+    at = on_tab(app, "Surgery")
+    assert "Translation, unchanged: thgildaeh" in words(at).replace("**", "")
+    switch_off(at, "cross", (0, 0), (0, 1))
+    assert not at.exception
+    said = words(at).replace("**", "")
+    assert "In force: cross L1 H1, L1 H2 switched off" in said
+    assert "The translation changes." in said
+    assert "exactly right 100.0 % → " in said
+    assert at.query_params["edit"] == "cross.1.1.zero~cross.1.2.zero"
+    steps, log = tables(at)
+    assert steps["predicts"].tolist() == [*"thgildaeh", "<eos>"]
+    assert (steps["KL (nats)"] > 0).all()
+    assert log["before"].tolist() == ["thgildaeh"]
+    assert log["after"][0] != "thgildaeh"
+    assert log["exact match change (points)"][0] < -80
+    press(at, "surgery_undo")
+    assert "Translation, unchanged: thgildaeh" in words(at).replace("**", "")
+    assert "edit" not in at.query_params
+    assert len(tables(at)[-1]) == 1, "the log keeps what was tried"
+
+
+def test_a_link_restores_the_edits(app: AppTest) -> None:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    at.query_params["model"] = "reverse"
+    at.query_params["text"] = "headlight"
+    at.query_params["edit"] = "cross.1.1.zero~cross.1.2.uniform~cross.9.9.zero"
+    at.run()
+    at.switch_page("pages/probe.py")
+    at.query_params["edit"] = "cross.1.1.zero~cross.1.2.uniform~cross.9.9.zero"
+    at.run()
+    assert not at.exception
+    said = words(at).replace("**", "")
+    assert "In force: cross L1 H1 switched off; cross L1 H2 made uniform" in said
+    assert "The translation changes." in said
+    assert "this model has 1 layers of 2 cross heads" in said
+
+
+@pytest.mark.parametrize("op", ["uniform", "mean"])
+def test_the_other_ways_to_change_a_head(app: AppTest, op: str) -> None:
+    at = on_tab(app, "Surgery")
+    at.segmented_control(key="surgery_op").set_value(op).run()
+    switch_off(at, "cross", (0, 0), (0, 1))
+    assert not at.exception
+    assert "The translation changes." in words(at)
+
+
+def test_a_row_edited_by_hand(app: AppTest) -> None:
+    at = on_tab(app, "Surgery")
+    at.session_state["surgery_row_fold"] = True
+    at.segmented_control(key="surgery_kind").set_value("cross").run()
+    row = next(box for box in at.selectbox if box.label == "Row (query)")
+    row.set_value(0).run()
+    only = next(box for box in at.selectbox if box.label == "or look at one key only")
+    only.set_value(0).run()
+    press(at, "surgery_row_do")
+    assert not at.exception
+    assert at.query_params["edit"] == "cross.1.1.row.1." + "-".join(["1000"] + ["0"] * 9)
+    assert "Rows edited by hand and parts of other sentences belong to one sentence" in words(at)
+    steps = next(table for table in tables(at) if "KL (nats)" in table)
+    assert steps["KL (nats)"][0] > 0
+
+
+def test_a_pattern_needs_equal_lengths_and_says_so(app: AppTest) -> None:
+    at = on_tab(app, "Surgery")
+    at.session_state["surgery_patch_fold"] = True
+    at.segmented_control(key="surgery_kind").set_value("encoder").run()
+    at.text_input(key="surgery_other").set_value("abc").run()
+    press(at, "surgery_patch_do")
+    assert not at.exception
+    assert "'abc' has 4 source tokens with <eos>, this sentence has 10" in words(at)
+    at.text_input(key="surgery_other").set_value("attention").run()
+    press(at, "surgery_patch_do")
+    assert not at.exception
+    assert "given the pattern of another sentence (attention)" in words(at)
+    assert "Over its 10 steps" in words(at)
+
+
+def test_another_model_begins_without_edits(app: AppTest) -> None:
+    at = on_tab(app, "Surgery")
+    switch_off(at, "cross", (0, 0))
+    assert "edit" in at.query_params
+    at.selectbox(key="model").set_value("adjective-swap").run()
+    assert not at.exception
+    assert "edit" not in at.query_params
+    assert "Translation, unchanged" in words(at)
