@@ -21,8 +21,11 @@ _CHANGES, _UNDO, _LOG, _OF, _WRITTEN, _PROBLEMS = (
 )
 
 
-def adopt(model: str, config: ModelConfig) -> None:
-    """Take over the link's edits, if somebody wrote some there; another model begins without any."""
+def adopt(model: str, config: ModelConfig) -> bool:
+    """Take over the link's edits, if somebody wrote some there; another model begins without any.
+
+    Returns whether the link had edits that were not known yet.
+    """
     state = st.session_state
     asked = st.query_params.get(PARAMETER)
     written: list[tuple[float, str]] = state.setdefault(_WRITTEN, [])
@@ -33,10 +36,12 @@ def adopt(model: str, config: ModelConfig) -> None:
         state[_CHANGES], state[_UNDO] = (), []
         recent.add(current)  # what still stands there is the other model's
     state[_OF] = model
-    if asked is not None and asked != current and asked not in recent:
+    is_new = asked is not None and asked != current and asked not in recent
+    if asked is not None and is_new:
         state[_CHANGES], state[_PROBLEMS] = from_link(asked, config)
         state[_UNDO] = []
     write_link()
+    return is_new
 
 
 def write_link() -> None:

@@ -28,6 +28,7 @@ from explorer.translator import Translator  # noqa: E402
 from model.folder import CheckpointError  # noqa: E402
 
 TABS = ("All heads", "One head", "Surgery", "Importance", "Search", "Grammar", "Export")
+_TAB = "probe_tab"
 
 
 def draw() -> None:
@@ -46,7 +47,8 @@ def draw() -> None:
     except CheckpointError as broken:
         st.info(plain(str(broken)))
         return
-    surgery_state.adopt(selection.model, model.config)
+    if surgery_state.adopt(selection.model, model.config):
+        st.session_state[_TAB] = "Surgery"  # a link with edits opens the tab where they are
     for problem in session.problems():
         st.warning(plain(problem))
     found = _sample(translator)
@@ -76,9 +78,8 @@ def _sample(translator: Translator) -> Measured | None:
 
 
 def _tabs(translator: Translator, text: str, found: Measured | None) -> None:
-    """Only the open tab is drawn; a link with edits opens the one where they are."""
-    first = "Surgery" if surgery_state.changes() else TABS[0]
-    tabs = dict(zip(TABS, st.tabs(TABS, on_change="rerun", default=first, key="probe_tab"), strict=True))
+    """Only the open tab is drawn."""
+    tabs = dict(zip(TABS, st.tabs(TABS, on_change="rerun", key=_TAB), strict=True))
     opened = next((name for name, tab in tabs.items() if tab.open), TABS[0])
     with tabs[opened]:
         if opened == "Surgery":

@@ -31,7 +31,7 @@ def test_compute_statistics_and_open_a_card(visit: Visit) -> None:
     expect(page.get_by_test_id("stDataFrame").first).to_be_visible()
     tab(page, "One head")
     expect(page.get_by_role("heading", name="Cross L1 H1: alignment (predicts)")).to_be_visible()
-    expect(page.get_by_text(re.compile("uniform attention .* untrained"))).to_be_visible()
+    expect(page.get_by_text(re.compile("over 199 sentences; uniform attention .* untrained"))).to_be_visible()
     expect(page.get_by_test_id("stPlotlyChart").first).to_be_visible()
 
 
@@ -54,6 +54,7 @@ def test_switch_heads_off_see_the_translation_change_undo_and_reopen(
 
     page.get_by_role("button", name="Undo").click()
     settle(page)
+    expect(page.get_by_role("tab", name="Surgery")).to_have_attribute("aria-selected", "true")
     expect(page.get_by_text("Translation, unchanged:")).to_contain_text("thgildaeh")
     page.wait_for_function("() => !new URLSearchParams(location.search).has('edit')")
 
