@@ -51,6 +51,9 @@ function create(root) {
     S.setStateValue("at", where(S));
     S.setTriggerValue("open", "cell");
   };
+  $(".present").onclick = () => present(S);
+  // The width need not change when the height does.
+  S.box.onfullscreenchange = () => redraw(S);
   $("details").ontoggle = () => drawTable(S);
   S.onKey = (event) => onKey(S, event);
   document.addEventListener("keydown", S.onKey);
@@ -137,6 +140,7 @@ const redraw = (S) => (S.frame ||= requestAnimationFrame(() => draw(S)));
 
 function drawControls(S) {
   S.box.dataset.view = S.view;
+  say(S.$(".present"), presenting(S) ? "End presentation" : "Present");
   for (const tab of S.$(".kinds").children) {
     const beside = tab.value === "beside";
     tab.hidden = beside ? S.data.order.length < 2 || !["heads", "head"].includes(S.view) : !S.data.order.includes(tab.value);
@@ -194,6 +198,16 @@ function openHead(S, kind, layer, head) {
   change(S, S.view === "heads" ? { kind, view: "head" } : { kind });
   S.on = S.on.size ? S.on : new Set([head]);
 }
+
+// For the projector: the views alone, in larger type, in the state that they are in.
+function present(S) {
+  if (presenting(S)) return document.exitFullscreen();
+  return S.box.requestFullscreen().catch((error) => {
+    S.$(".present").title = `This browser does not allow it: ${error.message}`;
+  });
+}
+
+const presenting = (S) => S.box.getRootNode().fullscreenElement === S.box;
 
 // A row, and a column or none, of a map; positions are kept as tokens, so that words and tokens share them.
 function chooseCell(S, kind, query, key) {

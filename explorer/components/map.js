@@ -25,7 +25,8 @@ function drawHead(S, kind, columns) {
   f.canvas.setAttribute("aria-label", `${TITLES[kind]}, ${f.about.textContent}. Arrow keys move from cell to cell; with Shift they mark rows and columns.`);
   const { values, exact } = weightsOf(S, m, layer, head), { ink, ground, font } = S.theme;
   const measure = f.canvas.getContext("2d");
-  measure.font = `12px ${font}`;
+  const large = presenting(S) ? 1.4 : 1;
+  measure.font = `${12 * large}px ${font}`;
   const widest = (texts) => Math.ceil(texts.reduce((most, text) => Math.max(most, measure.measureText(text).width), 0));
   const names = m.rows.map((_, q) => fitText(measure, label(m.rows.map((_, i) => nameOfRow(S, m, i)), q)));
   const others = m.rows.map((_, q) => fitText(measure, otherName(S, m, q)));
@@ -33,10 +34,11 @@ function drawHead(S, kind, columns) {
   const left = AXIS + widest(names) + 8, right = m.predicted.length ? widest(others) + 10 : 0;
   const wideKeys = widest(keys), room = f.box.clientWidth - left - 4;
   const tall = Math.max(230, innerHeight - 420);
+  // Where type is large, so are the cells that it stands in.
   const fit = (over) => Math.min((room - over) / m.keys, tall / m.queries);
   let cell = Math.floor(fit(Math.max(right, wideKeys * Math.cos(TILT))));
   if (cell < 10) cell = Math.min(10, Math.floor((room - right) / m.keys));
-  cell = clamp(cell, 4, 46);
+  cell = clamp(cell, 4, 46 * large);
   const flat = cell > wideKeys + 5, top = Math.ceil(AXIS + (flat ? 20 : wideKeys * Math.sin(TILT) + 12));
   const shown = shownRows(S, m), wide = m.keys * cell, high = shown * cell, row = rowIn(S, m), column = columnIn(S, m);
   const over = Math.max(right, flat ? 0 : wideKeys * Math.cos(TILT));
@@ -46,7 +48,7 @@ function drawHead(S, kind, columns) {
   ctx.textBaseline = "middle";
   const write = (text, x, y, align, tilt = 0, size = 12, weight = 400) => {
     ctx.save();
-    ctx.font = `${weight} ${size}px ${font}`;
+    ctx.font = `${weight} ${size * large}px ${font}`;
     ctx.textAlign = align;
     ctx.translate(x, y);
     ctx.rotate(tilt);
@@ -57,7 +59,7 @@ function drawHead(S, kind, columns) {
   ctx.globalAlpha = 0.75;
   write(AXES[kind][1], left, AXIS / 2, "left", 0, 11);
   write(rowTitle(S, kind), AXIS / 2, top, "right", -Math.PI / 2, 11);
-  const every = Math.ceil(10 / cell), size = clamp(cell, 10, 12);
+  const every = Math.ceil((10 * large) / cell), size = clamp(cell, 10, 12);
   const named = (i, current) => i === current || (i % every === 0 && Math.abs(i - (current ?? -99)) >= every);
   for (let q = 0; q < shown; q++) if (named(q, row)) write(others[q], left + wide + 8, top + (q + 0.5) * cell, "left", 0, size);
   ctx.globalAlpha = 1;
@@ -94,7 +96,7 @@ function drawHead(S, kind, columns) {
 }
 
 function writeWeights(S, ctx, m, values, shown, { left, top, cell }, most) {
-  Object.assign(ctx, { font: `11px ${S.theme.font}`, textAlign: "center" });
+  Object.assign(ctx, { font: `${cell > 46 ? 16 : 11}px ${S.theme.font}`, textAlign: "center" });
   for (let i = 0; i < shown * m.keys; i++) {
     if (m.mask[i]) continue;
     const text = values[i] < 0.005 ? "0" : values[i] >= 0.995 ? "1" : values[i].toFixed(2).slice(1);

@@ -96,6 +96,11 @@ class HeadsBench:
         self(selector).click()
         self.frame()
 
+    def open_table(self) -> None:
+        """Unfold the table; it is filled when the browser says that it is open."""
+        self("summary").click()
+        self("tbody tr").first.wait_for()
+
     def frame(self) -> None:
         """Wait until what was asked for is painted."""
         self.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")

@@ -64,7 +64,7 @@ def test_sorting_and_filtering_by_the_numbers(bench: HeadsBench) -> None:
     assert len(keys) == 6
     bench("select[name=by]").select_option("first")
     bench.frame()
-    bench("summary").click()
+    bench.open_table()
     bench.click("th:has-text('first') button")
     table = [row.split("\t") for row in bench("tbody tr").all_inner_texts()]
     assert [f"L{row[0]} H{row[1]}" for row in table] == shown(), "table and grid agree on the order"
@@ -188,7 +188,7 @@ def test_masked_cells_say_why(bench: HeadsBench) -> None:
         bench(f"figure.{kind} canvas").click(position=bench.point(kind, query, key))
         bench.frame()
         assert f"masked ({reason})" in bench.text(".cell")
-        bench("summary").click()
+        bench.open_table()
         assert f"masked: {reason}" in bench.text("tbody")
 
 
@@ -312,7 +312,7 @@ def test_lines_of_several_heads_and_the_share_that_they_hold(bench: HeadsBench) 
     assert canvas.get_attribute("data-lines") == str(expected(0.5, 1, 2))
     bench.page.wait_for_timeout(400)
     assert bench.calls()[-1]["value"]["view"] == "lines.mass-50.h-1-2"
-    bench("summary").click()
+    bench.open_table()
     assert bench.text("thead") == "key ↑ H1 H2" or bench.text("thead") == "key H1 H2"
     assert f"{trace.cross[1, 1, 2, 3]:.4f}" in bench.text("tbody")
 
@@ -370,6 +370,20 @@ def test_what_is_reported_reopens_the_same_view(bench: HeadsBench) -> None:
     assert (bench(".body canvas").get_attribute("data-lines"), bench.text(".caption")) == (drawn, caption)
 
 
+def test_presenting_fills_the_screen_in_larger_type_and_the_same_state(bench: HeadsBench) -> None:
+    bench.mount(heads_trace(), kind="cross", layer=1, head=2, view="head", step=3)
+    before = (bench.text(".caption"), bench.plot("cross")[2])
+    bench.click(".present")
+    bench.page.wait_for_function("() => root.fullscreenElement?.className === 'explorer'")
+    bench.frame()
+    assert bench.text(".present") == "End presentation"
+    assert bench.text(".caption") == before[0]
+    assert bench.plot("cross")[2] >= before[1]
+    assert bench(".caption").evaluate("element => getComputedStyle(element).fontSize") == "17px"
+    bench.click(".present")
+    bench.page.wait_for_function("() => !root.fullscreenElement")
+
+
 def test_words_put_subwords_together(bench: HeadsBench) -> None:
     trace = random_trace(["un", "break", "able", "cups", "<eos>"], ["<sos>", "un", "zerbrech", "lich", "tassen"])
     trace = dataclasses.replace(trace, src_words=(0, 0, 0, 1, -1), tgt_words=(-1, 0, 0, 0, 1))
@@ -381,7 +395,7 @@ def test_words_put_subwords_together(bench: HeadsBench) -> None:
     bench.carry("cross")
     assert bench.plot("cross")[3:] == (3, 3)
     share = trace.cross[0, 0, 1:4, :3].astype(float).sum(axis=-1).mean()
-    bench("summary").click()
+    bench.open_table()
     assert f"1 unbreakable {share:.4f}" in bench.text("tbody")
     assert "reads 2 unzerbrechlich" in bench.text(".caption")
 
@@ -407,7 +421,7 @@ def test_tokens_are_only_ever_text(bench: HeadsBench, view: str, width: int) -> 
     trace = random_trace(NASTY, ["<sos>", *NASTY[:6]], layers=(1, 2), heads=(3, 2))
     for kind in ("encoder", "decoder", "cross"):
         bench.mount(trace, kind=kind, layer=1, head=1, view=view, step=4, width=width)
-        bench("summary").click()
+        bench.open_table()
         assert bench("img, script").count() == 0
         assert view.startswith("heads") or "alert(1)" in bench.text("tbody") + bench.text(".caption")
         if view in ("lines", "text"):
