@@ -22,6 +22,7 @@ pages = [
     st.Page("pages/positions.py", title="Positions", icon=":material/pin:", url_path="positions"),
     st.Page("pages/masks.py", title="Masks", icon=":material/visibility_off:", url_path="masks"),
     st.Page("pages/probe.py", title="Probe", icon=":material/labs:", url_path="probe"),
+    st.Page("pages/inside.py", title="Inside", icon=":material/account_tree:", url_path="inside"),
     st.Page("pages/train.py", title="Train", icon=":material/model_training:", url_path="train"),
     st.Page("pages/runs.py", title="Runs", icon=":material/list:", url_path="runs"),
 ]
