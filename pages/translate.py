@@ -10,7 +10,7 @@ import dataclasses  # noqa: E402 - nothing runs before the shell has had its say
 
 import streamlit as st  # noqa: E402
 
-from explorer import runtime, session  # noqa: E402
+from explorer import attention_tree, runtime, session  # noqa: E402
 from explorer.components.payload import StepperView  # noqa: E402
 from explorer.components.stepper import stepper  # noqa: E402
 from explorer.examples import examples_of, note_for  # noqa: E402
@@ -100,6 +100,9 @@ def _other_paths(selection: Selection, own: Translation, shown: Translation) -> 
         for number, fork in enumerate(session.forks(), start=1):
             detail = f"step {fork.step}: {fork.chosen} ({100 * fork.probability:.1f} %) instead of {fork.instead}"
             _path_row(f"fork-{number}", fork.text, detail, fork.path, fork.path == shown.path, fork.step)
+
+    if st.toggle("All ways on as a tree", key="translate_tree", help="Your paths, and what beam search considers."):
+        attention_tree.draw(selection, shown)
 
 
 def _path_row(key: str, text: str, detail: str, path: tuple[int, ...] | None, is_shown: bool, step: int = 0) -> None:

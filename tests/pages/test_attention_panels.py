@@ -180,6 +180,19 @@ def test_a_node_on_the_path_in_view_only_moves_the_step(app: AppTest, checkpoint
     assert not at.exception
 
 
+def test_translate_has_the_tree_too(app: AppTest) -> None:
+    at = app.run()
+    at.toggle(key="translate_tree").set_value(True).run()
+    assert not at.exception
+    table = next(frame.value for frame in at.dataframe if "state" in frame.value.columns)
+    dropped = int(np.flatnonzero(table["state"] == "dropped")[0])
+    key = next(element.proto.id for element in at.get("plotly_chart")).rpartition("tree_chart_")[2]
+    at.session_state[f"tree_table_{key}"] = {"selection": {"rows": [dropped], "columns": []}}
+    at.run()
+    assert not at.exception
+    assert len(at.session_state["_place"].path) == int(table["step"][dropped])
+
+
 # Teacher forcing
 
 
