@@ -115,7 +115,7 @@ def _draw_sentence(item: Observed, kind: AttentionKind, layer: int, head: int, t
     columns = trace.read_tokens if kind == "decoder" else trace.src_tokens
     predicted = () if kind == "encoder" else trace.predicted_tokens
     text = " ".join(trace.src_tokens[:-1])
-    caption = f"{typical.score:.2f} in: {text}. {looks(weights, rows, columns, predicted)}"
+    caption = f"{typical.score:.2f} in '{text}': {looks(weights, rows, columns, predicted)}"
     with st.expander(plain(f"{rank}. {text} ({typical.score:.2f})"), expanded=rank == 1):
         plot = head_plot(weights, mask, rows, columns, kind=kind, caption=caption)
         teach.draw_plot(plot, f"card_{rank}")

@@ -33,22 +33,22 @@ def draw_tools(translator: Translator, shown: Translation) -> None:
         "average over the sample.",
     )
     heads = [(layer, head) for layer in range(config.n_layers(kind)) for head in range(config.n_heads(kind))]
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        chosen = st.pills(
-            "To these heads",
-            heads,
-            selection_mode="multi",
-            format_func=lambda place: name_of(*place),
-            key=f"surgery_heads_{kind}",
-        )
-        st.button(
-            "Do it",
-            type="primary",
-            key="surgery_do",
-            disabled=not chosen,
-            on_click=surgery_state.put,
-            args=([Change(kind, layer + 1, head + 1, op) for layer, head in chosen or []],),
-        )
+    chosen = st.pills(
+        "To these heads",
+        heads,
+        selection_mode="multi",
+        format_func=lambda place: name_of(*place),
+        key=f"surgery_heads_{kind}",
+        width="stretch",
+    )
+    st.button(
+        "Do it",
+        type="primary",
+        key="surgery_do",
+        disabled=not chosen,
+        on_click=surgery_state.put,
+        args=([Change(kind, layer + 1, head + 1, op) for layer, head in chosen or []],),
+    )
     problem = st.session_state.pop(_PROBLEM, None)
     if problem:
         st.warning(plain(problem))

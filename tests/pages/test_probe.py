@@ -167,7 +167,7 @@ def test_grammar_with_a_pipeline(app: AppTest, monkeypatch: pytest.MonkeyPatch) 
     assert "amod" in set(tables(at)[1]["relation"])
     assert tables(at)[0]["head"][0] == "uniform"
     on_tab(at, "Search")
-    at.text_input(key="search_query").set_value("ADJ").run()
+    at.text_input(key="search_key").set_value("ADJ").run()
     assert not at.exception
     assert "A part of speech, such as NOUN, may stand for a word." in words(at)
     assert len(tables(at)[0]) == 50
@@ -236,3 +236,13 @@ def test_work_that_was_stopped_stays_so_until_asked_for(app: AppTest) -> None:
     assert "There is nothing measured to show here yet." in words(at)
     press(at, "go-" + "-".join(key))
     assert "Measured on 200" in words(at)
+
+
+def test_an_lstm_has_no_heads_to_probe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime, "CHECKPOINTS", tmp_path)
+    save_toy(tmp_path / "mine", "reverse", architecture="lstm", n_encoder_heads=1, n_decoder_heads=1)
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    at.run()
+    at.switch_page("pages/probe.py").run()
+    assert not at.exception
+    assert "mine is an LSTM and has nothing of what is shown here; choose a Transformer." in words(at)
