@@ -72,9 +72,8 @@ def title_of(name: str) -> str:
         return f"Residual: x + {sublayers[int(short[-1]) - 1]}"
     if short.startswith("norm"):
         return f"Layer norm ({sublayers[int(short[-1]) - 1]})"
-    if short == "output":
-        return "Weights · values"
-    return _OPERATIONS[short][0]
+    told = "Weights · values" if short == "output" else _OPERATIONS[short][0]
+    return f"{told} (cross)" if ".cross_attn." in name else told
 
 
 def meaning_of(name: str, config: ModelConfig) -> str:
