@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import csv
-import html
 import io
-import re
 import struct
 import threading
 import tomllib
 import xml.etree.ElementTree as ElementTree
 import zlib
-from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
@@ -19,63 +16,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.export import CSV_COLUMNS, csv_bytes, file_stem, npz_bytes
+from explorer.export import CSV_COLUMNS, csv_bytes, npz_bytes
 from explorer.export_draw import SCALE, levels, lines_of, masked_runs
 from explorer.export_figure import Format, draw
 from explorer.export_fonts import FIRST, fonts_for
-from explorer.export_page import MAX_TABLE_CELLS, page_bytes
 from explorer.head_summary import summarise
 from explorer.own_attention import read_own
-from explorer.place import Place
-from explorer.sheet import Sheet, read_view, sheet_of
+from explorer.sheet import read_view
 from explorer.words import attention_maps
-from model.trace import AttentionTrace, kinds_of
+from model.trace import kinds_of
 from tests.explorer.planted import planted_trace
-from tests.explorer.test_own_attention import weights_of
-
-HOSTILE = (
-    "</script>",
-    "<img src=x onerror=alert(1)>",
-    "$x^2$",
-    "=1+1",
-    "the",
-    "the",
-    "मुझे",
-    "שלום",
-    "人工知能",
-    "👩‍👩‍👧",
-    "a\nb",
-    "\x00",
-    "<eos>",
-)
-VIEWS = (
-    "heads",
-    "heads.beside.max",
-    "head",
-    "head.log.cividis",
-    "lines",
-    "lines.h-0-1-2.mass-50.grey",
-    "text",
-    "text.steps",
-)
-
-
-def noisy(layers: tuple[int, int] = (2, 3), heads: tuple[int, int] = (3, 2)) -> AttentionTrace:
-    """A trace with weights of many digits, and tokens that nobody should trust."""
-    plain = planted_trace(HOSTILE, ("<sos>", "je", "lis", "=cmd"), layers=layers, heads=heads)
-    return AttentionTrace(
-        **{
-            **vars(plain),
-            "encoder": weights_of(*plain.encoder.shape, seed=1),
-            "decoder": weights_of(*plain.decoder.shape, seed=2, causal=True),
-            "cross": weights_of(*plain.cross.shape, seed=3),
-        }
-    )
-
-
-def sheet(trace: AttentionTrace, view: str, kind: str = "cross", layer: int = 1, head: int = 1, row: int = 2) -> Sheet:
-    return sheet_of(trace, Place(kind, layer, head, row, None, row), view, facts=("Model m", "Sentence: <b>x</b>"))
-
+from tests.explorer.sheets import VIEWS, noisy, sheet
 
 # Numbers
 
@@ -312,76 +263,3 @@ def test_characters_without_a_font_are_named() -> None:
 def test_any_text_is_drawn(tokens: list[str]) -> None:
     clean = [token.encode("utf-8", "replace").decode() for token in tokens]
     check(draw(sheet(planted_trace(clean, ("<sos>",)), "head"), "svg").content, "svg")
-
-
-# The page
-
-
-class Reader(HTMLParser):
-    """Collects tags, table cells and whatever could ask another host for something."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tags: set[str] = set()
-        self.outside: list[str] = []
-        self.cells: list[str] = []
-        self._in_cell = False
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        if tag == "td":
-            self._in_cell = True
-            self.cells.append("")
-        for name, value in attrs:
-            if name in ("src", "href", "xlink:href", "action") and not (value or "").startswith(("#", "data:")):
-                self.outside.append(f"{tag} {name}={value}")
-            assert not name.startswith("on")
-
-    def handle_endtag(self, tag: str) -> None:
-        self._in_cell = self._in_cell and tag != "td"
-
-    def handle_data(self, data: str) -> None:
-        if self._in_cell:
-            self.cells[-1] += data
-
-
-def page(shown: Sheet) -> tuple[str, Reader]:
-    text = page_bytes(shown, draw(shown, "svg").content, '{"text": "</pre><script>"}').decode()
-    reader = Reader()
-    reader.feed(text)
-    return text, reader
-
-
-@pytest.mark.parametrize("view", VIEWS)
-def test_the_page_runs_nothing_and_asks_nobody(view: str) -> None:
-    text, reader = page(sheet(noisy(), view))
-    assert not reader.tags & {"script", "img", "link", "iframe", "object", "form", "foreignobject"}
-    assert reader.outside == []
-    assert "url(http" not in text
-    assert "default-src 'none'" in text
-    hosts = set(re.findall(r"https?://([^/\"' <]+)", text))
-    assert hosts <= {"www.w3.org"}, "names of formats only"
-    assert html.escape('{"text": "</pre><script>"}') in text
-
-
-def test_the_pages_table_holds_the_same_numbers() -> None:
-    trace = noisy()
-    _, reader = page(sheet(trace, "head", "decoder"))
-    expected = []
-    for query, weights in enumerate(trace.decoder[0, 0]):
-        expected.append(trace.predicted_tokens[query])
-        expected += ["future" if key > query else str(weight) for key, weight in enumerate(weights)]
-    assert reader.cells == expected
-
-
-def test_too_many_numbers_for_a_page_are_left_to_the_csv() -> None:
-    size = int(MAX_TABLE_CELLS**0.5) + 1
-    tokens = tuple(str(i) for i in range(size))
-    text, reader = page(sheet(planted_trace(tokens, ("<sos>",)), "head", "encoder"))
-    assert "too many for a page" in text
-    assert reader.cells == []
-
-
-def test_file_names_are_plain() -> None:
-    assert file_stem(sheet(noisy(), "head"), "my model/../x") == "my-model-..-x-attention-cross-l1-h1-head"
-    assert file_stem(sheet(noisy(), "heads"), "") == "attention-cross"

@@ -193,9 +193,6 @@ def test_translate_has_the_tree_too(app: AppTest) -> None:
     assert len(at.session_state["_place"].path) == int(table["step"][dropped])
 
 
-# Teacher forcing
-
-
 def test_a_forced_target_has_its_probabilities_and_opens(app: AppTest, checkpoints: Path) -> None:
     at = opened(app, "forcing")
     at.text_input(key="forcing_text").set_value("je lis des livres rouges").run()

@@ -1,0 +1,52 @@
+"""What is on screen, made up for tests of what is taken away."""
+
+from __future__ import annotations
+
+from explorer.place import Place
+from explorer.sheet import Sheet, sheet_of
+from model.trace import AttentionTrace
+from tests.explorer.planted import planted_trace
+from tests.explorer.test_own_attention import weights_of
+
+HOSTILE = (
+    "</script>",
+    "<img src=x onerror=alert(1)>",
+    "$x^2$",
+    "=1+1",
+    "the",
+    "the",
+    "मुझे",
+    "שלום",
+    "人工知能",
+    "👩‍👩‍👧",
+    "a\nb",
+    "\x00",
+    "<eos>",
+)
+VIEWS = (
+    "heads",
+    "heads.beside.max",
+    "head",
+    "head.log.cividis",
+    "lines",
+    "lines.h-0-1-2.mass-50.grey",
+    "text",
+    "text.steps",
+)
+
+
+def noisy(layers: tuple[int, int] = (2, 3), heads: tuple[int, int] = (3, 2)) -> AttentionTrace:
+    """A trace with weights of many digits, and tokens that nobody should trust."""
+    plain = planted_trace(HOSTILE, ("<sos>", "je", "lis", "=cmd"), layers=layers, heads=heads)
+    return AttentionTrace(
+        **{
+            **vars(plain),
+            "encoder": weights_of(*plain.encoder.shape, seed=1),
+            "decoder": weights_of(*plain.decoder.shape, seed=2, causal=True),
+            "cross": weights_of(*plain.cross.shape, seed=3),
+        }
+    )
+
+
+def sheet(trace: AttentionTrace, view: str, kind: str = "cross", layer: int = 1, head: int = 1, row: int = 2) -> Sheet:
+    return sheet_of(trace, Place(kind, layer, head, row, None, row), view, facts=("Model m", "Sentence: <b>x</b>"))
