@@ -111,6 +111,15 @@ def test_where_the_person_is_goes_into_the_address(app: AppTest) -> None:
     assert expected.items() <= address(at).items()
 
 
+def test_words_are_sent_where_words_are_asked_for(app: AppTest) -> None:
+    at = link(app, model="reverse", text="abc", kind="encoder", view="head.words")
+    assert not at.exception
+    assert header(at)["subwords"]
+    (block,) = [element.proto.bytes for element in at.get("bidi_component") if element.proto.bytes]
+    told, _ = decode(block)
+    assert (told["form"], told["columns"], told["columnSpans"]) == ("words", ["abc", "<eos>"], [[0, 3], [3, 4]])
+
+
 def test_a_new_sentence_keeps_the_head_and_forgets_the_cell(app: AppTest) -> None:
     at = report(app.run(), layer=1, head=3, col=2, view="head")
     assert "cell" in at.query_params

@@ -1,0 +1,200 @@
+"""Lines, the sentence, and what all Attention views share in a real browser: one place, words, any text and length."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page
+
+from tests.e2e.heads_bench import HeadsBench
+from tests.explorer.planted_heads import heads_trace, random_trace
+
+
+@pytest.fixture
+def bench(page: Page) -> HeadsBench:
+    return HeadsBench(page)
+
+
+# Lines
+
+
+def test_hovering_a_token_shows_its_lines_only(bench: HeadsBench) -> None:
+    bench.mount(heads_trace(), kind="cross", layer=1, head=1, view="lines", step=6)
+    canvas = bench(".body canvas")
+    assert canvas.get_attribute("data-lines") == "6", "the diagonal head: one line a row"
+    bench(".left .end").nth(2).hover()
+    bench.frame()
+    assert canvas.get_attribute("data-lines") == "1"
+    assert "reads 3 hund → predicts sah looks at 3 saw 100 %" in bench.text(".caption")
+    bench(".right .end").nth(4).focus()
+    bench.frame()
+    assert canvas.get_attribute("data-lines") == "1"
+    bench(".right .end").nth(4).blur()
+    bench.page.mouse.move(0, 0)
+    bench.frame()
+    assert canvas.get_attribute("data-lines") == "6"
+
+
+def test_lines_of_several_heads_and_the_share_that_they_hold(bench: HeadsBench) -> None:
+    trace = random_trace(["a", "b", "c", "d", "<eos>"], ["<sos>", "x", "y"])
+    bench.mount(trace, kind="cross", layer=2, head=1, view="lines", step=3)
+
+    def expected(mass: float, *heads: int) -> int:
+        rows = [np.sort(row.astype(float))[::-1] for head in heads for row in trace.cross[1, head - 1]]
+        return sum(int(np.searchsorted(np.cumsum(row), mass - 1e-6)) + 1 for row in rows)
+
+    canvas = bench(".body canvas")
+    assert canvas.get_attribute("data-lines") == str(expected(0.8, 1))
+    assert f"{expected(0.8, 1)} of 15 lines hold 80 % of each row's weight." in bench.text(".caption")
+    bench.click(".headpick:has-text('H2')")
+    assert canvas.get_attribute("data-lines") == str(expected(0.8, 1, 2))
+    assert "L2 H2:" in bench.text(".caption")
+    bench(".mass input").fill("50")
+    bench.frame()
+    assert canvas.get_attribute("data-lines") == str(expected(0.5, 1, 2))
+    bench.page.wait_for_timeout(400)
+    assert bench.calls()[-1]["value"]["view"] == "lines.mass-50.h-1-2"
+    bench.open_table()
+    assert bench.text("thead") == "key ↑ H1 H2" or bench.text("thead") == "key H1 H2"
+    assert f"{trace.cross[1, 1, 2, 3]:.4f}" in bench.text("tbody")
+
+
+# The sentence
+
+
+def test_the_sentence_is_shaded_by_what_a_token_attends_to(bench: HeadsBench) -> None:
+    bench.mount(heads_trace(), kind="cross", layer=1, head=2, view="text", step=2)
+    words = bench(".strip > div:last-child .word")
+    assert words.all_inner_texts()[3].split() == ["the", "100", "%"]
+    bench(".strip > div:first-child .word").nth(3).click()
+    bench.frame()
+    assert words.nth(1).inner_text().split() == ["cat", "100", "%"]
+    dark = "element => getComputedStyle(element).backgroundColor"
+    assert words.nth(1).evaluate(dark) != words.nth(3).evaluate(dark)
+    assert bench.text(".player output") == "step 4 of 6"
+
+
+def test_a_token_of_self_attention_shades_its_own_sentence(bench: HeadsBench) -> None:
+    bench.mount(heads_trace(), kind="decoder", layer=1, head=2, view="text", step=3)
+    words = bench(".strip > div:last-child .word")
+    assert words.nth(2).get_attribute("aria-pressed") == "true"
+    assert words.nth(1).get_attribute("aria-label") == "2 der: 100\u202f%"
+    assert words.nth(4).get_attribute("aria-label") == "5 die: masked"
+
+
+# What all views share
+
+
+def test_a_choice_in_one_view_is_the_choice_of_all(bench: HeadsBench) -> None:
+    bench.mount(heads_trace(), kind="cross", layer=1, head=1)
+    bench.click('.tile[value="cross 1 2"]')
+    bench("figure.cross canvas").click(position=bench.point("cross", 1, 3))
+    for view in ("lines", "text"):
+        bench.click(f".views button[value={view}]")
+        assert bench.text(".caption").startswith("L1 H2: reads 2 der → predicts hund looks at 4 the 100 %.")
+        assert "key 4 the weight 1.0000" in bench.text(".cell")
+    bench.click(".strip > div:first-child .word:nth-child(5)")
+    bench.click(".views button[value=heads]")
+    assert bench('.tile[value="cross 1 2"]').get_attribute("aria-pressed") == "true"
+    assert bench.text(".player output") == "step 5 of 6"
+
+
+def test_what_is_reported_reopens_the_same_view(bench: HeadsBench) -> None:
+    trace = random_trace(["a", "b", "c", "<eos>"], ["<sos>", "x", "y"])
+    view = "lines.next.steps.log.cividis.by-keys.most-20.mass-60.h-0-2"
+    bench.mount(trace, kind="decoder", layer=3, head=2, view=view)
+    bench.click(".left .end:nth-child(2)")
+    bench.page.wait_for_timeout(400)
+    at = bench.calls()[-1]["value"]
+    assert at["view"] == view
+    drawn, caption = bench(".body canvas").get_attribute("data-lines"), bench.text(".caption")
+    bench.mount(trace, kind=at["kind"], layer=at["layer"], head=at["head"], step=at["step"] + 1, view=at["view"])
+    assert (bench(".body canvas").get_attribute("data-lines"), bench.text(".caption")) == (drawn, caption)
+
+
+def test_presenting_fills_the_screen_in_larger_type_and_the_same_state(bench: HeadsBench) -> None:
+    bench.mount(heads_trace(), kind="cross", layer=1, head=2, view="head", step=3)
+    before = (bench.text(".caption"), bench.plot("cross")[2])
+    bench.click(".present")
+    bench.page.wait_for_function("() => root.fullscreenElement?.className === 'explorer'")
+    bench.frame()
+    assert bench.text(".present") == "End presentation"
+    assert bench.text(".caption") == before[0]
+    assert bench.plot("cross")[2] >= before[1]
+    assert bench(".caption").evaluate("element => getComputedStyle(element).fontSize") == "17px"
+    bench.click(".present")
+    bench.page.wait_for_function("() => !root.fullscreenElement")
+
+
+def test_words_put_subwords_together(bench: HeadsBench) -> None:
+    trace = random_trace(["un", "break", "able", "cups", "<eos>"], ["<sos>", "un", "zerbrech", "lich", "tassen"])
+    trace = dataclasses.replace(trace, src_words=(0, 0, 0, 1, -1), tgt_words=(-1, 0, 0, 0, 1))
+    bench.mount(trace, kind="cross", layer=1, head=1, view="head", step=3)
+    assert bench.plot("cross")[3:] == (5, 5)
+    bench("input[name=words]").check()
+    bench.page.wait_for_function("() => calls.some((call) => call.value.view === 'head.words')")
+    bench.view = dataclasses.replace(bench.view, view="head.words")
+    bench.carry("cross")
+    assert bench.plot("cross")[3:] == (3, 3)
+    share = trace.cross[0, 0, 1:4, :3].astype(float).sum(axis=-1).mean()
+    bench.open_table()
+    assert f"1 unbreakable {share:.4f}" in bench.text("tbody")
+    assert "reads 2 unzerbrechlich" in bench.text(".caption")
+
+
+NASTY = [
+    "<img src=x onerror=alert(1)>",
+    "</script>",
+    "مرحبا",
+    "日本語",
+    "👩‍👩‍👧",
+    "\u202eevil",
+    "the",
+    "the",
+    "a" * 300,
+    "<eos>",
+]
+
+
+@pytest.mark.parametrize("width", [1000, 358])
+@pytest.mark.parametrize("view", ["heads", "head", "lines", "text", "heads.beside", "head.beside"])
+def test_tokens_are_only_ever_text(bench: HeadsBench, view: str, width: int) -> None:
+    bench.page.set_viewport_size({"width": width + 32, "height": 768})
+    trace = random_trace(NASTY, ["<sos>", *NASTY[:6]], layers=(1, 2), heads=(3, 2))
+    for kind in ("encoder", "decoder", "cross"):
+        bench.mount(trace, kind=kind, layer=1, head=1, view=view, step=4, width=width)
+        bench.open_table()
+        assert bench("img, script").count() == 0
+        assert view.startswith("heads") or "alert(1)" in bench.text("tbody") + bench.text(".caption")
+        if view in ("lines", "text"):
+            assert "U+202Eevil" in bench.text(f".{'lines' if view == 'lines' else 'strip'}")
+        scroll, client = bench.page.evaluate("() => [document.documentElement.scrollWidth, innerWidth]")
+        assert scroll <= client, "the page itself never scrolls sideways"
+
+
+@pytest.mark.parametrize(("n_src", "n_tgt"), [(1, 1), (1, 4), (100, 1), (100, 100)])
+def test_any_length_is_drawn(bench: HeadsBench, n_src: int, n_tgt: int) -> None:
+    source = [f"w{i}" for i in range(n_src - 1)] + ["<eos>"]
+    trace = random_trace(source, ["<sos>"] + ["v"] * (n_tgt - 1), layers=(1, 2), heads=(3, 5))
+    for view in ("heads", "head", "lines", "text"):
+        for kind, rows, columns in (("encoder", n_src, n_src), ("decoder", n_tgt, n_tgt), ("cross", n_tgt, n_src)):
+            bench.mount(trace, kind=kind, layer=1, head=1, view=view)
+            if view == "heads":
+                assert bench(".tile").count() == (4 if kind == "encoder" else 12)
+            elif view == "head":
+                assert bench.plot(kind)[3:] == (rows, columns)
+            elif view == "lines":
+                assert (bench(".left .end").count(), bench(".right .end").count()) == (rows, columns)
+            else:
+                assert bench(".strip > div:last-child .word").count() == columns
+
+
+def test_an_encoder_alone_has_no_steps_and_no_other_kind(bench: HeadsBench) -> None:
+    trace = random_trace(["a", "b", "<eos>"], ["<sos>"])
+    empty = {kind: np.zeros((0, 0, *getattr(trace, kind).shape[2:]), dtype=np.float32) for kind in ("decoder", "cross")}
+    bench.mount(dataclasses.replace(trace, **empty), view="head")
+    assert bench(".kinds button:visible").all_inner_texts() == ["Encoder self"]
+    assert not bench(".walk").is_visible()
+    assert bench.plot("encoder")[3:] == (3, 3)
