@@ -130,21 +130,18 @@ def _fields(names: Sequence[str], *, cls: Any, start: Mapping[str, Any], scope: 
 
 def _field(name: str, kind: Any, before: Any, help_text: str, key: str) -> Any:
     label = _LABELS.get(name) or name.removeprefix("n_").replace("_", " ").capitalize()
-    fresh = key not in st.session_state
+    # The start value goes along each time: a run that is cut short makes fields that the browser never sees.
     shared: dict[str, Any] = {"key": key, "persist_state": "session", "help": _plain_help(help_text)}
     if typing.get_origin(kind) is typing.Literal:
         options = list(typing.get_args(kind))
-        index = options.index(before) if fresh else 0
-        return st.selectbox(label, options, index=index, **shared)
+        return st.selectbox(label, options, index=options.index(before), **shared)
     if kind is bool:
-        return st.toggle(label, **({"value": before} if fresh else {}), **shared)
+        return st.toggle(label, value=before, **shared)
     number: Callable[..., Any] = st.number_input
     if kind is int:
-        return int(
-            number(label, min_value=0, step=_step(before), **({"value": int(before)} if fresh else {}), **shared)
-        )
-    value = {"value": float(before)} if fresh else {}
-    return float(number(label, min_value=0.0, step=_step(float(before)), format="%g", **value, **shared))
+        return int(number(label, value=int(before), min_value=0, step=_step(before), **shared))
+    start = float(before)
+    return float(number(label, value=start, min_value=0.0, step=_step(start), format="%g", **shared))
 
 
 def _plain_help(text: str) -> str:

@@ -43,12 +43,15 @@ def test_switch_heads_off_see_the_translation_change_undo_and_reopen(
     tab(page, "Surgery")
     expect(page.get_by_text("Translation, unchanged:")).to_contain_text("thgildaeh")
     for head in ("L1 H1", "L1 H2"):
-        page.get_by_role("button", name=head, exact=True).click()
+        pill = page.get_by_role("button", name=head, exact=True)
+        pill.click()
+        expect(pill).to_have_attribute("aria-pressed", "true")
         settle(page)
+    expect(page.get_by_role("button", name="Do it")).to_be_enabled()
     page.get_by_role("button", name="Do it").click()
     settle(page)
     expect(page.get_by_text("The translation changes.")).to_be_visible()
-    expect(page.get_by_text("cross L1 H1, L1 H2 switched off")).to_be_visible()
+    expect(page.get_by_text("In force: cross L1 H1, L1 H2 switched off")).to_be_visible()
     page.wait_for_function("wanted => decodeURIComponent(location.search).includes(wanted)", arg=OFF)
     link = page.url
 
@@ -62,7 +65,7 @@ def test_switch_heads_off_see_the_translation_change_undo_and_reopen(
     again.goto(link)
     settle(again)
     expect(again.get_by_text("The translation changes.")).to_be_visible()
-    expect(again.get_by_text("cross L1 H1, L1 H2 switched off")).to_be_visible()
+    expect(again.get_by_text("In force: cross L1 H1, L1 H2 switched off")).to_be_visible()
 
 
 def test_a_fresh_server_opens_the_edits_of_a_link(
