@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer import session, shell, sidebar
+from explorer import runtime, session, shell, sidebar
 
 st.set_page_config(
     page_title="Headlight",
@@ -32,4 +32,5 @@ shell.style()
 session.adopt_address()
 sidebar.draw(sentence_on_page=page.url_path in ("", "translate", "attention"))
 shell.enter_shell()
-page.run()
+with runtime.quick_imports():
+    page.run()

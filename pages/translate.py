@@ -10,7 +10,7 @@ import dataclasses  # noqa: E402 - nothing runs before the shell has had its say
 
 import streamlit as st  # noqa: E402
 
-from explorer import attention_tree, runtime, session  # noqa: E402
+from explorer import runtime, session  # noqa: E402
 from explorer.components.payload import StepperView  # noqa: E402
 from explorer.components.stepper import stepper  # noqa: E402
 from explorer.examples import examples_of, note_for  # noqa: E402
@@ -102,6 +102,8 @@ def _other_paths(selection: Selection, own: Translation, shown: Translation) -> 
             _path_row(f"fork-{number}", fork.text, detail, fork.path, fork.path == shown.path, fork.step)
 
     if st.toggle("All ways on as a tree", key="translate_tree", help="Your paths, and what beam search considers."):
+        from explorer import attention_tree  # brings a chart library, which the first screen need not wait for
+
         attention_tree.draw(selection, shown)
 
 
