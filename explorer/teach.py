@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from explorer import runtime, session, sidebar
+from explorer import runtime, session
 from explorer.facts import plain
 from explorer.figures.draw import draw_table
 from explorer.figures.plots import Columns, Plot
+from explorer.opened import opened
 from explorer.selection import Selection
-from explorer.translator import InputError, Translation
-from model.config import DecodeConfig
-from model.folder import CheckpointError
+from explorer.translator import Translation
 
 if TYPE_CHECKING:
     from model.transformer import Transformer
@@ -27,32 +25,11 @@ def at_work() -> tuple[Selection, Translation] | None:
 
     The address bar is brought up to date.
     """
-    selection = sidebar.selection()
-    if selection is None:
-        st.info("There is no model to look into yet.")
+    found = opened()
+    if found is None:
         return None
-    problems = session.problems()
-    try:
-        try:
-            config = session.decode_config() if selection.path is None else DecodeConfig()
-            shown = runtime.translate(selection.model, selection.text, config, selection.path or ())
-        except InputError:
-            if selection.path is None:
-                raise
-            problems.append("The link's path does not fit; the model's own choice is shown.")
-            session.move(path=None)
-            selection = dataclasses.replace(selection, path=None)
-            shown = runtime.translate(selection.model, selection.text, session.decode_config())
-    except InputError as nothing:
-        st.info(plain(str(nothing)))
-        session.write_address(selection)
-        return None
-    except CheckpointError as broken:
-        st.error(plain(str(broken)))
-        return None
-    if problems:
-        st.warning(plain(" ".join(problems)))
-    session.write_address(selection)
+    selection, shown = found.selection, found.shown
+    session.write_address(found.address)
     if not is_transformer(shown.model):
         st.info("This page is about the Transformer, and the chosen model is none. Choose another one on the left.")
         return None

@@ -17,6 +17,7 @@ from model.attention import scaled_dot_product_attention
 from model.config import PAD, ModelConfig
 from model.dropout import dropout
 from model.edits import HeadEdits
+from model.embeddings import EmbeddedModel
 from model.masks import padding_mask
 from model.recorder import AttentionRecorder
 
@@ -60,15 +61,12 @@ class LSTMState:
         )
 
 
-class LSTM(nn.Module):
+class LSTM(EmbeddedModel):
     """An LSTM encoder-decoder with attention; its cross-attention is [1 layer, 1 head, tgt, src], it has no other."""
 
     def __init__(self, config: ModelConfig) -> None:
-        super().__init__()
+        super().__init__(config)
         d_model = config.d_model
-        self.config = config
-        self.src_embedding = nn.Embedding(config.src_vocab_size, d_model, padding_idx=PAD)
-        self.tgt_embedding = nn.Embedding(config.tgt_vocab_size, d_model, padding_idx=PAD)
         n_encoder, n_decoder = config.n_encoder_layers, config.n_decoder_layers
         self.encoder = nn.LSTM(
             d_model,
@@ -84,18 +82,9 @@ class LSTM(nn.Module):
         self.initial = nn.Linear(d_model, n_decoder * d_model)
         self.k_proj = nn.Linear(d_model, d_model, bias=False)
         self.combine = nn.Linear(2 * d_model, d_model, bias=False)
-        self.output = nn.Linear(d_model, config.tgt_vocab_size, bias=False)
-        if config.share_embeddings in ("target", "all"):
-            self.output.weight = self.tgt_embedding.weight
-        if config.share_embeddings == "all":
-            self.src_embedding.weight = self.tgt_embedding.weight
+        self._add_output()
         self.dropout = config.dropout
         self.reset_parameters()
-
-    def tied_names(self) -> dict[str, str]:
-        """Which parameter names are only aliases, and of which name: {alias: canonical}."""
-        shared = {"none": (), "target": ("output",), "all": ("output", "src_embedding")}[self.config.share_embeddings]
-        return {f"{name}.weight": "tgt_embedding.weight" for name in shared}
 
     @torch.no_grad()
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
@@ -206,13 +195,6 @@ class LSTM(nn.Module):
         src_mask = padding_mask(src)
         memory = self.encode(src, src_mask=src_mask, record=record, edit=edit)
         return self.logits(self.decode(tgt, memory, src_mask=src_mask, record=record, edit=edit))
-
-    def logits(self, hidden: Tensor, *, record: AttentionRecorder | None = None) -> Tensor:
-        """Scores of every target token, [.., d_model] -> [.., tgt_vocab]."""
-        scores: Tensor = self.output(hidden)
-        if record is not None:
-            record.note("output", scores)
-        return scores
 
     def start(
         self,

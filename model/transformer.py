@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from model.config import PAD, ModelConfig
 from model.dropout import dropout
 from model.edits import HeadEdits
+from model.embeddings import EmbeddedModel
 from model.masks import padding_mask, target_mask
 from model.positions import PositionalEncoding
 from model.recorder import AttentionRecorder
@@ -63,31 +64,19 @@ class DecodeState:
         )
 
 
-class Transformer(nn.Module):
+class Transformer(EmbeddedModel):
     """An encoder-decoder Transformer as in "Attention Is All You Need" (Vaswani et al. 2017)."""
 
     def __init__(self, config: ModelConfig) -> None:
-        super().__init__()
-        self.config = config
-        self.src_embedding = nn.Embedding(config.src_vocab_size, config.d_model, padding_idx=PAD)
-        self.tgt_embedding = nn.Embedding(config.tgt_vocab_size, config.d_model, padding_idx=PAD)
+        super().__init__(config)
         self.positions_src = PositionalEncoding(config)
         self.positions_tgt = PositionalEncoding(config)
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)
-        self.output = nn.Linear(config.d_model, config.tgt_vocab_size, bias=False)
-        if config.share_embeddings in ("target", "all"):
-            self.output.weight = self.tgt_embedding.weight
-        if config.share_embeddings == "all":
-            self.src_embedding.weight = self.tgt_embedding.weight
+        self._add_output()
         self.dropout = config.dropout
         self.embedding_factor = math.sqrt(config.d_model) if config.scale_embeddings else 1.0
         self.reset_parameters()
-
-    def tied_names(self) -> dict[str, str]:
-        """Which parameter names are only aliases, and of which name: {alias: canonical}."""
-        shared = {"none": (), "target": ("output",), "all": ("output", "src_embedding")}[self.config.share_embeddings]
-        return {f"{name}.weight": "tgt_embedding.weight" for name in shared}
 
     @torch.no_grad()
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
@@ -192,13 +181,6 @@ class Transformer(nn.Module):
         memory = self.encode(src, src_mask=src_mask, fused=fused, record=record, edit=edit)
         hidden = self.decode(tgt, memory, src_mask=src_mask, causal=causal, fused=fused, record=record, edit=edit)
         return self.logits(hidden, record=record)
-
-    def logits(self, hidden: Tensor, *, record: AttentionRecorder | None = None) -> Tensor:
-        """Scores of every target token, [.., d_model] -> [.., tgt_vocab]."""
-        scores: Tensor = self.output(hidden)
-        if record is not None:
-            record.note("output", scores)
-        return scores
 
     def start(
         self,
