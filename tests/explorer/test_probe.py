@@ -116,6 +116,7 @@ def test_a_head_that_is_all_sink_has_no_second_role() -> None:
     assert names(probed(encoder=(parked,)), "encoder") == ["sink: first token"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["reverse", "adjective-swap", "dates"])
 def test_untrained_models_get_no_role(name: str) -> None:
     """Of three models that nobody trained, no head may be named, whatever other untrained models they stand beside."""
@@ -183,6 +184,30 @@ def test_means_and_spreads_over_sentences_and_seeds() -> None:
     assert np.isclose(found.untrained[0], seeds.mean())
     assert np.isclose(found.untrained_spread[0], seeds.std())
     assert found.sentences == 4
+
+
+def test_the_model_itself_stands_apart_from_the_untrained_ones() -> None:
+    items = [random_observed(seed=seed) for seed in range(3)]
+    tally = Tally()
+    for i, item in enumerate(items):
+        tally.add(i, item, with_untrained(item, seed=i, seeds=4))
+    found = tally.result()
+    assert (found.sentences, found.seeds) == (3, 4)
+    single = found.kinds["encoder"].sentence_scores["next"]
+    assert np.allclose(single, [sentence_scores(item, "encoder")["next"] for item in items])
+
+
+def test_untrained_scores_are_those_of_the_same_layer() -> None:
+    """Two layers whose untrained heads all differ: each layer's baseline is the mean over its own heads and seeds."""
+    item = random_observed()
+    weights = with_untrained(item, seed=0)
+    other = with_untrained(item, seed=1)
+    stacked = {kind: np.concatenate([weights[kind], other[kind]], axis=1) for kind in weights}
+    tally = Tally()
+    tally.add(0, item, stacked)
+    for kind, found in tally.result().kinds.items():
+        by_seed = sentence_scores(item, kind, stacked[kind])["normalised_entropy"][1:]  # [seed, layer, head]
+        assert np.allclose(found.scores["normalised_entropy"].untrained, by_seed.mean(axis=(0, 2)))
 
 
 def test_the_order_of_sentences_does_not_matter() -> None:

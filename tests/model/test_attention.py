@@ -112,8 +112,12 @@ def test_a_row_that_sees_nothing_is_zero_with_finite_gradients(fused: bool) -> N
 def test_weights_are_those_before_dropout_and_dropout_still_happens() -> None:
     query, key, value = random_qkv()
     clean, weights = scaled_dot_product_attention(query, key, value)
-    dropped, seen = scaled_dot_product_attention(query, key, value, dropout_p=0.5)
+    kept: dict[str, Tensor] = {}
+    dropped, seen = scaled_dot_product_attention(
+        query, key, value, dropout_p=0.5, record=lambda **tensors: kept.update(tensors)
+    )
     assert torch.equal(weights, seen)
+    assert torch.equal(weights, kept["weights"])
     assert not torch.allclose(clean, dropped)
 
 
@@ -162,7 +166,7 @@ def test_the_record_holds_the_tensors_of_the_computation() -> None:
     torch.testing.assert_close(seen["scores"], query @ key.mT / math.sqrt(4), rtol=0, atol=1e-6)
     visible = mask.expand_as(weights)
     assert torch.equal(seen["masked"][visible], seen["scores"][visible])
-    assert (seen["masked"][~visible] < -1e30).all()
+    assert (seen["masked"][~visible] == torch.finfo(torch.float32).min).all()
     torch.testing.assert_close(seen["masked"].softmax(-1), weights, rtol=0, atol=1e-7)
     assert torch.equal(weights @ value, context)
 
@@ -230,6 +234,14 @@ def test_the_fused_kernel_refuses_to_be_recorded_or_edited() -> None:
     x = torch.randn(1, 3, 16)
     with pytest.raises(ValueError, match="fused=False"):
         ours(x, x, fused=True, record=lambda **_: None)
+
+
+@pytest.mark.parametrize("scale", [True, False])
+@pytest.mark.parametrize("mask", [None, causal_mask(3)])
+def test_the_fused_kernel_sees_the_same_mask_and_scale(scale: bool, mask: Tensor | None) -> None:
+    ours = MultiHeadAttention(16, 4, scale=scale).eval()
+    x = torch.randn(2, 3, 16)
+    torch.testing.assert_close(ours(x, x, mask=mask, fused=True), ours(x, x, mask=mask), **PARITY)
 
 
 def test_the_fused_kernel_is_really_used(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,152 @@
+"""The lines that `python -m tests.mutate` turns wrong, one at a time: masks, labels and scaling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+ATTENTION, MASKS, MASKING, PROBE = "model/attention.py", "model/masks.py", "model/masking.py", "explorer/probe.py"
+TESTS: dict[str, tuple[str, ...]] = {
+    ATTENTION: ("tests/model/test_attention.py", "tests/model/test_transformer.py"),
+    MASKS: ("tests/model/test_masks.py",),
+    MASKING: ("tests/model/test_masking.py",),
+    PROBE: ("tests/explorer/test_probe.py", "tests/explorer/test_probe_scores.py"),
+}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One line of a file and what stands there instead; `line` is the whole line without its indentation."""
+
+    file: str
+    line: str
+    instead: str
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        """The test files that have to notice."""
+        return TESTS[self.file]
+
+
+def _of(file: str, *changes: tuple[str, str, str]) -> tuple[Mutant, ...]:
+    """Mutants from (line, a part of it, what stands for that part)."""
+    for line, part, _ in changes:
+        if line.count(part) != 1:
+            raise ValueError(f"'{part}' must stand once in the listed line '{line}' of {file}.")
+    return tuple(Mutant(file, line, line.replace(part, other)) for line, part, other in changes)
+
+
+_FILL = "masked = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)"
+_ZERO = "weights = weights.masked_fill(~mask, 0.0)  # changes only rows without any visible key"
+_SCALED = "scores = scores / math.sqrt(query.size(-1))"
+_RECORD = "record(query=query, key=key, value=value, scores=scores, masked=masked, weights=weights, output=context)"
+_SPLIT = "return x.view(x.size(0), x.size(1), self.n_heads, self.d_head).transpose(1, 2)"
+_EXPLICIT = "query, key, value, mask=mask, dropout_p=dropout_p, scale=self.scale, record=record, edit=edit"
+_FUSED = "return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout_p, scale=factor)"
+_FUSED_CALL = "context = fused_attention(query, key, value, mask=mask, dropout_p=dropout_p, scale=self.scale)"
+_DROPPED = "kept = F.dropout(weights, dropout_p) if dropout_p else weights"
+_CONTEXT = (
+    "context = kept.to(value.dtype) @ value  # [batch, head, query, key] · [.., key, d_head] -> [.., query, d_head]"
+)
+_JOINED = (
+    "joined = context.transpose(1, 2).reshape(queries.shape)  # [batch, head, query, d_head] -> [.., query, d_model]"
+)
+
+_CAUSAL = "return torch.ones(length, length, dtype=torch.bool, device=device).tril()[None, None]"
+_PADDING = "return (tokens != PAD)[:, None, None, :]"
+_TARGET = "return mask & causal_mask(tokens.size(1), tokens.device) if causal else mask"
+
+_OPEN = "if not switches.padding:"
+_BOTH = "return Masks(source, target & causal_mask(length) if switches.causal else target)"
+_TRIANGLE = "codes[np.triu_indices(len(queries), k=1)] = FUTURE"
+_WHEN = 'if kind == "decoder" and switches.causal:'
+_CODES = "codes[:, (keys == PAD).numpy()] = PADDING"
+_AXES = 'queries, keys = (tgt if kind != "encoder" else src)[row], (tgt if kind == "decoder" else src)[row]'
+_REAL = "real = labels != PAD"
+_SAY = "mask = padding_mask(src) if closed else torch.ones_like(padding_mask(src))"
+_READS = "tgt=pad([(SOS, *path[:-1]) for path in paths]),"
+_LABELS = "labels=pad([tuple(path) for path in paths]),"
+
+_SINKS = '"elsewhere": scores.share(used, np.broadcast_to(~sinks, seen.shape) & seen & rows[:, None]),'
+_OWN = "own, untrained = values[:, 0], values[:, 1:]"
+_POOLED = "pooled = np.moveaxis(by_seed, 1, 0).reshape(values.shape[2], -1)  # [layer, seed and head]"
+
+MUTANTS: tuple[Mutant, ...] = (
+    *_of(
+        ATTENTION,
+        ("if scale:", "if scale", "if not scale"),
+        (_SCALED, "/", "*"),
+        (_SCALED, "math.sqrt(query.size(-1))", "query.size(-1)"),
+        (_SCALED, "query.size(-1)", "key.size(-2)"),
+        (_FILL, "~mask", "mask"),
+        (_FILL, "torch.finfo(scores.dtype).min", "0.0"),
+        (_FILL, "torch.finfo(scores.dtype).min", "-torch.inf"),
+        ("weights = masked.softmax(dim=-1)", "dim=-1", "dim=-2"),
+        ("weights = masked.softmax(dim=-1)", "masked", "scores"),
+        (_ZERO, "weights.masked_fill(~mask, 0.0)", "weights"),
+        (_ZERO, "~mask", "mask"),
+        ("scores = scores if scores.dtype == torch.float64 else scores.float()", ".float()", ""),
+        (_DROPPED, "kept =", "kept = weights ="),
+        (_CONTEXT, "kept.to", "weights.to"),
+        (_RECORD, "masked=masked", "masked=scores"),
+        (_RECORD, "weights=weights", "weights=kept"),
+        ("factor = None if scale else 1.0", "None if scale else 1.0", "None"),
+        (_FUSED, "attn_mask=mask", "attn_mask=None"),
+        (_FUSED_CALL, "mask=mask", "mask=None"),
+        (_FUSED_CALL, "scale=self.scale", "scale=True"),
+        (_SPLIT, "self.n_heads, self.d_head).transpose(1, 2)", "self.d_head, self.n_heads).permute(0, 3, 1, 2)"),
+        (_EXPLICIT, "mask=mask", "mask=None"),
+        (_EXPLICIT, "scale=self.scale", "scale=True"),
+        ("dropout_p = self.dropout_p if self.training else 0.0", " if self.training else 0.0", ""),
+        (_JOINED, ".transpose(1, 2)", ""),
+    ),
+    *_of(
+        MASKS,
+        (_PADDING, "!=", "=="),
+        (_PADDING, "[:, None, None, :]", "[:, None, :, None]"),
+        (_CAUSAL, "tril()", "triu()"),
+        (_CAUSAL, "tril()", "tril(-1)"),
+        (_CAUSAL, "tril()", "tril(1)"),
+        (_TARGET, "mask & ", "mask | "),
+        (_TARGET, "if causal", "if not causal"),
+    ),
+    *_of(
+        MASKING,
+        (_OPEN, "if not", "if"),
+        (_BOTH, "if switches", "if not switches"),
+        (_TRIANGLE, "k=1", "k=0"),
+        (_WHEN, 'kind == "decoder" and ', ""),
+        (_CODES, "PADDING", "FUTURE"),
+        (_CODES, "==", "!="),
+        (_AXES, 'kind == "decoder"', 'kind != "encoder"'),
+        (_REAL, "!=", "=="),
+        (_SAY, "if closed", "if not closed"),
+        ('mask = self.target if kind == "decoder" else self.source', "==", "!="),
+        (_READS, "(SOS, *path[:-1])", "tuple(path)"),
+        (_LABELS, "tuple(path)", "(SOS, *path[:-1])"),
+    ),
+    *_of(
+        PROBE,
+        (_SINKS, "~sinks", "sinks"),
+        ("keys[-1] = False", "False", "True"),
+        ("sure_rows[-1] = False", "False", "True"),
+        ('if kind != "cross":', "!=", "=="),
+        ('if name in ("aligned", "aligned_input"):', '"aligned", "aligned_input"', '"aligned",'),
+        ('suffix = name.removeprefix("aligned")', 'name.removeprefix("aligned")', '""'),
+        (
+            "even = scores.uniform_like(targets.visible(observed, kind))",
+            "targets.visible(observed, kind)",
+            "stacked[0, 0, 0] >= 0",
+        ),
+        (_OWN, "values[:, 0]", "values[:, -1]"),
+        (_OWN, "values[:, 1:]", "values[:, :-1]"),
+        (_POOLED, "np.moveaxis(by_seed, 1, 0)", "by_seed"),
+        ("single[name], chances[name] = values[:, 0], chance", "values[:, 0]", "values[:, -1]"),
+        ("self.seeds = len(next(iter(weights.values()))) - 1", " - 1", ""),
+        (
+            "spread: Scores = np.sqrt(_mean(centred**2, axis))",
+            "np.sqrt(_mean(centred**2, axis))",
+            "_mean(centred**2, axis)",
+        ),
+        ("known = np.isfinite(values)", "np.isfinite(values)", "np.ones_like(values, dtype=bool)"),
+    ),
+)
