@@ -4,33 +4,52 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer import runtime, session, shell, sidebar
+ABOUT = "Headlight: see what an encoder-decoder Transformer looks at, token by token, head by head."
 
-st.set_page_config(
-    page_title="Headlight",
-    page_icon="🔦",
-    layout="wide",
-    # An entry of our own brings the menu, and with it the light and dark switch, in the "minimal" toolbar.
-    menu_items={"About": "Headlight: see what an encoder-decoder Transformer looks at, token by token, head by head."},
-)
 
-pages = [
-    st.Page("pages/translate.py", title="Translate", icon=":material/translate:", url_path="start", default=True),
-    # Streamlit serves the default page at "/" alone; links that name it must work too.
-    st.Page("pages/translate.py", title="Translate", url_path="translate", visibility="hidden"),
-    st.Page("pages/attention.py", title="Attention", icon=":material/grid_view:", url_path="attention"),
-    st.Page("pages/positions.py", title="Positions", icon=":material/pin:", url_path="positions"),
-    st.Page("pages/masks.py", title="Masks", icon=":material/visibility_off:", url_path="masks"),
-    st.Page("pages/probe.py", title="Probe", icon=":material/labs:", url_path="probe"),
-    st.Page("pages/inside.py", title="Inside", icon=":material/account_tree:", url_path="inside"),
-    st.Page("pages/train.py", title="Train", icon=":material/model_training:", url_path="train"),
-    st.Page("pages/runs.py", title="Runs", icon=":material/list:", url_path="runs"),
-]
-page = st.navigation(pages)
-shell.style()
+def frame() -> None:
+    """What every page stands in; runs with each of them."""
+    from explorer import lesson_bar, runtime, session, shell, sidebar
 
-session.adopt_address()
-sidebar.draw(sentence_on_page=page.url_path in ("", "translate", "attention"))
-shell.enter_shell()
-with runtime.quick_imports():
-    page.run()
+    st.set_page_config(
+        page_title="Headlight",
+        page_icon="🔦",
+        layout="wide",
+        # An entry of our own brings the menu, and with it the light and dark switch, in the "minimal" toolbar.
+        menu_items={
+            "About": "Headlight: see what an encoder-decoder Transformer looks at, token by token, head by head."
+        },
+    )
+
+    pages = [
+        st.Page("pages/translate.py", title="Translate", icon=":material/translate:", url_path="start", default=True),
+        # Streamlit serves the default page at "/" alone; links that name it must work too.
+        st.Page("pages/translate.py", title="Translate", url_path="translate", visibility="hidden"),
+        st.Page("pages/attention.py", title="Attention", icon=":material/grid_view:", url_path="attention"),
+        st.Page("pages/positions.py", title="Positions", icon=":material/pin:", url_path="positions"),
+        st.Page("pages/masks.py", title="Masks", icon=":material/visibility_off:", url_path="masks"),
+        st.Page("pages/probe.py", title="Probe", icon=":material/labs:", url_path="probe"),
+        st.Page("pages/inside.py", title="Inside", icon=":material/account_tree:", url_path="inside"),
+        st.Page("pages/train.py", title="Train", icon=":material/model_training:", url_path="train"),
+        st.Page("pages/runs.py", title="Runs", icon=":material/list:", url_path="runs"),
+        st.Page("pages/lessons.py", title="Lessons", icon=":material/school:", url_path="lessons"),
+    ]
+    page = st.navigation(pages)
+    shell.style()
+
+    session.adopt_address()
+    lesson_bar.draw(page.url_path)
+    sidebar.draw(sentence_on_page=page.url_path in ("", "translate", "attention"))
+    shell.enter_shell()
+    with runtime.first_run():
+        page.run()
+
+
+if __name__ == "__main__":  # a page runs: Streamlit runs this file for each
+    frame()
+else:  # the server starts: it looks for this name
+    from starlette.middleware import Middleware
+
+    from explorer.server import WarmUp
+
+    app = st.App(__file__, middleware=[Middleware(WarmUp)])

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import gc
 import os
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from explorer.translator import Translation, Translator
 
 _has_run = False
+_importing = 0
+_lock = threading.Lock()
 CHECKPOINTS = Path(os.environ.get("HEADLIGHT_CHECKPOINTS", Path(__file__).parents[1] / "checkpoints"))
 
 
@@ -46,25 +49,41 @@ def freeze() -> None:
 
 @contextmanager
 def quick_imports() -> Iterator[None]:
-    """Leave garbage alone during the first page run of a process: its imports make objects by the hundred thousand.
+    """Leave garbage alone while heavy packages are imported: they make objects by the hundred thousand.
 
-    Walking through them again and again is a third of the time that importing torch and spaCy takes.
+    Walking through them again and again is a third of the time that importing torch and spaCy takes. Two threads may
+    be in here at once: the last one out switches the collector on again.
     """
-    if not _first_run():
-        yield
-        return
-    gc.disable()
+    global _importing
+    with _lock:
+        _importing += 1
+        gc.disable()
     try:
         yield
     finally:
-        gc.enable()
+        with _lock:
+            _importing -= 1
+            if not _importing:
+                gc.enable()
 
 
-def _first_run() -> bool:
-    """True once per process."""
+@contextmanager
+def first_run() -> Iterator[None]:
+    """Around a page: the first run of a process is the one that imports."""
     global _has_run
     first, _has_run = not _has_run, True
-    return first
+    with quick_imports() if first else nullcontext():
+        yield
+
+
+def import_ahead() -> None:
+    """Import what a page with a model needs, so that a page that asks for it later finds it there."""
+    with quick_imports():
+        import spacy  # noqa: F401
+        import torch  # noqa: F401
+
+        import explorer.translator  # noqa: F401
+        import model.checkpoint  # noqa: F401
 
 
 def models() -> dict[str, dict[str, Any]]:
