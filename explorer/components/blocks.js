@@ -30,6 +30,9 @@ function takeNumbers(S, { kind, form, given }, body) {
   S.pictures.clear();
 }
 
+// A byte stands for the root of a weight.
+const SQUARES = Float64Array.from({ length: 256 }, (_, i) => (i / 255) ** 2);
+
 // Words or tokens; decoder rows may be put together by the word that they read or that they predict.
 function formOf(S, kind) {
   if (!S.words || !S.data.subwords) return "tokens";
@@ -42,14 +45,14 @@ const mapOf = (S, kind) => S.blocks.get(`${kind} ${formOf(S, kind)}`);
 function weightsOf(S, m, layer, head) {
   const name = `${m.kind} ${m.form} ${layer} ${head}`;
   if (!S.weights.has(name)) {
-    const from = (layer - 1) * m.heads * m.area;
-    const at = (i) => (m.exact ? m.weights[i] : (m.weights[i] / 255) ** 2);
-    let values;
-    if (head && m.exact) values = m.weights.subarray(from + (head - 1) * m.area, from + head * m.area);
-    else if (head) values = Float32Array.from({ length: m.area }, (_, i) => at(from + (head - 1) * m.area + i));
-    else {
+    const from = (layer - 1) * m.heads * m.area, first = head ? from + (head - 1) * m.area : from;
+    let values = m.weights.subarray(first, first + m.area);
+    if (!head || !m.exact) {
+      const end = head ? first + m.area : from + m.heads * m.area, share = head ? 1 : 1 / m.heads;
       values = new Float64Array(m.area);
-      for (let i = 0; i < m.heads * m.area; i++) values[i % m.area] += at(from + i) / m.heads;
+      for (let at = first; at < end; at += m.area) {
+        for (let i = 0; i < m.area; i++) values[i] += share * (m.exact ? m.weights[at + i] : SQUARES[m.weights[at + i]]);
+      }
     }
     S.weights.set(name, { values, exact: m.exact });
   }

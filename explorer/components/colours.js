@@ -1,10 +1,13 @@
 // Colours of the theme in use, the attention scale as a table of 256 steps, and the hatching of masked cells.
 
+const COLOURS = document.createElement("canvas").getContext("2d");
+
 // Any CSS colour as [red, green, blue].
 function rgb(colour) {
-  const ctx = document.createElement("canvas").getContext("2d");
-  ctx.fillStyle = colour;
-  return [1, 3, 5].map((i) => parseInt(ctx.fillStyle.slice(i, i + 2), 16));
+  COLOURS.fillStyle = "#000";
+  COLOURS.fillStyle = colour;
+  const six = COLOURS.fillStyle;
+  return [1, 3, 5].map((i) => parseInt(six.slice(i, i + 2), 16));
 }
 
 // What the eye makes of a colour, 0 black to 1 white: enough to choose between dark and light ink on it.

@@ -32,18 +32,18 @@ function drawGrids(S) {
   const boxes = children(S.$(".grids"), kinds.length, () => {
     const grid = make("div", "tiles");
     grid.setAttribute("role", "group");
-    return make("section", "", make("h3", ""), grid, make("p", "none"));
+    return make("section", "", make("h3", ""), make("div", "under", make("canvas"), grid), make("p", "none"));
   });
   kinds.forEach((kind, i) => {
-    const [title, grid, none] = boxes[i].children, m = mapOf(S, kind);
+    const [title, under, none] = boxes[i].children, [canvas, grid] = under.children, m = mapOf(S, kind);
     say(title, kinds.length > 1 ? TITLES[kind] : "");
     say(none, m ? "" : "Loading …");
     grid.setAttribute("aria-label", `${TITLES[kind]}: heads`);
-    if (m) drawGrid(S, m, grid, none, compact, kinds.length);
+    if (m) drawGrid(S, m, canvas, grid, none, compact, kinds.length);
   });
 }
 
-function drawGrid(S, m, grid, none, beneath, columns) {
+function drawGrid(S, m, canvas, grid, none, beneath, columns) {
   const heads = beneath ? chosenHeads({ ...S, by: "place", role: "", most: 0 }, m) : chosenHeads(S, m);
   say(none, heads.length ? "" : "No head passes the filters.");
   const ordered = (beneath || S.by === "place") && heads.length === m.layers * m.heads;
@@ -63,38 +63,61 @@ function drawGrid(S, m, grid, none, beneath, columns) {
   const shown = shownRows(S, m), scale = size / Math.max(m.keys, m.queries), row = rowIn(S, m);
   const labels = aligned ? m.layers : 0, pick = S.pick[m.kind];
   const cells = children(grid, tiles.length + labels, () => make("div", "spot"));
-  tiles.forEach(({ layer, head }, i) => {
+  grid.style.setProperty("--wide", `${m.keys * scale}px`);
+  grid.style.setProperty("--high", `${m.queries * scale}px`);
+  let pressed = null;
+  const buttons = tiles.map(({ layer, head }, i) => {
     const cell = cells[i + (aligned ? layer : 0)];
     if (aligned && head === 1) layerName(cells[i + layer - 1], layer);
-    const button = tile(cell);
-    const told = head ? described(m, layer, head) : { keys: "", role: "", mixed: false };
-    const [canvas, name, keys, role] = button.children;
-    const look = [S.seq, m.form, layer, head, top, S.scale, S.palette, S.theme.ground, scale, shown, row, compact].join();
-    // Pointing at a cell draws everything again; a thumbnail only where it would look different.
-    if (button.look !== look || button.value !== `${m.kind} ${layer} ${head}`) {
-      button.look = look;
-      const ctx = paper(canvas, m.keys * scale, m.queries * scale);
-      ctx.imageSmoothingEnabled = scale * ratio < 1;
-      ctx.drawImage(picture(S, m, layer, head, top), 0, 0, m.keys, shown, 0, 0, m.keys * scale, shown * scale);
-      ctx.fillStyle = S.theme[SIDES[m.kind][0]];
-      if (!compact) for (const x of [0, m.keys * scale - 3]) ctx.fillRect(x, row * scale, 3, Math.max(2, scale));
+    const button = tile(S, cell), says = [S.seq, m.kind, m.form, layer, head, compact].join();
+    // Pointing at a cell draws everything again; words change only where they would be others.
+    if (button.says !== says) {
+      button.says = says;
+      nameTile(button, m, layer, head, compact);
     }
-    say(name, compact ? (head ? `${head}` : "m") : head ? `L${layer} H${head}` : `L${layer} mean`);
-    say(keys, compact ? "" : told.keys);
-    say(role, compact ? "" : told.role);
-    role.classList.toggle("mixed", told.mixed);
-    button.value = `${m.kind} ${layer} ${head}`;
-    const which = head ? `Layer ${layer}, head ${head}` : `Layer ${layer}, mean over the heads`;
-    button.setAttribute("aria-label", head ? `${which}: ${told.keys}, ` + (told.mixed ? "mixed, " : "") + told.role : which);
-    button.title = button.ariaLabel;
     const mine = m.kind === S.kind && layer === pick.layer && head === pick.head;
-    button.setAttribute("aria-pressed", mine);
-    button.onclick = () => openHead(S, m.kind, layer, head);
+    if (button.ariaPressed !== `${mine}`) button.ariaPressed = `${mine}`;
+    if (mine) pressed = button;
+    return button;
   });
   // One stop for the Tab key in each grid: the head in view, else the first.
-  const buttons = [...grid.querySelectorAll("button")];
-  const stop = buttons.find((b) => b.getRootNode().activeElement === b) ?? buttons.find((b) => b.ariaPressed === "true") ?? buttons[0];
-  for (const b of buttons) b.tabIndex = b === stop ? 0 : -1;
+  const active = grid.getRootNode().activeElement, stop = buttons.includes(active) ? active : (pressed ?? buttons[0]);
+  for (const b of buttons) if (b.tabIndex !== (b === stop ? 0 : -1)) b.tabIndex = b === stop ? 0 : -1;
+  const look = [
+    S.seq, m.kind, m.form, top, S.scale, S.palette, S.theme.ground, scale, shown, row, compact, ratio, grid.clientWidth,
+    presenting(S), aligned, ...tiles.map(({ layer, head }) => `${layer}-${head}`),
+  ].join();
+  if (canvas.look === look) return;
+  canvas.look = look;
+  if (!tiles.length) paper(canvas, 0, 0);
+  else paintTiles(S, m, canvas, grid, buttons, picture(S, m, tiles, top), { scale, shown, row, marked: !compact });
+}
+
+// All thumbnails of a grid on one canvas that lies over the buttons, each where its button has left room.
+function paintTiles(S, m, canvas, grid, buttons, { canvas: from, places }, { scale, shown, row, marked }) {
+  const ratio = window.devicePixelRatio || 1, ctx = paper(canvas, grid.clientWidth, grid.clientHeight);
+  const { left, top } = grid.getBoundingClientRect(), [wide, high] = [m.keys * scale, shown * scale];
+  // On whole pixels of the screen, like the frame that the browser draws around it.
+  const snap = (to, start) => (Math.round(to * ratio) - Math.round(start * ratio)) / ratio;
+  ctx.imageSmoothingEnabled = scale * ratio < 1;
+  ctx.fillStyle = S.theme[SIDES[m.kind][0]];
+  buttons.forEach((button, i) => {
+    const at = button.firstChild.getBoundingClientRect(), x = snap(at.left, left), y = snap(at.top, top);
+    ctx.drawImage(from, ...places[i], m.keys, shown, x, y, wide, high);
+    if (marked) for (const end of [0, wide - 3]) ctx.fillRect(x + end, y + row * scale, 3, Math.max(2, scale));
+  });
+}
+
+function nameTile(button, m, layer, head, compact) {
+  const told = head ? described(m, layer, head) : { keys: "", role: "", mixed: false };
+  const [, name, keys, role] = button.children;
+  say(name, compact ? (head ? `${head}` : "m") : head ? `L${layer} H${head}` : `L${layer} mean`);
+  say(keys, compact ? "" : told.keys);
+  say(role, compact ? "" : told.role);
+  role.classList.toggle("mixed", told.mixed);
+  button.value = `${m.kind} ${layer} ${head}`;
+  const which = head ? `Layer ${layer}, head ${head}` : `Layer ${layer}, mean over the heads`;
+  button.ariaLabel = button.title = head ? `${which}: ${told.keys}, ` + (told.mixed ? "mixed, " : "") + told.role : which;
 }
 
 function layerName(cell, layer) {
@@ -102,12 +125,17 @@ function layerName(cell, layer) {
   say(cell.firstChild, `L${layer}`);
 }
 
-function tile(cell) {
+function tile(S, cell) {
   if (cell.firstChild?.tagName !== "BUTTON") {
-    const button = make("button", "tile", document.createElement("canvas"), make("b"), make("small"), make("small"));
-    cell.replaceChildren(Object.assign(button, { type: "button" }));
+    S.tile ??= Object.assign(make("button", "tile", make("i"), make("b"), make("small"), make("small")), { type: "button" });
+    cell.replaceChildren(S.tile.cloneNode(true));
   }
   return cell.firstChild;
+}
+
+function chooseTile(S, event) {
+  const [kind, layer, head] = event.target.closest(".tile")?.value.split(" ") ?? [];
+  if (kind) openHead(S, kind, +layer, +head);
 }
 
 // Arrow keys go from thumbnail to thumbnail as they lie on the screen; Enter opens one.

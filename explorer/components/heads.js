@@ -5,16 +5,15 @@ const VIEWS = ["heads", "head", "lines", "text"];
 // The view's options as they stand in the address: a word for each that is not the default.
 const START = { view: "heads", words: false, next: false, scale: "unit", palette: "theme", steps: false, beside: false, by: "place", role: "", most: 0, mass: 80 };
 
-// Streamlit calls this again whenever the data or the theme changes, and the returned function once, at the end.
+// Streamlit calls this again when the theme changes, and the returned function once, at the end. `data` is only the
+// name under which carriers bring what is to be drawn: if it changed, all of this code would be sent once more.
 export default function ({ data, parentElement: root, setStateValue, setTriggerValue }) {
   const S = (root.__heads ??= create(root));
-  Object.assign(S, { setStateValue, setTriggerValue, theme: readTheme(S.box) });
+  Object.assign(S, { name: data.name, setStateValue, setTriggerValue, theme: readTheme(S.box) });
   S.theme.own = S.theme.scale;
   S.colours = getComputedStyle(S.box).getPropertyValue("--st-chart-categorical-colors").split(",").filter(Boolean);
   if (!S.colours.length) S.colours = [S.theme.ink];
-  load(S, data);
-  choosePalette(S);
-  draw(S);
+  if (hub().blocks.has(S.name)) load(S, hub().blocks.get(S.name).header);
   return () => {
     S.observer.disconnect();
     document.removeEventListener("keydown", S.onKey);
@@ -46,6 +45,7 @@ function create(root) {
     go(S, event.target.value - 1);
   };
   $(".grids").onkeydown = moveInGrid;
+  $(".grids").onclick = (event) => chooseTile(S, event);
   $(".why").onclick = () => {
     clearTimeout(S.report);
     S.setStateValue("at", where(S));
@@ -57,7 +57,11 @@ function create(root) {
   $("details").ontoggle = () => drawTable(S);
   S.onKey = (event) => onKey(S, event);
   document.addEventListener("keydown", S.onKey);
-  S.onBlock = () => takeBlocks(S) && redraw(S);
+  S.onBlock = () => {
+    const header = hub().blocks.get(S.name)?.header;
+    if (header && header !== S.data) load(S, header);
+    else if (header && takeBlocks(S)) redraw(S);
+  };
   hub().addEventListener("block", S.onBlock);
   S.observer = new ResizeObserver(() => {
     if (S.width === S.box.clientWidth) return;
@@ -68,8 +72,9 @@ function create(root) {
   return S;
 }
 
-// New data. The person keeps the place, except where the server's `turn` says that it has moved.
+// What the server says of this decoding. The person keeps the place, except where its `turn` says that it has moved.
 function load(S, data) {
+  S.box.hidden = false;
   Object.assign(S, { data, last: data.target.tokens.length - 1, width: S.box.clientWidth });
   if (data.seq !== S.seq) {
     for (const name of ["weights", "blocks", "pictures"]) S[name].clear();
@@ -90,6 +95,8 @@ function load(S, data) {
     S.pick[kind] = { layer: clamp(had?.layer ?? layers, 1, layers), head: clamp(had?.head ?? 0, 0, heads) };
   }
   takeBlocks(S);
+  choosePalette(S);
+  redraw(S);
 }
 
 function readView(text) {

@@ -1,8 +1,8 @@
 """The views of attention: all heads, one head, lines and the sentence, linked, and switched without the server.
 
 The page mounts them with a :class:`HeadsView` and reads back a :class:`HeadsResult`. What is drawn travels apart from
-what draws it: one small component holds the views, and each kind of attention that has been opened is brought by a
-carrier of its own (see blocks.py), so that another kind or another head costs its numbers and nothing else.
+what draws it: one component holds the views and is sent once a tab, and each kind of attention that has been opened
+is brought by a carrier of its own (see blocks.py): another kind or another head costs its numbers and nothing else.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import streamlit as st
 
 from explorer.components.blocks import MOST_EXACT, Head, encode_kind, encode_numbers
 from explorer.components.heads_state import (
+    DEFAULT_VIEW,
     HeadsResult,
     HeadsView,
     asked_of,
@@ -87,9 +88,11 @@ def heads_view(view: HeadsView, *, key: str) -> HeadsResult:
     at = report_of(state, view, memory)
     memory["opened"] |= {at["kind"], *at["wanted"]} & set(kinds)
     with st.container(gap=None):
+        told = header(view, memory["start"], turn=memory["turn"], name=key)
+        _carrier(key=f"{key}-start", data=told, height="content")
         result = _views(
             key=key,
-            data=header(view, memory["start"], turn=memory["turn"], name=key),
+            data={"name": key},
             on_at_change=_nothing,
             on_open_change=_nothing,
             width="stretch",
@@ -134,8 +137,8 @@ def _carry(view: HeadsView, kind: AttentionKind, at: dict[str, Any], key: str) -
     form: Form = form_of(at["view"], kind) if has_subwords(view.trace) else "tokens"
     _carrier(key=f"{key}-{kind}", data=_kind_block(view.seq, kind, form, key, view.trace), height="content")
     maps = _maps(view.seq, kind, form, view.trace)
-    if 4 * maps.weights.size <= MOST_EXACT:
-        return
+    if 4 * maps.weights.size <= MOST_EXACT or DEFAULT_VIEW in at["view"].split("."):
+        return  # all heads at once show colours only
     layers, heads = maps.weights.shape[:2]
     layer, head = at["picks"].get(kind, (layers, 0))
     wanted: set[Head] = {(layer, head)}

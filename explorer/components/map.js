@@ -71,7 +71,7 @@ function drawHead(S, kind, columns) {
     else write(keys[k], x, top - 6, "left", -TILT, size, weight);
   }
   const most = topOf(S, kindsShown(S), true);
-  ctx.drawImage(picture(S, m, layer, head, most), 0, 0, m.keys, shown, left, top, wide, high);
+  ctx.drawImage(picture(S, m, [{ layer, head }], most).canvas, 0, 0, m.keys, shown, left, top, wide, high);
   if (cell > 4) hatch(S, ctx, m, shown, f.plot);
   if (cell >= ROOMY && exact) writeWeights(S, ctx, m, values, shown, f.plot, most);
   dim(S, ctx, m, shown, f.plot);

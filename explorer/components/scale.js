@@ -40,22 +40,29 @@ function topOf(S, kinds, alone) {
 
 const largest = (values) => values.reduce((a, b) => Math.max(a, b), 0);
 
-// A head's map, one pixel a cell, to be stretched onto the screen.
-function picture(S, m, layer, head, top) {
-  const name = `${m.kind} ${m.form} ${layer} ${head} ${top}`;
+// Some heads of a kind, one pixel a cell, to be stretched onto the screen: a canvas, and where on it each head stands.
+// All of them in one, because the browser pays more for a canvas than for what is on it.
+function picture(S, m, heads, top) {
+  const name = `${m.kind} ${m.form} ${heads.map(({ layer, head }) => `${layer}-${head}`)} ${top}`;
   if (!S.pictures.has(name)) {
-    const image = new ImageData(m.keys, m.queries), pixels = new Uint32Array(image.data.buffer);
-    const from = ((layer - 1) * m.heads + head - 1) * m.area;
-    if (head && !m.exact) {
-      const levels = Uint8Array.from({ length: 256 }, (_, i) => level(S, (i / 255) ** 2, top));
-      for (let i = 0; i < m.area; i++) pixels[i] = m.mask[i] ? S.grey : S.inks[levels[m.weights[from + i]]];
-    } else {
-      const { values } = weightsOf(S, m, layer, head);
-      for (let i = 0; i < m.area; i++) pixels[i] = m.mask[i] ? S.grey : S.inks[level(S, values[i], top)];
-    }
-    const canvas = Object.assign(document.createElement("canvas"), { width: m.keys, height: m.queries });
+    // A pixel between two heads keeps each one's colours out of the other when they are drawn small.
+    const wide = m.keys + 1, across = clamp(Math.floor(4096 / wide), 1, heads.length);
+    const width = across * wide, image = new ImageData(width, Math.ceil(heads.length / across) * (m.queries + 1));
+    const pixels = new Uint32Array(image.data.buffer), inks = S.inks;
+    const levels = Uint8Array.from(SQUARES, (weight) => level(S, weight, top));
+    const places = heads.map(({ layer, head }, h) => {
+      const x = (h % across) * wide, y = Math.floor(h / across) * (m.queries + 1), whole = head && !m.exact;
+      const values = whole ? m.weights.subarray(((layer - 1) * m.heads + head - 1) * m.area) : weightsOf(S, m, layer, head).values;
+      for (let q = 0, i = 0; q < m.queries; q++) {
+        for (let k = 0, at = (y + q) * width + x; k < m.keys; k++, i++, at++) {
+          pixels[at] = m.mask[i] ? S.grey : inks[whole ? levels[values[i]] : level(S, values[i], top)];
+        }
+      }
+      return [x, y];
+    });
+    const canvas = Object.assign(document.createElement("canvas"), { width, height: image.height });
     canvas.getContext("2d").putImageData(image, 0, 0);
-    S.pictures.set(name, canvas);
+    S.pictures.set(name, { canvas, places });
   }
   return S.pictures.get(name);
 }

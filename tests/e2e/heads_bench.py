@@ -32,9 +32,12 @@ MOUNT = """async ({html, css, js, carrier, variables, width}) => {
   const [views, bring] = [await load(js), await load(carrier)];
   window.calls = [];
   const say = (name, value) => calls.push({ name, value: JSON.parse(JSON.stringify(value)) });
-  window.show = (data) => {
-    window.unmount = views.default({ data, parentElement: root, setStateValue: say, setTriggerValue: say });
+  window.show = (header) => {
+    bring.default({ data: header });
+    const data = { name: header.name };
+    window.unmount ??= views.default({ data, parentElement: root, setStateValue: say, setTriggerValue: say });
   };
+  window.unmount = null;
   window.carry = (text) => bring.default({ data: Uint8Array.from(atob(text), (c) => c.charCodeAt(0)) });
 }"""
 
@@ -124,12 +127,16 @@ class HeadsBench:
 
     def thumbnail(self, name: str, rows: int, columns: int) -> list[list[float]]:
         """Lightness, 0 to 255, of every cell of the thumbnail whose accessible name begins with `name`."""
-        selector = f'.tile[aria-label^="{name}"] canvas'
-        box = self(selector).bounding_box()
-        wide, high = box["width"] / columns, box["height"] / rows
-        # Off the middle: rows in view have marks at either end.
-        points = [[{"x": (k + 0.5) * wide, "y": (q + 0.5) * high} for k in range(columns)] for q in range(rows)]
-        return [[sum(self._pixel(selector, at)[:3]) / 3 for at in row] for row in points]
+        tile = f'.tile[aria-label^="{name}"]'
+        across, down = [(k + 0.5) / columns for k in range(columns)], [(q + 0.5) / rows for q in range(rows)]
+        return [[sum(self.in_thumbnail(tile, x, y)[:3]) / 3 for x in across] for y in down]
+
+    def in_thumbnail(self, tile: str, x: float, y: float) -> tuple[int, ...]:
+        """What is painted in the thumbnail of a button, at these shares of its width and height."""
+        picture = f".under:has({tile}) > canvas"
+        room, canvas = self(f"{tile} i").bounding_box(), self(picture).bounding_box()
+        left, top = room["x"] - canvas["x"], room["y"] - canvas["y"]
+        return self._pixel(picture, {"x": left + x * room["width"], "y": top + y * room["height"]})
 
     def _pixel(self, selector: str, point: dict[str, float]) -> tuple[int, ...]:
         script = """(canvas, { x, y }) => {

@@ -39,11 +39,8 @@ def test_thumbnails_are_the_planted_heads_with_their_role(bench: HeadsBench, kin
 
 def test_masked_thumbnails_are_grey_and_zero_is_not(bench: HeadsBench) -> None:
     bench.mount(heads_trace(), kind="decoder", step=3)
-    selector = '.tile[value="decoder 1 1"] canvas'
-    box = bench(selector).bounding_box()
-    side = box["width"] / N
-    masked = bench._pixel(selector, {"x": 3.5 * side, "y": 1.5 * side})
-    zero = bench._pixel(selector, {"x": 0.5 * side, "y": 4.5 * side})
+    masked = bench.in_thumbnail('.tile[value="decoder 1 1"]', 3.5 / N, 1.5 / N)
+    zero = bench.in_thumbnail('.tile[value="decoder 1 1"]', 0.5 / N, 4.5 / N)
     assert max(masked[:3]) - min(masked[:3]) <= 3
     assert max(abs(a - b) for a, b in zip(masked, zero, strict=True)) > 8
 
@@ -71,6 +68,16 @@ def test_sorting_and_filtering_by_the_numbers(bench: HeadsBench) -> None:
     few = int((summarise(attention_maps(bench.view.trace, "cross")).effective <= 1.5).sum())
     assert bench(".tile").count() == few
     assert (f"{few} of 6 heads" in bench.text(".caption")) == (few < 6)
+
+
+def test_filters_that_no_head_passes_leave_a_sentence(bench: HeadsBench) -> None:
+    bench.mount(heads_trace(), kind="cross", view="heads.role-previous")
+    assert bench.text(".none") == "No head passes the filters."
+    assert bench(".tile").count() == 0
+    bench("select[name=role]").select_option("mirror")
+    bench.frame()
+    painted = bench.thumbnail("Layer 1, head 2:", N, N)
+    assert [int(np.argmin(row)) for row in painted[1:5]] == [CROSS["mirror"](query, N, N) for query in range(1, 5)]
 
 
 def test_grid_to_head_to_cell_by_keyboard(bench: HeadsBench) -> None:

@@ -33,7 +33,9 @@ def _run(app: AppTest) -> tuple[Any, dict[str, Any], dict[str, bytes]]:
     import json
 
     protos = [element.proto for element in app.get("bidi_component")]
-    header = next(json.loads(proto.json) for proto in protos if proto.json)
+    said = [json.loads(proto.json) for proto in protos if proto.json]
+    assert said[-1] == {"name": "here"}, "what the views themselves get never changes, so they are sent once"
+    header = said[0]
     blocks = {decode(proto.bytes)[0]["name"]: proto.bytes for proto in protos if proto.bytes}
     return app.session_state["result"], header, blocks
 
