@@ -38,17 +38,7 @@ def page_bytes(sheet: Sheet, svg: bytes, manifest: str) -> bytes:
     else:
         tables = f"<p>{cells:,} numbers are too many for a page; the CSV and NPZ files hold them.</p>"
     facts = "".join(f"<p>{html.escape(fact)}</p>" for fact in sheet.facts)
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
-<meta name="viewport" content="width=device-width,initial-scale=1">
-<title>{html.escape(sheet.title)}</title>
-<style>{_STYLE}</style>
-</head>
-<body>
-<h1>{html.escape(sheet.title)}</h1>
+    body = f"""<h1>{html.escape(sheet.title)}</h1>
 {facts}
 <figure aria-label="{html.escape(sheet.title)}">
 {inline(svg)}<figcaption>{html.escape(sheet.caption)}</figcaption>
@@ -56,7 +46,23 @@ def page_bytes(sheet: Sheet, svg: bytes, manifest: str) -> bytes:
 <p>Attention weights show where information was read from in one layer. They do not say why the model decided so.</p>
 <h2>The numbers</h2>
 {tables}
-{_again(manifest)}
+{_again(manifest)}"""
+    return document(sheet.title, body)
+
+
+def document(title: str, body: str, *, language: str = "en", style: str = "") -> bytes:
+    """A whole HTML file around `body`, whose text is escaped already; nothing in it may load or run."""
+    return f"""<!DOCTYPE html>
+<html lang="{html.escape(language)}">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{_POLICY}">
+<meta name="viewport" content="width=device-width,initial-scale=1">
+<title>{html.escape(title)}</title>
+<style>{_STYLE}{style}</style>
+</head>
+<body>
+{body}
 </body>
 </html>
 """.encode()

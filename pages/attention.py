@@ -8,10 +8,10 @@ ensure_shell()
 
 import streamlit as st  # noqa: E402 - nothing runs before the shell has had its say
 
-from explorer import attention_panels, runtime, session  # noqa: E402
-from explorer.components.heads import HeadsView, cell_of, heads_view  # noqa: E402
+from explorer import attention_panels, session  # noqa: E402
 from explorer.facts import plain  # noqa: E402
 from explorer.opened import Opened, opened  # noqa: E402
+from explorer.views import draw_heads  # noqa: E402
 
 
 def draw() -> None:
@@ -31,27 +31,10 @@ def draw() -> None:
 @st.fragment
 def _explore(found: Opened) -> None:
     """The views and the panel below them; their messages run only this part of the page again."""
-    place = session.place()
-    view = HeadsView(
-        trace=found.shown.trace,
-        seq=found.shown.seq,
-        model=found.shown.model,
-        kind=place.kind,
-        layer=place.layer,
-        head=place.head,
-        step=place.step,
-        cell=place.cell,
-        view=place.view,
-        trained=bool(runtime.models()[found.shown.model]["trained"]),
-        explains=attention_panels.offers("cell"),
-    )
-    result = heads_view(view, key="heads")
-    at = result.place
-    session.move(kind=at.kind, layer=at.layer, head=at.head, step=at.step, cell=cell_of(at), view=result.view)
+    result = draw_heads(found, key="heads", explains=attention_panels.offers("cell"))
     panel = attention_panels.choose("cell" if result.explain else None)
-    session.move(panel=panel)
-    session.write_address(found.address)
-    attention_panels.draw(panel, found.address, found.shown, at)
+    attention_panels.draw(panel, found.address, found.shown, result.place)
+    session.write_address(found.address)  # last, because panels have choices of their own
 
 
 draw()

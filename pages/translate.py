@@ -11,13 +11,12 @@ import dataclasses  # noqa: E402 - nothing runs before the shell has had its say
 import streamlit as st  # noqa: E402
 
 from explorer import runtime, session  # noqa: E402
-from explorer.components.payload import StepperView  # noqa: E402
-from explorer.components.stepper import stepper  # noqa: E402
 from explorer.examples import examples_of, note_for  # noqa: E402
 from explorer.facts import plain  # noqa: E402
 from explorer.opened import Opened, along, opened  # noqa: E402
 from explorer.selection import Selection  # noqa: E402
 from explorer.translator import Translation  # noqa: E402
+from explorer.views import draw_stepper  # noqa: E402
 
 
 def draw() -> None:
@@ -44,24 +43,9 @@ def _headline(selection: Selection, shown: Translation) -> None:
 @st.fragment
 def _explore(found: Opened) -> None:
     """The stepper; its messages run only this part of the page again."""
-    place, selection, shown = session.place(), found.selection, found.shown
-    view = StepperView(
-        trace=shown.trace,
-        seq=shown.seq,
-        model=shown.model,
-        predicted_ids=shown.path,
-        src_unknown=shown.source.unknown,
-        step=place.step or len(shown.path),
-        kind=place.kind,
-        layer=place.layer or None,
-        head=place.head,
-        trained=bool(runtime.models()[shown.model]["trained"]),
-    )
-    result = stepper(view, key="stepper")
-    at = result.position
-    session.move(step=at.step, kind=at.kind, layer=at.layer, head=at.head)
+    result = draw_stepper(found, key="stepper")
     if result.fork is not None:
-        _fork(selection, shown, result.fork.step, result.fork.token_id)
+        _fork(found.selection, found.shown, result.fork.step, result.fork.token_id)
         st.rerun()
     # How the Attention page shows it is no part of this page's view.
     session.write_address(dataclasses.replace(found.address, view="", panel="", cell=None))
