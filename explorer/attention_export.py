@@ -13,6 +13,7 @@ from explorer.manifest import ManifestError, link, manifest_text, model_hash, re
 from explorer.place import Place
 from explorer.selection import MAX_TEXT, Selection
 from explorer.translator import Translation
+from explorer.viewer import closed
 from model.folder import CheckpointError
 
 _UPLOAD, _SAID = "export_manifest", "_export_said"
@@ -46,7 +47,8 @@ def draw(selection: Selection, shown: Translation, at: Place) -> None:
     else:
         st.caption("The link in the address bar opens it, too:")
         st.code(f"/{link(selection)}", language=None, wrap_lines=True)
-    st.file_uploader("Open a manifest", type=["json"], key=_UPLOAD, on_change=_reopen, max_upload_size=1)
+    if not closed("Uploads are"):
+        st.file_uploader("Open a manifest", type=["json"], key=_UPLOAD, on_change=_reopen, max_upload_size=1)
     if said := st.session_state.get(_SAID):
         st.error(plain(said))
 

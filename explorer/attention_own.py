@@ -11,17 +11,20 @@ from explorer.own_attention import MAX_BYTES, OwnAttention, OwnAttentionError, r
 from explorer.place import Place
 from explorer.selection import Selection
 from explorer.translator import Translation
+from explorer.viewer import closed
 
 _KEPT = "_own_attention"
-EXAMPLE = """out = model(**tokenizer("The cat sat", return_tensors="pt"), output_attentions=True)
-weights = torch.cat(out.attentions).detach().float().numpy()  # [layer, head, query, key]
-np.savez("mine.npz", encoder=weights, src_tokens=tokenizer.convert_ids_to_tokens(tokenizer("The cat sat").input_ids))"""
+EXAMPLE = """inputs = tokenizer("The cat sat", return_tensors="pt")
+out = model(**inputs, output_attentions=True)  # a model loaded with attn_implementation="eager": others keep no weights
+np.savez("mine.npz", encoder=torch.cat(out.attentions).detach().float(), src_tokens=inputs.tokens())"""
 
 
 def draw(selection: Selection, shown: Translation, at: Place) -> None:
     """The upload, and once there is a file, the views of it."""
     del selection, shown, at
     st.markdown("##### Attention of another model")
+    if closed("Uploads are"):
+        return
     file = st.file_uploader(
         "An .npz or JSON file of attention weights with their tokens",
         type=["npz", "json"],
@@ -60,7 +63,8 @@ def _explain() -> None:
     st.caption(
         "Arrays encoder [layer, head, src, src], decoder [layer, head, tgt, tgt], cross [layer, head, tgt, src], of "
         "which one is enough, and the token lists src_tokens, read_tokens. Masks (encoder_mask …: 0 visible, 1 future, "
-        "2 padding) are optional. Nothing leaves this machine, and nothing in the file is run. From Hugging Face:"
+        "2 padding) are optional. Nothing leaves this machine, nothing in the file is run, and it is no part of the "
+        "page's link. From Hugging Face:"
     )
     st.code(EXAMPLE, language="python")
 

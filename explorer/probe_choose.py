@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -10,6 +9,8 @@ import streamlit as st
 
 from explorer import runtime
 from explorer.facts import plain
+from explorer.parameter import Parameter
+from explorer.probe_link import from_link, to_link
 from explorer.probe_sample import (
     MOST,
     SIZE,
@@ -21,12 +22,13 @@ from explorer.probe_sample import (
     lines_of_file,
     measure,
 )
-from explorer.probe_store import Key, Report, store
+from explorer.probe_store import PATIENCE, Key, Report, store
+from explorer.viewer import closed
 from model.checkpoint import LoadedModel
 
 Result = TypeVar("Result")
 _CHOICE, _STOPPED, _PROBLEM = "probe_choice", "probe_stopped", "probe_problem"
-_PAUSE = 0.1  # seconds between two messages about progress
+SAMPLE = Parameter("sample")
 _NAMES: dict[Origin, str] = {"task": "The task's test set", "own": "My own sentences"}
 
 
@@ -34,6 +36,21 @@ def chosen(model: str) -> SampleChoice:
     """What this session measures a model on; sentences of one's own belong to the model they were given for."""
     kept: dict[str, SampleChoice] = st.session_state.setdefault(_CHOICE, {})
     return kept.get(model, SampleChoice())
+
+
+def adopt(model: str) -> str:
+    """Take over the sample that the link names, and let the link name the one that is measured.
+
+    Returns a sentence about a sample that cannot be had, or nothing.
+    """
+    asked, problem = SAMPLE.asked(), ""
+    if asked is not None:
+        try:
+            st.session_state.setdefault(_CHOICE, {})[model] = from_link(asked)
+        except SampleError as unfit:
+            problem = str(unfit)
+    SAMPLE.write(to_link(chosen(model)))
+    return problem
 
 
 def measured(loaded: LoadedModel) -> Measured | None:
@@ -51,7 +68,10 @@ def measured(loaded: LoadedModel) -> Measured | None:
 
 
 def at_work(key: Key, make: Callable[[Report], Result], label: str) -> Result | None:
-    """A result from the store, or made now, with a progress bar and a way to stop; None while it is stopped."""
+    """A result from the store, or made now, with a progress bar and a way to stop; None while it is stopped.
+
+    The work is not this script's: a click starts the script anew, and it finds the work where it is.
+    """
     found = store().known(key)
     if found is not None:
         return found
@@ -60,25 +80,28 @@ def at_work(key: Key, make: Callable[[Report], Result], label: str) -> Result | 
     if key in stopped:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.button("Go on", key=f"go-{name}", on_click=stopped.discard, args=(key,))
-            st.caption(plain(f"{label}: stopped. Nothing of it was kept."))
+            st.caption(plain(f"{label}: stopped. For {PATIENCE / 60:.0f} minutes it can go on where it was."))
         return None
     place = st.empty()
     with place.container(horizontal=True, vertical_alignment="center"):
         bar = st.progress(0.0, text=plain(label))
-        # Any click ends the work at its next report, since Streamlit then starts the script anew; this one stays so.
-        st.button("Stop", key=f"stop-{name}", on_click=stopped.add, args=(key,))
-    last = 0.0
+        st.button("Stop", key=f"stop-{name}", on_click=_stop, args=(key,))
+    shown = (0.0, label)
 
     def report(done: float, words: str) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last >= _PAUSE:
-            last = now
+        nonlocal shown
+        if words and (done, words) != shown:
+            shown = (done, words)
             bar.progress(min(max(done, 0.0), 1.0), text=plain(words))
 
     result = store().get(key, make, report)
     place.empty()
     return result
+
+
+def _stop(key: Key) -> None:
+    st.session_state[_STOPPED].add(key)
+    store().stop(key)
 
 
 def draw_choice(model: str) -> None:
@@ -100,7 +123,8 @@ def draw_choice(model: str) -> None:
                 key=f"probe_lines_{model}",
                 height=160,
             )
-            st.file_uploader("or a text file (UTF-8)", type=["txt", "tsv"], key=f"probe_file_{model}")
+            if not closed("Uploads are"):
+                st.file_uploader("or a text file (UTF-8)", type=["txt", "tsv"], key=f"probe_file_{model}")
         st.number_input(
             "At most this many sentences", min_value=1, max_value=MOST, value=choice.size, key=f"probe_size_{model}"
         )

@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from explorer.viewer import REASON, viewing
 from model.data.files import DATA_FILE
 from model.folder import (
     CARD,
@@ -92,9 +93,12 @@ def take_in(file: IO[bytes], checkpoints: Path, name: str = "") -> str:
 
     Raises:
         ArchiveError: it is no zip file, holds what no model folder has (paths that lead out of it, links, pickles,
-            unknown files), is too large or swells too much, or there is a model of this name.
+            unknown files), is too large or swells too much, there is a model of this name, or this server is for
+            looking only.
         CheckpointError: the name is impossible, or the files do not make a model.
     """
+    if viewing():
+        raise ArchiveError(f"Nothing can be imported: {REASON}.")
     with _readable():
         archive = zipfile.ZipFile(file)
     with archive:

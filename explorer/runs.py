@@ -15,6 +15,7 @@ from typing import Any
 from explorer.run_command import resume_command
 from explorer.run_process import Launch, forget_launch, launches, read_launch, start_process, terminate
 from explorer.run_status import RunStatus, read_status
+from explorer.viewer import REASON, viewing
 from model.folder import (
     CARD,
     PROBE,
@@ -155,6 +156,7 @@ class Runs:
         Raises:
             CheckpointError: no run can have this name. RunError: the name is taken.
         """
+        self._refuse_viewers()
         check_name(name)
         if self._taken(name):
             raise RunError(f"There is a run or model '{name}' already; choose another name.")
@@ -166,6 +168,7 @@ class Runs:
         Raises:
             RunError: it is at work, or there is nothing to go on with.
         """
+        self._refuse_viewers()
         status = self.status(name)
         if status is None or not status.resumable:
             raise RunError(f"'{name}' cannot go on: it is {status.state if status else 'no run'}.")
@@ -176,7 +179,12 @@ class Runs:
         start_process(self.checkpoints, name, resume_command(name, self.checkpoints))
 
     def stop(self, name: str) -> None:
-        """Ask the run's process to end after its current batch, with everything saved."""
+        """Ask the run's process to end after its current batch, with everything saved.
+
+        Raises:
+            RunError: this server is for looking only.
+        """
+        self._refuse_viewers()
         folder, launch = self.folder(name), self.launch(name)
         status = self.status(name)
         if status is None or not status.busy:
@@ -189,7 +197,12 @@ class Runs:
         write_bytes(folder / STOP, b"")
 
     def watch(self, name: str, text: str) -> None:
-        """Ask the run to record its attention on this sentence at each evaluation."""
+        """Ask the run to record its attention on this sentence at each evaluation.
+
+        Raises:
+            RunError: this server is for looking only.
+        """
+        self._refuse_viewers()
         write_json(self.folder(name) / PROBE, {"source": text[:MAX_PROBE_TEXT]})
 
     def watched(self, name: str) -> str:
@@ -237,7 +250,12 @@ class Runs:
             shutil.rmtree(doomed, ignore_errors=True)
         forget_launch(self.checkpoints, name)
 
+    def _refuse_viewers(self) -> None:
+        if viewing():
+            raise RunError(f"Runs can be watched here, but not changed: {REASON}.")
+
     def _refuse_bundled(self, name: str, done: str) -> None:
+        self._refuse_viewers()
         if name in SHIPPED:
             raise RunError(f"'{name}' came with Headlight and cannot be {done}; export it and import it as a copy.")
         status, launch = self.peek(name), self.launch(name)

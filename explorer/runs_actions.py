@@ -13,6 +13,7 @@ from explorer.run_archive import ArchiveError, export, take_in
 from explorer.run_choice import ENTRY, choose_run, is_settling
 from explorer.run_status import age
 from explorer.runs import Entry, RunError, Runs
+from explorer.viewer import REASON, closed, viewing
 from model.folder import CheckpointError
 
 MAX_ZIP_MEGABYTES = 1024
@@ -37,10 +38,11 @@ def draw_actions(runs: Runs, entry: Entry) -> None:
         if entry.status is not None:
             at = {"run": entry.name}
             st.page_link("pages/train.py", label="Watch", icon=":material/monitoring:", query_params=at)
-        if entry.status is not None and entry.status.resumable:
+        changes = not viewing()
+        if changes and entry.status is not None and entry.status.resumable:
             st.button("Resume", key="runs_resume", on_click=_resume, args=(runs, entry.name))
         fixed = entry.bundled or entry.busy
-        if st.button("Rename", key="runs_rename", disabled=fixed):
+        if changes and st.button("Rename", key="runs_rename", disabled=fixed):
             _rename(runs, entry.name)
         if runs.folder(entry.name).is_dir():
             st.download_button(
@@ -52,7 +54,7 @@ def draw_actions(runs: Runs, entry: Entry) -> None:
                 on_click="ignore",
                 help="Weights, tokenizers, card, curves and snapshots as one zip file.",
             )
-        if st.button("Delete", key="runs_delete", disabled=fixed):
+        if changes and st.button("Delete", key="runs_delete", disabled=fixed):
             _delete(runs, entry)
 
 
@@ -61,6 +63,8 @@ def about(entry: Entry) -> str:
     parts = [f"Changed {age(entry.date)}"] if entry.date else []
     if entry.bundled:
         parts.append("It came with Headlight and can be neither renamed nor deleted")
+    elif viewing():
+        parts.append(f"It can be neither renamed nor deleted here: {REASON}")
     elif entry.busy:
         parts.append("It is at work: stop it before you rename or delete it")
     if entry.status is not None and entry.status.error:
@@ -127,6 +131,8 @@ def _close_with(label: str, key: str, action: Callable[..., None], args: tuple[o
 
 def draw_import(runs: Runs) -> None:
     """A zip file in; what it may not hold is refused."""
+    if closed("Importing is"):
+        return
     st.caption("A zip file that was exported here or on another machine. Nothing in it is run, and nothing unpickled.")
     file = st.file_uploader("Zip file", type=["zip"], max_upload_size=MAX_ZIP_MEGABYTES, key="runs_zip")
     name = st.text_input(

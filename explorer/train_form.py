@@ -18,6 +18,7 @@ from explorer.runs import RunError, Runs
 from explorer.train_data import Data, choose_data
 from explorer.train_settings import problem, setting, size_fields, training_fields
 from explorer.train_ways import choose_rest, choose_ways
+from explorer.viewer import closed
 from model.data import TASKS
 from model.folder import CheckpointError
 from model.presets import PRESETS, Preset
@@ -37,6 +38,8 @@ def plan_desk() -> PlanDesk:
 def draw_form(runs: Runs) -> None:
     """The whole form."""
     _who_is_first(runs)
+    if closed("Training is"):
+        return
     left, right = st.columns([6, 5], gap="large")
     with left:
         data = choose_data(runs.checkpoints)

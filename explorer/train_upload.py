@@ -14,6 +14,7 @@ from typing import Protocol
 import streamlit as st
 
 from explorer.facts import plain
+from explorer.viewer import refuse
 from model.data import DataError
 from model.data.files import Pairs, read_pairs, read_parallel
 from model.data.tables import read_table
@@ -46,7 +47,12 @@ class Uploaded(Protocol):
 
 
 def keep(file: Uploaded, checkpoints: Path) -> Path:
-    """Write an uploaded file where a training process can read it; the same content is kept once."""
+    """Write an uploaded file where a training process can read it; the same content is kept once.
+
+    Raises:
+        ViewerError: this server is for looking only.
+    """
+    refuse("Uploads are")
     content = file.getvalue()
     folder = checkpoints / UPLOADS / hashlib.sha256(content).hexdigest()[:16]
     path = folder / _safe(file.name)

@@ -24,6 +24,7 @@ from explorer.run_metrics import Metrics, MetricsReader
 from explorer.run_status import RunStatus, clock
 from explorer.runs import RunError, Runs
 from explorer.train_probe import draw_heads, draw_sentence
+from explorer.viewer import closed, viewing
 from model.folder import METRICS, CheckpointError
 
 # Seconds between looks at a run at work. Two parts and no more: each look costs Streamlit more than it costs us.
@@ -57,8 +58,9 @@ def draw_run(runs: Runs, name: str) -> None:
         st.info(plain(f"There is no run '{name}' any more, or its status.json cannot be read."))
         return
     busy = status.busy
+    closed("Stopping, resuming and new runs are")
     st.fragment(_news, run_every=_NEWS_SECONDS if busy else None)(runs, name, status.state)
-    draw_sentence(runs, name, watching=busy)
+    draw_sentence(runs, name, watching=busy and not viewing())
     st.fragment(_answers, run_every=_ANSWERS_SECONDS if busy else None)(runs, name)
     if not busy and runs.folder(name).is_dir():
         label = "Watch its heads form, from the first step to the last"
@@ -107,18 +109,19 @@ def _state(runs: Runs, status: RunStatus, metrics: Metrics) -> None:
 
 def _buttons(runs: Runs, status: RunStatus) -> None:
     if status.busy:
-        st.button(
-            "Stop",
-            key="run_stop",
-            disabled=status.state == "stopping",
-            help="Ends after the current batch, with everything saved. Resume goes on from there.",
-            on_click=_do,
-            args=(runs.stop, status.name),
-        )
+        if not viewing():
+            st.button(
+                "Stop",
+                key="run_stop",
+                disabled=status.state == "stopping",
+                help="Ends after the current batch, with everything saved. Resume goes on from there.",
+                on_click=_do,
+                args=(runs.stop, status.name),
+            )
         return
-    if st.button("New run", key="run_new", on_click=choose_run, args=(NEW,)):
+    if not viewing() and st.button("New run", key="run_new", on_click=choose_run, args=(NEW,)):
         st.rerun()  # the whole page, not only this part of it
-    if status.resumable:
+    if status.resumable and not viewing():
         st.button("Resume", key="run_resume", type="primary", on_click=_do, args=(runs.resume, status.name))
     entry = runs.entry(status.name)
     if entry is not None and entry.summary.get("model") and not entry.problem:
