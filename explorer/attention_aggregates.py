@@ -11,6 +11,7 @@ from explorer import head_numbers
 from explorer.attribution import How, over_heads, over_layers, shares
 from explorer.facts import plain
 from explorer.figures.draw_map import draw_map
+from explorer.panel_choices import Choices
 from explorer.place import Place
 from explorer.selection import Selection
 from explorer.single_map import SingleMap, head_map, labelled
@@ -107,9 +108,12 @@ def draw(selection: Selection, shown: Translation, at: Place) -> None:
     del selection
     st.markdown("##### All of it at once")
     st.caption(plain(_ABOUT))
+    choices = Choices("aggregates")
+    choices.start("aggregates_which", "which", list(AGGREGATES), "mean-heads")
     name = st.selectbox(
         "Aggregate", list(AGGREGATES), format_func=lambda one: AGGREGATES[one].name, key="aggregates_which"
     )
+    choices.keep()
     maps = attention_maps(shown.trace, at.kind)
     try:
         made = AGGREGATES[name].build(shown, maps, at)

@@ -11,6 +11,7 @@ from explorer import runtime, session
 from explorer.comparison import Comparison, compare, single_row
 from explorer.facts import plain
 from explorer.figures.draw_map import draw_map
+from explorer.panel_choices import Choices
 from explorer.place import Place
 from explorer.selection import Selection
 from explorer.single_map import KINDS, SingleMap, head_map
@@ -31,21 +32,17 @@ class NothingToCompare(ValueError):
 def draw(selection: Selection, shown: Translation, at: Place) -> None:
     """The head in view, and its counterpart elsewhere."""
     st.markdown("##### What changes?")
+    choices = Choices("compare")
+    choices.start("compare_way", "way", list(WAYS), "step")
     way = st.segmented_control(
-        "Compare with",
-        list(WAYS),
-        default="step",
-        required=True,
-        format_func=WAYS.__getitem__,
-        key="compare_way",
-        persist_state="session",
+        "Compare with", list(WAYS), required=True, format_func=WAYS.__getitem__, key="compare_way"
     )
     choose = {"text": _sentence, "model": _model, "edit": _edited}
     try:
         if way == "step":
-            found = _steps(shown, at)
+            found = _steps(choices, shown, at)
         else:
-            other, words = choose[way or "text"](selection, shown, at)
+            other, words = choose[way or "text"](choices, selection, shown, at)
             found = compare(_map(shown, at, "A", "what is on screen"), _map(other, at, "B", words))
     except (NothingToCompare, InputError, EditError, CheckpointError) as without:
         st.info(plain(str(without)))
@@ -73,19 +70,17 @@ def _map(translation: Translation, at: Place, letter: str, words: str) -> Single
     return replace(made, title=f"{letter}: {words}. {made.title}")
 
 
-def _steps(shown: Translation, at: Place) -> Comparison:
+def _steps(choices: Choices, shown: Translation, at: Place) -> Comparison:
     """Two rows of the map in view: two steps of decoding, or two positions of the source."""
     maps = head_map(attention_maps(shown.trace, at.kind), at.layer, at.head)
     n_rows = len(maps.rows)
     if n_rows < 2:
+        choices.keep()
         raise NothingToCompare("There is only one row here.")
-    other = st.selectbox(
-        "The other row",
-        [row for row in range(1, n_rows + 1) if row != at.row],
-        format_func=lambda row: maps.row_labels[row - 1],
-        index=min(at.row - 1, n_rows - 2),
-        key="compare_row",
-    )
+    rows = [row for row in range(1, n_rows + 1) if row != at.row]
+    choices.start("compare_row", "row", rows, rows[min(at.row - 1, n_rows - 2)])
+    other = st.selectbox("The other row", rows, format_func=lambda row: maps.row_labels[row - 1], key="compare_row")
+    choices.keep()
     one, two = single_row(maps, at.row), single_row(maps, int(other or 1))
     return compare(
         replace(one, title=f"A: {maps.row_labels[at.row - 1]}"),
@@ -93,40 +88,47 @@ def _steps(shown: Translation, at: Place) -> Comparison:
     )
 
 
-def _sentence(selection: Selection, shown: Translation, at: Place) -> tuple[Translation, str]:
+def _sentence(choices: Choices, selection: Selection, shown: Translation, at: Place) -> tuple[Translation, str]:
     del shown, at
-    text = st.text_input(
-        "The other sentence", key="compare_text", persist_state="session", placeholder="Type another sentence"
-    )
+    choices.start_text("compare_text", given=choices.asked("way") == "text")
+    text = st.text_input("The other sentence", key="compare_text", placeholder="Type another sentence")
+    choices.keep(text)
     if not text:
         raise NothingToCompare("Type another sentence; of equal length, its map can be subtracted.")
     return runtime.translate(selection.model, text, session.decode_config()), text
 
 
-def _model(selection: Selection, shown: Translation, at: Place) -> tuple[Translation, str]:
+def _model(choices: Choices, selection: Selection, shown: Translation, at: Place) -> tuple[Translation, str]:
     del at
     names = [name for name in sorted(runtime.models()) if name != shown.model]
     if not names:
+        choices.keep()
         raise NothingToCompare("There is only one model here; train another, or import one on the Runs page.")
+    choices.start_name("compare_model", names)
     name = st.selectbox("The other model", names, key="compare_model")
+    choices.keep(str(name))
     return runtime.translate(str(name), selection.text, session.decode_config()), str(name)
 
 
-def _edited(selection: Selection, shown: Translation, at: Place) -> tuple[Translation, str]:
+def _edited(choices: Choices, selection: Selection, shown: Translation, at: Place) -> tuple[Translation, str]:
     """The same run with one head changed, along the same path unless the person lets it go its own way."""
     trace = shown.trace
     kinds: list[AttentionKind] = [kind for kind in get_args(AttentionKind) if trace.weights(kind).size]
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        kind = st.selectbox(
-            "Attention", kinds, index=kinds.index(at.kind), format_func=KINDS.__getitem__, key="compare_kind"
-        )
+        choices.start("compare_kind", "kind", kinds, at.kind)
+        kind = st.selectbox("Attention", kinds, format_func=KINDS.__getitem__, key="compare_kind")
         layers, heads = trace.weights(kind or at.kind).shape[:2]
+        choices.start("compare_layer", "layer", range(1, layers + 1), 1)
         layer = st.selectbox("Layer", range(1, layers + 1), key="compare_layer")
+        choices.start("compare_head", "head", range(1, heads + 1), 1)
         head = st.selectbox("Head", range(1, heads + 1), key="compare_head")
+        choices.start("compare_operation", "is", list(OPERATIONS), "zero")
         operation = st.selectbox(
             "is", list(OPERATIONS), format_func=OPERATIONS.__getitem__, key="compare_operation", width=300
         )
-        along = st.toggle("along the same target", value=True, key="compare_along")
+        choices.start("compare_along", "along", (True, False), True)
+        along = st.toggle("along the same target", key="compare_along")
+    choices.keep()
     edit = (kind or at.kind, int(layer or 1), int(head or 1), operation or "zero")
     path = shown.path if along else ()
     found = _edit(selection.model, runtime.fingerprint(selection.model), selection.text, path, edit)

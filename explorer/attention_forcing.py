@@ -12,6 +12,7 @@ from explorer.facts import plain
 from explorer.figures.curves import Figure, Table
 from explorer.figures.draw import draw_figure
 from explorer.figures.token_probabilities import probability_spec
+from explorer.panel_choices import Choices
 from explorer.place import Place
 from explorer.selection import Selection
 from explorer.translator import InputError, Translation
@@ -28,12 +29,14 @@ def draw(selection: Selection, shown: Translation, at: Place) -> None:
     del at
     st.markdown("##### And if it had said this?")
     st.caption(plain(_ABOUT))
+    choices = Choices("forcing")
+    choices.start_text("forcing_text")
     target = st.text_input(
         "Target sentence",
         key="forcing_text",
-        persist_state="session",
         placeholder=shown.text or "Type a target sentence and press Enter",
     )
+    choices.keep(target)
     if not target:
         return
     try:

@@ -8,6 +8,8 @@ import importlib.util
 import streamlit as st
 
 from explorer import session
+from explorer.facts import plain
+from explorer.panel_choices import name_of, open_panel
 from explorer.place import Place
 from explorer.selection import Selection
 from explorer.translator import Translation
@@ -23,6 +25,7 @@ PANELS = {
     "export": "Export",
 }
 _KEY, _LAST = "attention_panel", "_attention_panel"
+_BY_TOKEN = ("cell", "aggregates", "compare")
 
 
 def offers(name: str) -> bool:
@@ -31,11 +34,11 @@ def offers(name: str) -> bool:
 
 
 def choose(asked: str | None = None) -> str:
-    """Let the person choose a panel and return its name; empty while none is open. `asked` opens one now."""
+    """Let the person choose a panel, go there, and return its name; empty while none is open. `asked` opens one now."""
     names = [name for name in PANELS if offers(name)]
     if not names:
         return ""
-    wanted = asked or session.place().panel
+    wanted = asked or name_of(session.place().panel)
     # Links, and whatever else moves the session, are followed; otherwise the widget knows best.
     if _KEY not in st.session_state or wanted != st.session_state.get(_LAST):
         st.session_state[_KEY] = wanted if wanted in names else None
@@ -43,10 +46,13 @@ def choose(asked: str | None = None) -> str:
         "Look closer", names, format_func=PANELS.__getitem__, key=_KEY, help="Choose again to close."
     )
     st.session_state[_LAST] = found or ""
+    open_panel(found or "")
     return found or ""
 
 
 def draw(name: str, selection: Selection, shown: Translation, at: Place) -> None:
     """Draw the panel called `name`, if there is one."""
     if offers(name):
+        if name in _BY_TOKEN and "words" in selection.view.split("."):
+            st.caption(plain("This panel goes by tokens, as the model does, also while whole words are shown above."))
         importlib.import_module(f"explorer.attention_{name}").draw(selection, shown, at)

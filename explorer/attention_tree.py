@@ -12,6 +12,7 @@ from explorer.decode_tree import Line, Node, Tree, grow, tree_table, tree_words
 from explorer.facts import plain
 from explorer.figures.decode_tree import tree_figure
 from explorer.figures.draw_map import CONFIG
+from explorer.panel_choices import Choices, name_of
 from explorer.place import Place
 from explorer.selection import Selection
 from explorer.translator import InputError, Translation
@@ -28,10 +29,15 @@ def draw(selection: Selection, shown: Translation, at: Place | None = None) -> N
     st.markdown("##### Which ways did it not take?")
     config = session.decode_config()
     left, right = st.columns(2)
+    choices = Choices("tree")
+    for key, option in (("tree_beam", "beam"), ("tree_pruned", "dropped")):
+        choices.start(key, option, (True, False), True)
     beam = left.toggle(
-        "What beam search considers", value=True, key="tree_beam", help="Several translations side by side, best kept."
+        "What beam search considers", key="tree_beam", help="Several translations side by side, best kept."
     )
-    pruned = right.toggle("Dropped branches too", value=True, key="tree_pruned", disabled=not beam)
+    pruned = right.toggle("Dropped branches too", key="tree_pruned", disabled=not beam)
+    if name_of(session.place().panel) == choices.name:  # on Translate the tree is no panel
+        choices.keep()
     try:
         found = _tree(selection, shown, config, beam=beam, pruned=pruned)
     except (InputError, CheckpointError) as without:

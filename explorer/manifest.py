@@ -100,9 +100,9 @@ def read_manifest(content: bytes) -> Manifest:
     if not isinstance(ids, list) or not all(type(i) is int and 0 <= i < 10**7 for i in ids):
         problems.append("The manifest's target_ids are not token ids; they are left out.")
         ids = []
-    clean = text.encode("utf-8", "replace").decode("utf-8")
+    clean, other = (some.encode("utf-8", "replace").decode("utf-8") for some in (text, selection.other))
     return Manifest(
-        selection=dataclasses.replace(selection, model=name, text=clean),
+        selection=dataclasses.replace(selection, model=name, text=clean, other=other),
         path=tuple(ids),
         model_hash=weights_hash if isinstance(weights_hash, str) else "",
         problems=tuple(problems),

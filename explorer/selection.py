@@ -22,8 +22,9 @@ class Selection:
     """A place in the app. Step, layer and head count from 1; head 0 is the mean over heads; 0 = not chosen yet.
 
     `path` is a chosen target as token ids; None = what the model itself would say. `view` is how attention is shown,
-    with its options ("lines.words.log"), empty for all heads at once; `panel` what is open below it; `cell` the chosen
-    (query, key) there, key 0 where only the row is chosen.
+    with its options ("lines.words.log"), empty for all heads at once; `panel` what is open below it, with its choices
+    ("compare.way-edit"), and `other` a sentence or name that goes with those; `cell` the chosen (query, key), key 0
+    where only the row is chosen.
     """
 
     model: str = ""
@@ -36,6 +37,7 @@ class Selection:
     view: str = ""
     panel: str = ""
     cell: tuple[int, int] | None = None
+    other: str = ""
 
 
 def to_query(selection: Selection) -> dict[str, str]:
@@ -51,6 +53,8 @@ def to_query(selection: Selection) -> dict[str, str]:
         del query["text"]
         query.pop("path", None)  # a path without its sentence would be somebody else's
         query.pop("cell", None)
+    if not selection.panel or len(selection.text) + len(selection.other) > MAX_TEXT:
+        query.pop("other", None)
     return query
 
 
@@ -61,7 +65,7 @@ def from_query(query: Mapping[str, str]) -> tuple[Selection, list[str]]:
     not. Parameters that other pages own are left alone.
     """
     selection, problems = Selection(), []
-    for name in ("model", "text"):
+    for name in ("model", "text", "other"):
         if name in query:
             selection = replace(selection, **{name: query[name]})  # type: ignore[arg-type]
     if "path" in query:
