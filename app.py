@@ -32,6 +32,7 @@ def frame() -> None:
         st.Page("pages/inside.py", title="Inside", icon=":material/account_tree:", url_path="inside"),
         st.Page("pages/train.py", title="Train", icon=":material/model_training:", url_path="train"),
         st.Page("pages/runs.py", title="Runs", icon=":material/list:", url_path="runs"),
+        st.Page("pages/experiments.py", title="Experiments", icon=":material/science:", url_path="experiments"),
         st.Page("pages/lessons.py", title="Lessons", icon=":material/school:", url_path="lessons"),
     ]
     page = st.navigation(pages)

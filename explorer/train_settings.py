@@ -26,6 +26,8 @@ _KEEP = ("select_by", "patience", "average", "snapshots")
 _REST = ("beta1", "beta2", "epsilon", "log_every", "save_every", "eval_sentences", "snapshot_megabytes")
 _SUBWORDS = ("bpe_dropout",)  # means nothing to other tokenizers
 TOKENS = ("tokenizer", "lowercase", "min_frequency", "vocab_size")
+# What stands on the form without "More settings"; the seed and its like are behind a fold, but always drawn.
+ON_OPENING = frozenset((*_SIZES, *_DROPOUTS, *_SHAPE, *_PARTS, *_LENGTH, *_RATE, *_CARE, *_KEEP))
 
 _LABELS = {
     "d_model": "Width (d_model)",
@@ -103,14 +105,14 @@ def problem(preset: Preset, changes: Changes) -> str:
 
 def _own(cls: Any, given: Mapping[str, str]) -> dict[str, Any]:
     hints = typing.get_type_hints(cls)
-    return {name: _value(hints[name], text) for name, text in given.items() if name in hints}
+    return {name: value_of(hints[name], text) for name, text in given.items() if name in hints}
 
 
 def setting(preset: Preset, changes: Changes, name: str) -> Any:
     """The value of one training setting as it will be."""
     given = dict(changes)
     if name in given:
-        return _value(typing.get_type_hints(TrainConfig)[name], given[name])
+        return value_of(typing.get_type_hints(TrainConfig)[name], given[name])
     return preset.training.get(name, _defaults(TrainConfig)[name])
 
 
@@ -122,10 +124,15 @@ def _fields(names: Sequence[str], *, cls: Any, start: Mapping[str, Any], scope: 
         for column, name in zip(st.columns(_COLUMNS), names[at : at + _COLUMNS], strict=False):
             before = start.get(name, defaults[name])
             with column:
-                now = _field(name, hints[name], before, f"{helps[name]} ({name})", f"train_{scope}_{name}")
+                now = _field(name, hints[name], before, f"{helps[name]} ({name})", field_key(scope, name))
             if now != before:
                 changes.append((name, _text(now)))
     return tuple(changes)
+
+
+def field_key(scope: str, name: str) -> str:
+    """The key of a setting's field."""
+    return f"train_{scope}_{name}"
 
 
 def _field(name: str, kind: Any, before: Any, help_text: str, key: str) -> Any:
@@ -162,7 +169,8 @@ def _text(value: Any) -> str:
     return f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
-def _value(kind: Any, text: str) -> Any:
+def value_of(kind: Any, text: str) -> Any:
+    """A value of this type from the text that `--set` takes."""
     if kind is bool:
         return text == "true"
     return kind(text) if kind in (int, float) else text

@@ -1,0 +1,250 @@
+"""What stored runs of an experiment show, as numbers and sentences that are computed from them; pure functions."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from model.experiments.recipe import Arm, Experiment, Recipe
+from model.experiments.stored import RESULTS, StoredRun, read_runs
+
+
+@dataclass(frozen=True)
+class Spread:
+    """One number over several runs: mean, lowest, highest, and how many runs there are."""
+
+    mean: float
+    low: float
+    high: float
+    n: int
+
+
+@dataclass(frozen=True)
+class ArmRuns:
+    """The stored runs of one arm, by seed; none where it has not been run."""
+
+    arm: Arm
+    recipe: Recipe
+    runs: tuple[StoredRun, ...]
+
+    @property
+    def label(self) -> str:
+        """What the arm is called."""
+        return self.arm.label
+
+    @property
+    def target(self) -> float:
+        """The share of test sentences exactly right that the task asks for."""
+        return self.recipe.base.target
+
+
+def arm_runs(experiment: Experiment, folder: Path = RESULTS) -> tuple[ArmRuns, ...]:
+    """The arms of an experiment with what is stored of them.
+
+    Raises:
+        ResultError: a file cannot be used.
+    """
+    recipes = [(arm, experiment.recipe(arm)) for arm in experiment.arms]
+    return tuple(ArmRuns(arm, recipe, read_runs(recipe, folder)) for arm, recipe in recipes)
+
+
+def spread(values: Sequence[float | None]) -> Spread | None:
+    """Mean and range of the values that are known; None where none is."""
+    known = [value for value in values if value is not None]
+    return Spread(statistics.fmean(known), min(known), max(known), len(known)) if known else None
+
+
+def right(run: StoredRun) -> float | None:
+    """Test sentences exactly right, in %."""
+    share = run.score("exact_match")
+    return None if share is None else 100.0 * share
+
+
+def loss(run: StoredRun) -> float | None:
+    """Loss on the test sentences, in nats per target token."""
+    return run.score("loss")
+
+
+def reached_at(run: StoredRun, target: float) -> float | None:
+    """Updates until an evaluation on validation first came to the target; None if none did."""
+    steps, shares = run.valid["step"], run.valid["exact_match"]
+    return next((step for step, share in zip(steps, shares, strict=True) if share >= target), None)
+
+
+def table(arms: Sequence[ArmRuns]) -> list[dict[str, Any]]:
+    """A row for each arm: mean and range of its scores, and how many runs they are of."""
+    rows = []
+    for one in arms:
+        updates = [reached_at(run, one.target) for run in one.runs]
+        rows.append(
+            {
+                "way": one.label,
+                "runs": len(one.runs),
+                **_columns("right on test (%)", spread([right(run) for run in one.runs]), 1),
+                **_columns("loss on test", spread([loss(run) for run in one.runs]), 4),
+                f"runs that came to {_percent(one.target)}": sum(step is not None for step in updates),
+                **_columns(f"updates until {_percent(one.target)}", spread(updates), 0),
+                "parameters": one.runs[0].parameters if one.runs else None,
+                **_columns("tokens/s", spread([run.tokens_per_s for run in one.runs]), 0),
+            }
+        )
+    return rows
+
+
+def _columns(name: str, found: Spread | None, digits: int) -> dict[str, float | None]:
+    if found is None:
+        return {name: None, f"{name}, lowest": None, f"{name}, highest": None}
+    numbers = (found.mean, found.low, found.high)
+    mean, low, high = (round(number, digits) for number in numbers)
+    return {name: mean, f"{name}, lowest": low, f"{name}, highest": high}
+
+
+# Sentences
+
+
+def findings(experiment: Experiment, arms: Sequence[ArmRuns]) -> list[str]:
+    """What the stored runs show: the target, then each arm against the first; nothing that is not in the numbers."""
+    missing = [one.label for one in arms if not one.runs]
+    said = []
+    if missing:
+        said.append(f"Not run yet: {_list(missing)}.")
+    reaching = next(one for one in arms if one.arm == experiment.reaching)
+    if reaching.runs:
+        said.append(_target(reaching))
+    first, *others = arms
+    if first.runs:
+        said += [_against(first, other) for other in others if other.runs]
+        said += _failures(arms)
+        said += _chance([one for one in arms if one.runs])
+    return said
+
+
+def _target(one: ArmRuns) -> str:
+    came = sum((right(run) or 0) >= 100 * one.target for run in one.runs)
+    updates = spread([reached_at(run, one.target) for run in one.runs])
+    when = f"; on validation it first came to that after {_range(updates, _updates)} updates" if updates else ""
+    return (
+        f"The task asks for {_percent(one.target)} of the test sentences exactly right: '{one.label}' gets there in "
+        f"{came} of {len(one.runs)} runs{when}."
+    )
+
+
+def _against(first: ArmRuns, other: ArmRuns) -> str:
+    """Another arm against the first one: right, loss and updates, each with whether the runs tell the two apart."""
+    parts = [
+        _compared("right on test", first, other, right, _percents, ("more", "less")),
+        _compared("loss on test", first, other, loss, _nats, ("higher", "lower")),
+        _compared_updates(first, other),
+    ]
+    return f"'{other.label}' beside '{first.label}': {'; '.join(filter(None, parts))}."
+
+
+def _compared(
+    name: str,
+    first: ArmRuns,
+    other: ArmRuns,
+    pick: Callable[[StoredRun], float | None],
+    shown: Callable[[float], str],
+    words: tuple[str, str],
+) -> str:
+    one, two = spread([pick(run) for run in first.runs]), spread([pick(run) for run in other.runs])
+    if one is None or two is None:
+        return ""
+    return f"{name} {_range(two, shown)} beside {_range(one, shown)} ({_apart(one, two, words)})"
+
+
+def _compared_updates(first: ArmRuns, other: ArmRuns) -> str:
+    one, two = (spread([reached_at(run, first.target) for run in arm.runs]) for arm in (first, other))
+    what = f"updates until {_percent(first.target)} on validation"
+    if two is None:
+        return f"none of its runs came to {_percent(first.target)} on validation"
+    if one is None or one.n < len(first.runs) or two.n < len(other.runs):
+        counts = f"{two.n} of {len(other.runs)} runs came to it"
+        beside = f"{one.n if one else 0} of {len(first.runs)}"
+        return f"{what}: {counts} beside {beside}"
+    return f"{what} {_range(two, _updates)} beside {_range(one, _updates)} ({_apart(one, two, ('more', 'fewer'))})"
+
+
+def _apart(one: Spread, two: Spread, words: tuple[str, str]) -> str:
+    """Whether every run of the second lies on one side of every run of the first."""
+    if two.low > one.high:
+        return f"{words[0]} in every run"
+    if two.high < one.low:
+        return f"{words[1]} in every run"
+    same = one.low == one.high == two.low == two.high
+    return "the same in every run" if same else "the runs overlap: not told apart"
+
+
+def _failures(arms: Sequence[ArmRuns]) -> list[str]:
+    return [f"'{one.label}', seed {run.seed}: {run.error}" for one in arms for run in one.runs if run.error]
+
+
+def _chance(arms: Sequence[ArmRuns]) -> list[str]:
+    """How easily ranges of so few runs lie apart by chance."""
+    counts = {len(one.runs) for one in arms}
+    if len(arms) < 2 or len(counts) != 1 or min(counts) < 2:
+        return []
+    (n,) = counts
+    return [
+        f"With {n} runs of each way, all of one lie above all of the other by chance alone in one case of "
+        f"{round(math.comb(2 * n, n) / 2):,}; nothing here says how it would be with another size or task."
+    ]
+
+
+def speed_words(arms: Sequence[ArmRuns]) -> str:
+    """Parameters and speed of each arm that has run; empty where all have the same parameters."""
+    run = [one for one in arms if one.runs]
+    if len({one.runs[0].parameters for one in run}) < 2:
+        return ""
+    told = []
+    for one in run:
+        speed = spread([done.tokens_per_s for done in one.runs])
+        assert speed is not None
+        told.append(f"'{one.label}' has {one.runs[0].parameters:,} parameters and trained on {_range(speed, _whole)}")
+    return f"{_list(told)} tokens per second of one core."
+
+
+def answers_words(arms: Sequence[ArmRuns]) -> str:
+    """How many different and empty answers each arm's models gave to the test sentences."""
+    told = []
+    for one in arms:
+        different = spread([run.score("different") for run in one.runs])
+        empty = spread([run.score("empty") for run in one.runs])
+        n = spread([run.score("sentences") for run in one.runs])
+        if different and empty and n:
+            told.append(f"'{one.label}' {_range(different, _whole)} different ones, {_range(empty, _whole)} empty")
+    return f"Answers to the test sentences: {'; '.join(told)}." if told else ""
+
+
+def _range(found: Spread, shown: Callable[[float], str]) -> str:
+    """Mean and range, as people write it: 57 (50–60)."""
+    if found.low == found.high:
+        return shown(found.mean)
+    return f"{shown(found.mean)} ({shown(found.low)} to {shown(found.high)})"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:g} %"
+
+
+def _percents(value: float) -> str:
+    return f"{value:.1f} %"
+
+
+def _nats(value: float) -> str:
+    return f"{value:.3g}"
+
+
+def _updates(value: float) -> str:
+    return f"{value:,.0f}"
+
+
+_whole = _updates
+
+
+def _list(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -1,0 +1,105 @@
+"""Run experiments and store what they came to: `python -m model.experiments [NAME …]`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from model.commands import OneSentenceParser, run_command
+from model.experiments.catalogue import EXPERIMENTS, get_experiment
+from model.experiments.recipe import Experiment
+from model.experiments.stored import RESULTS, read_runs, write_run
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line's options."""
+    made = OneSentenceParser(
+        prog="python -m model.experiments",
+        description="Make the runs of all experiments, or of those named, that are not stored yet, and store their "
+        "curves and scores.",
+        epilog="experiments:\n" + "\n".join(f"  {one.name:<20} {one.title}" for one in EXPERIMENTS.values()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument("names", nargs="*", metavar="NAME", help="experiments to run (default: all)")
+    made.add_argument("--again", action="store_true", help="make runs that are stored already, too")
+    made.add_argument("--data-dir", type=Path, metavar="DIR", help="folder of corpora, for experiments that read one")
+    made.add_argument("--dry-run", action="store_true", help="say what would be run and how long it takes")
+    made.add_argument("--results", type=Path, default=RESULTS, metavar="DIR", help="where to store results")
+    return made
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command; returns its exit code.
+
+    Raises:
+        ConfigError: there is no experiment of that name.
+    """
+    options = parser().parse_args(arguments)
+    chosen = [get_experiment(name) for name in options.names] or list(EXPERIMENTS.values())
+    if not options.data_dir:
+        for experiment in chosen:
+            if experiment.reads_corpus:
+                _say(f"{experiment.name} is left out: it reads a corpus, so it needs --data-dir.")
+        chosen = [experiment for experiment in chosen if not experiment.reads_corpus]
+    return _run(chosen, options)
+
+
+def _run(chosen: Sequence[Experiment], options: argparse.Namespace) -> int:
+    from model.experiments.runner import Stopped, expected_seconds, jobs_of, make
+    from model.training.listeners import clock
+
+    wanted = jobs_of(chosen, options.results, again=True)
+    jobs = jobs_of(chosen, options.results, again=options.again)
+    _say(f"{_count(len(wanted), 'run')} in {_count(len(chosen), 'experiment')}, {len(wanted) - len(jobs)} stored.")
+    if not jobs:
+        return 0
+    _say("working out how long it takes …")
+    expected = expected_seconds(jobs, options.results, options.data_dir)
+    _say(f"{_count(len(jobs), 'run')} to make: about {clock(sum(expected.values()))} on one core.")
+    if options.dry_run:
+        return 0
+    began = time.monotonic()
+    for number, job in enumerate(jobs, start=1):
+        left = sum(expected[later] for later in jobs[number - 1 :])
+        print(
+            f"[{number}/{len(jobs)}] {job.recipe.name} seed {job.seed}, about {clock(left)} left … ",
+            end="",
+            file=sys.stderr,
+            flush=True,
+        )
+        try:
+            run = make(job, options.data_dir)
+        except Stopped:
+            _say(f"stopped; {_count(number - 1, 'run')} stored. The same command goes on from here.")
+            return 130
+        write_run(job.recipe, run, options.results)
+        exact = run.score("exact_match")
+        _say(f"{run.error or f'{100 * (exact or 0):.1f} % right'} after {clock(run.seconds)}")
+    _say(f"{_count(len(jobs), 'run')} took {clock(time.monotonic() - began)}.")
+    for experiment in chosen:
+        _report(experiment, options.results)
+    return 0
+
+
+def _report(experiment: Experiment, folder: Path) -> None:
+    """Say which arm that should reach its task's target did not."""
+    recipe = experiment.recipe(experiment.reaching)
+    short = [run.seed for run in read_runs(recipe, folder) if (run.score("exact_match") or 0) < recipe.base.target]
+    if short:
+        target = f"{100 * recipe.base.target:g} %"
+        _say(f"{experiment.name}: '{experiment.reaching.label}' stays below its target of {target} with seeds {short}.")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    run_command(main)

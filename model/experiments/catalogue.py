@@ -1,0 +1,147 @@
+"""Every experiment that Headlight knows. One that is added to `EXPERIMENTS` is run by `python -m model.experiments`."""
+
+from __future__ import annotations
+
+from model.config import ConfigError, nearest
+from model.experiments.recipe import Arm, Base, Experiment
+
+# No snapshots and no states to resume from: a run here takes seconds, and is begun again rather than resumed.
+_LEAN = "snapshots=0 save_every=100000"
+
+REVERSE = Base("reverse", "reverse", "tiny", f"{_LEAN} eval_every=50 eval_sentences=160", splits=("long",))
+SWAP = Base("swap", "adjective-swap", "tiny", f"{_LEAN} max_steps=200 accumulate=1 eval_every=10")
+SWAP_POST = Base("swap-post", "adjective-swap", "tiny", f"{SWAP.settings} norm_first=false")
+
+EXPERIMENTS: dict[str, Experiment] = {
+    experiment.name: experiment
+    for experiment in (
+        Experiment(
+            "lstm-reverse",
+            "Transformer or LSTM: reversing letters",
+            "An LSTM with attention was the model before the Transformer. With as many parameters, how fast and how "
+            "well does each of them learn to reverse letters, and what happens beyond the lengths it has seen?",
+            REVERSE,
+            (Arm("Transformer"), Arm("LSTM", preset="lstm-tiny")),
+        ),
+        Experiment(
+            "lstm-swap",
+            "Transformer or LSTM: adjective swap",
+            "The same two models on four-word sentences in which two words change places: which one needs fewer "
+            "updates?",
+            SWAP,
+            (Arm("Transformer"), Arm("LSTM", preset="lstm-tiny")),
+        ),
+        Experiment(
+            "positions",
+            "Sinusoidal, learned or no positions",
+            "Attention alone does not know the order of its words. Does the way in which positions are told to it "
+            "matter, and does any of them go on working beyond the longest string in training?",
+            REVERSE,
+            (
+                Arm("sinusoidal"),
+                Arm("learned", "positions=learned"),
+                Arm("none", "positions=none"),
+            ),
+        ),
+        Experiment(
+            "norm",
+            "Pre-norm or post-norm",
+            "The paper normalises after each sublayer, most models since then before it. Which one learns faster here?",
+            SWAP,
+            (Arm("pre-norm"), Arm("post-norm", "norm_first=false")),
+        ),
+        Experiment(
+            "scaling",
+            "With or without ÷ √d_head",
+            "Scores are divided by √d_head so that softmax does not begin saturated. What if they are not?",
+            SWAP,
+            (Arm("divided by √d_head"), Arm("not divided", "scale_scores=false")),
+        ),
+        Experiment(
+            "residual",
+            "With or without residual connections",
+            "Every sublayer adds its output to its input. What if it only passes its output on?",
+            SWAP,
+            (Arm("with residuals"), Arm("without", "residual=false")),
+        ),
+        Experiment(
+            "heads",
+            "1, 2, 4 or 8 heads",
+            "The same width cut into few wide heads or many narrow ones: does their number matter?",
+            SWAP,
+            (
+                Arm("4 heads"),
+                Arm("1 head", "n_encoder_heads=1 n_decoder_heads=1"),
+                Arm("2 heads", "n_encoder_heads=2 n_decoder_heads=2"),
+                Arm("8 heads", "n_encoder_heads=8 n_decoder_heads=8"),
+            ),
+        ),
+        Experiment(
+            "rate",
+            "Warm-up or a constant rate",
+            "The paper lets the learning rate rise first and fall afterwards. Is either needed, at the same highest "
+            "rate?",
+            SWAP,
+            (
+                Arm("warm-up, cosine fall"),
+                Arm("warm-up, 1/√step fall", "schedule=warmup"),
+                Arm("warm-up, then constant", "schedule=constant"),
+                Arm("no warm-up, cosine fall", "warmup_steps=0"),
+                Arm("constant from the start", "schedule=constant warmup_steps=0"),
+            ),
+        ),
+        Experiment(
+            "rate-post-norm",
+            "Warm-up or a constant rate, with post-norm",
+            "Post-norm models are said to need the warm-up more than pre-norm ones. Is that so here?",
+            SWAP_POST,
+            (
+                Arm("warm-up, cosine fall"),
+                Arm("no warm-up, cosine fall", "warmup_steps=0"),
+                Arm("constant from the start", "schedule=constant warmup_steps=0"),
+            ),
+        ),
+        Experiment(
+            "label-smoothing",
+            "Label smoothing",
+            "The paper moves a tenth of the wanted probability to all other tokens. What does that do to accuracy, "
+            "and to the loss on new sentences?",
+            SWAP,
+            (
+                Arm("none"),
+                Arm("0.1, the paper's", "label_smoothing=0.1"),
+                Arm("0.3", "label_smoothing=0.3"),
+            ),
+        ),
+        Experiment(
+            "dropout",
+            "Dropout",
+            "Switching numbers off by chance is to keep a model from learning by heart. Does it help on sentences as "
+            "regular as these, and what does it cost?",
+            SWAP,
+            (
+                Arm("none"),
+                Arm("0.1, the paper's", "dropout=0.1"),
+                Arm("0.3", "dropout=0.3"),
+            ),
+        ),
+        Experiment(
+            "embedding-scale",
+            "Embeddings × √d_model or not",
+            "The paper multiplies embeddings by √d_model before positions are added. What if it does not?",
+            SWAP,
+            (Arm("× √d_model"), Arm("× 1", "scale_embeddings=false")),
+        ),
+    )
+}
+
+
+def get_experiment(name: str) -> Experiment:
+    """The experiment of this name.
+
+    Raises:
+        ConfigError: there is none; the nearest is named.
+    """
+    if name not in EXPERIMENTS:
+        raise ConfigError(f"there is no experiment '{name}'{nearest(name, EXPERIMENTS)}")
+    return EXPERIMENTS[name]

@@ -1,0 +1,99 @@
+"""What an experiment is made of: a base setting, arms that change it, and the run that each of them asks for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+SEEDS = (1, 2, 3)
+_TRAIN = ("python", "-m", "model.train")
+# Every stored run is computed the same way, so that the same command gives the same weights bit for bit.
+_PLAIN = ("--device", "cpu", "--precision", "fp32", "--threads", "1")
+
+
+@dataclass(frozen=True)
+class Base:
+    """A setting that several experiments start from: a task, a preset, and what is changed in it.
+
+    `settings` are words as they stand after `--set`. `target` is the share of test sentences exactly right that the
+    task asks for; `splits` are scored besides `test`.
+    """
+
+    name: str
+    task: str
+    preset: str
+    settings: str = ""
+    target: float = 0.99
+    splits: tuple[str, ...] = ()
+    seeds: tuple[int, ...] = SEEDS
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One way to do it: `changes` to the base's settings, as words after `--set`, or another preset.
+
+    The base itself has neither.
+    """
+
+    label: str
+    changes: str = ""
+    preset: str = ""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A question with its arms, of which the first is what the others are compared with.
+
+    `reaches` is the label of the arm that must reach the target (the first one if empty). `reads_corpus`: the task
+    reads a corpus from a folder, so that its runs are made only where that folder is given.
+    """
+
+    name: str
+    title: str
+    question: str
+    base: Base
+    arms: tuple[Arm, ...]
+    reaches: str = ""
+    reads_corpus: bool = False
+
+    @property
+    def reaching(self) -> Arm:
+        """The arm that must reach the target."""
+        return next((arm for arm in self.arms if arm.label == self.reaches), self.arms[0])
+
+    def recipe(self, arm: Arm) -> Recipe:
+        """What the runs of an arm are trained with; arms of several experiments that ask for the same share it."""
+        return Recipe(self.base, arm.changes, arm.preset or self.base.preset)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a run is trained with, apart from its seed."""
+
+    base: Base
+    changes: str
+    preset: str
+
+    @property
+    def name(self) -> str:
+        """A name that is also a file's and a model's: the base's, with the changes."""
+        preset = [] if self.preset == self.base.preset else [self.preset]
+        return ".".join([self.base.name, *preset, *(re.sub(r"[^\w.-]", "-", word) for word in self.changes.split())])
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """All that differs from the preset, without the seed."""
+        words = f"{self.base.settings} {self.changes}".split()
+        return dict(word.split("=", 1) for word in words)
+
+    def command(self, seed: int) -> tuple[str, ...]:
+        """The whole training command of the run with this seed."""
+        words = (*_TRAIN, "--task", self.base.task, "--preset", self.preset, "--name", f"{self.name}-{seed}", *_PLAIN)
+        return (*words, "--set", *(f"{key}={value}" for key, value in self.settings.items()), f"seed={seed}")
+
+    @property
+    def steps(self) -> int:
+        """Weight updates of a run."""
+        from model.presets import PRESETS
+
+        return int(self.settings.get("max_steps", PRESETS[self.preset].training.get("max_steps", 0)))

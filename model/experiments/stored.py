@@ -1,0 +1,122 @@
+"""What experiments came to: one small JSON file for each recipe, with all its runs; read without any training code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from model.experiments.recipe import Recipe
+from model.folder import CheckpointError, read_json, write_bytes
+
+RESULTS = Path(__file__).parent / "results"
+
+TRAIN = ("step", "loss")
+VALID = ("step", "loss", "exact_match", "token_accuracy")
+# The last two: how many different answers the model gave to these sentences, and how many empty ones.
+SCORES = ("exact_match", "token_accuracy", "loss", "bleu", "sentences", "different", "empty")
+
+
+class ResultError(ValueError):
+    """Stored results that cannot be used; the message names the file and what is wrong with it."""
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """One run: how it was made, its curves, and its scores.
+
+    `train` and `valid` are columns, named by `TRAIN` and `VALID`: steps, loss in nats per target token, shares from 0
+    to 1. `scores` and `groups` (exact match by group) go by split. `samples` are (source, target, prediction) of a
+    few test sentences. `tokens_per_s` is the median over the log lines; `seconds` the whole run with all scoring.
+    `error` says why a run ended before its time; it has no scores then.
+    """
+
+    seed: int
+    command: str
+    machine: str
+    torch: str
+    seconds: float
+    parameters: int
+    tokens_per_s: float
+    train: dict[str, list[float]]
+    valid: dict[str, list[float]]
+    scores: dict[str, dict[str, float]] = field(default_factory=dict)
+    groups: dict[str, dict[str, float]] = field(default_factory=dict)
+    samples: tuple[tuple[str, str, str], ...] = ()
+    error: str = ""
+
+    def score(self, name: str, split: str = "test") -> float | None:
+        """One score of one split; None where it was not measured."""
+        return self.scores.get(split, {}).get(name)
+
+
+def path_of(recipe: Recipe, folder: Path = RESULTS) -> Path:
+    """Where the runs of a recipe are stored."""
+    return folder / f"{recipe.name}.json"
+
+
+def read_runs(recipe: Recipe, folder: Path = RESULTS) -> tuple[StoredRun, ...]:
+    """The stored runs of a recipe by seed; none where it has not been run.
+
+    Raises:
+        ResultError: the file is damaged, or holds the runs of another recipe than its name says.
+    """
+    path = path_of(recipe, folder)
+    if not path.is_file():
+        return ()
+    try:
+        held = read_json(path)
+        runs = tuple(_run(values) for values in held["runs"])
+        made_with = (held["task"], held["preset"], held["settings"])
+    except CheckpointError as error:
+        raise ResultError(str(error)) from None
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ResultError(f"{path.name} does not hold runs of an experiment ({error}); delete it.") from None
+    if made_with != (recipe.base.task, recipe.preset, recipe.settings):
+        raise ResultError(
+            f"{path.name} was made with other settings than the catalogue has now; run the experiment again."
+        )
+    return tuple(sorted(runs, key=lambda run: run.seed))
+
+
+def write_run(recipe: Recipe, run: StoredRun, folder: Path = RESULTS) -> None:
+    """Add a run to its recipe's file, in place of an older one with the same seed; runs of other settings go."""
+    try:
+        others = [known for known in read_runs(recipe, folder) if known.seed != run.seed]
+    except ResultError:
+        others = []  # what cannot be used is made anew
+    runs = sorted([*others, run], key=lambda known: known.seed)
+    head = {"task": recipe.base.task, "preset": recipe.preset, "settings": recipe.settings}
+    lines = [json.dumps(asdict(known), ensure_ascii=False, allow_nan=False) for known in runs]
+    text = json.dumps(head, ensure_ascii=False)[:-1] + ', "runs": [\n' + ",\n".join(lines) + "\n]}\n"
+    folder.mkdir(parents=True, exist_ok=True)
+    write_bytes(path_of(recipe, folder), text.encode())
+
+
+def rounded(values: Sequence[float], digits: int = 4) -> list[float]:
+    """Numbers with so many digits that matter: files stay small."""
+    return [float(f"{value:.{digits}g}") for value in values]
+
+
+def _run(values: dict[str, Any]) -> StoredRun:
+    """One run from JSON, checked as far as pages rely on it."""
+    known = {item.name for item in fields(StoredRun)}
+    run = StoredRun(**{key: value for key, value in values.items() if key in known})
+    for curve, names in ((run.train, TRAIN), (run.valid, VALID)):
+        columns = [_numbers(curve[name]) for name in names]
+        if len({len(column) for column in columns}) != 1:
+            raise ValueError("columns of unequal length")
+    for part in (*run.scores.values(), *run.groups.values()):
+        _numbers(part.values())
+    _numbers((run.seed, run.seconds, run.parameters, run.tokens_per_s))
+    samples = tuple((str(source), str(target), str(said)) for source, target, said in run.samples)
+    return StoredRun(**{**vars(run), "samples": samples})
+
+
+def _numbers(values: Any) -> list[float]:
+    found = list(values)
+    if not all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in found):
+        raise ValueError("something that is no number")
+    return found

@@ -1,0 +1,149 @@
+"""Sentences about experiments are computed from the stored runs: planted runs, known words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from explorer.experiment_facts import (
+    ArmRuns,
+    answers_words,
+    arm_runs,
+    findings,
+    reached_at,
+    speed_words,
+    spread,
+    table,
+)
+from explorer.figures.experiments import band_figure, bands, wide
+from model.experiments.catalogue import EXPERIMENTS
+from model.experiments.recipe import Arm, Base, Experiment
+from model.experiments.stored import StoredRun
+
+PLANTED = Experiment(
+    "planted", "Planted", "Which one?", Base("p", "reverse", "tiny"), (Arm("one"), Arm("two", "seed=9"))
+)
+
+
+def run(seed: int, right: float, loss: float, shares: Sequence[float], **more: object) -> StoredRun:
+    """A run with evaluations at 10, 20, … updates."""
+    steps = [10.0 * (i + 1) for i in range(len(shares))]
+    columns = {"step": steps, "loss": [loss] * len(steps), "exact_match": list(shares), "token_accuracy": list(shares)}
+    values: dict[str, object] = {
+        "seed": seed,
+        "command": "python",
+        "machine": "m",
+        "torch": "t",
+        "seconds": 2.0,
+        "parameters": 100,
+        "tokens_per_s": 1000.0,
+        "train": {"step": steps, "loss": [loss] * len(steps)},
+        "valid": columns,
+        "scores": {"test": {"exact_match": right, "loss": loss, "sentences": 4, "different": 3, "empty": 1}},
+    }
+    return StoredRun(**{**values, **more})  # type: ignore[arg-type]
+
+
+GOOD = (run(1, 1.0, 0.1, (0.5, 0.99)), run(2, 0.99, 0.2, (0.5, 0.9, 1.0)))
+BAD = (run(1, 0.5, 1.0, (0.1, 0.2)), run(2, 0.7, 0.9, (0.1, 0.2)))
+
+
+def planted(first: Sequence[StoredRun], second: Sequence[StoredRun]) -> tuple[ArmRuns, ...]:
+    """The two arms with these runs."""
+    pairs = zip(PLANTED.arms, (first, second), strict=True)
+    return tuple(ArmRuns(arm, PLANTED.recipe(arm), tuple(runs)) for arm, runs in pairs)
+
+
+def test_what_the_runs_show_is_said_and_no_more() -> None:
+    target, against, chance = findings(PLANTED, planted(GOOD, BAD))
+    assert target == (
+        "The task asks for 99 % of the test sentences exactly right: 'one' gets there in 2 of 2 runs; on validation it "
+        "first came to that after 25 (20 to 30) updates."
+    )
+    assert against == (
+        "'two' beside 'one': right on test 60.0 % (50.0 % to 70.0 %) beside 99.5 % (99.0 % to 100.0 %) (less in every "
+        "run); loss on test 0.95 (0.9 to 1) beside 0.15 (0.1 to 0.2) (higher in every run); none of its runs came to "
+        "99 % on validation."
+    )
+    assert "in one case of 3;" in chance  # 4 choose 2, halved: which of the two is above does not matter
+
+
+def test_runs_that_overlap_are_not_told_apart() -> None:
+    mixed = (run(1, 1.0, 0.15, (0.5, 0.5, 1.0)), run(2, 0.995, 0.3, (0.99,)))
+    said = findings(PLANTED, planted(GOOD, mixed))[1]
+    assert said.count("the runs overlap: not told apart") == 3
+    said = findings(PLANTED, planted(GOOD[:1], GOOD[:1]))[1]
+    assert said.count("the same in every run") == 3
+
+
+def test_a_target_that_is_missed_by_some_is_counted() -> None:
+    said = findings(PLANTED, planted(GOOD, (GOOD[0], BAD[0])))[1]
+    assert "updates until 99 % on validation: 1 of 2 runs came to it beside 2 of 2" in said
+
+
+def test_what_was_not_run_and_what_failed_is_said() -> None:
+    assert findings(PLANTED, planted(GOOD, ()))[0] == "Not run yet: two."
+    assert findings(PLANTED, planted((), ())) == ["Not run yet: one and two."]
+    failed = run(1, 0, 0, (0.1,), scores={}, error="the loss is not a number any more.")
+    assert "'two', seed 1: the loss is not a number any more." in findings(PLANTED, planted(GOOD, (failed, BAD[1])))
+
+
+def test_the_table_has_mean_range_and_count() -> None:
+    first, second = table(planted(GOOD, ()))
+    assert (first["way"], first["runs"]) == ("one", 2)
+    assert first["right on test (%)"] == 99.5
+    assert first["right on test (%), lowest"] == 99.0
+    assert first["updates until 99 %"] == 25
+    assert first["runs that came to 99 %"] == 2
+    assert (second["runs"], second["right on test (%)"], second["parameters"]) == (0, None, None)
+
+
+def test_speed_is_told_where_models_differ_and_answers_are_counted() -> None:
+    assert speed_words(planted(GOOD, BAD)) == ""
+    other = (run(1, 1, 1, (1.0,), parameters=200, tokens_per_s=3000.0),)
+    assert speed_words(planted(GOOD, other)) == (
+        "'one' has 100 parameters and trained on 1,000 and 'two' has 200 parameters and trained on 3,000 tokens per "
+        "second of one core."
+    )
+    assert answers_words(planted(GOOD, ())) == "Answers to the test sentences: 'one' 3 different ones, 1 empty."
+
+
+def test_numbers_that_are_missing_have_no_spread() -> None:
+    assert spread([None, None]) is None
+    found = spread([1.0, None, 3.0])
+    assert found is not None
+    assert (found.mean, found.low, found.high, found.n) == (2.0, 1.0, 3.0, 2)
+    assert reached_at(BAD[0], 0.99) is None
+
+
+def test_bands_hold_mean_and_range_at_each_step() -> None:
+    ways = {"one": [([10, 20], [50.0, 90.0]), ([10, 20, 30], [70.0, 100.0, 100.0])], "two": [([10], [1.0])]}
+    data = bands(ways)
+    assert data["x"] == [10, 20, 30, 10]
+    assert data["mean"] == [60.0, 95.0, 100.0, 1.0]
+    assert (data["low"][0], data["high"][0], data["runs"]) == (50.0, 70.0, [2, 2, 1, 1])
+    first, *_ = wide(data)
+    assert list(first) == ["at", *(f"{way}, {name}" for way in ("one", "two") for name in ("mean", "low", "high"))]
+    assert list(first.values()) == [10, 60.0, 50.0, 70.0, 1.0, 1.0, 1.0]
+    figure = band_figure(ways, x_title="updates", title="Right", unit=" %", top=100.0, mark=15)
+    assert figure.caption == (
+        "At the right end (updates 30), mean and range over the runs, highest first: one 100 % (100 to 100, 1 run); "
+        "two 1 % (1 to 1, 1 run)."
+    )
+    assert set(figure.data["mark"]) == {15}
+    dashes = figure.spec["layer"][1]["encoding"]["strokeDash"]["scale"]
+    assert len({tuple(dash) for dash in dashes["range"]}) == len(ways)  # not by colour alone
+    assert "There is nothing to draw" in band_figure({}, x_title="updates", title="", unit="").caption
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=lambda one: one.name)
+def test_every_experiment_has_something_to_say(experiment: Experiment) -> None:
+    arms = arm_runs(experiment)
+    said = findings(experiment, arms)
+    assert said
+    for one in arms:
+        stored = [run.score("exact_match") for run in one.runs]
+        if stored and one.arm != experiment.arms[0] and None not in stored:
+            mean = 100 * sum(value for value in stored if value is not None) / len(stored)
+            assert any(f"'{one.label}' beside" in line and f"right on test {mean:.1f} %" in line for line in said)

@@ -1,0 +1,187 @@
+"""The catalogue of experiments, what is stored of them, and the runner on miniature ones."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from model import train
+from model.config import ConfigError
+from model.data import get_task
+from model.experiments import __main__ as command
+from model.experiments.catalogue import EXPERIMENTS, get_experiment
+from model.experiments.recipe import Arm, Base, Experiment, Recipe
+from model.experiments.runner import Job, expected_seconds, jobs_of
+from model.experiments.stored import RESULTS, ResultError, path_of, read_runs, write_run
+from model.folder import check_name
+from model.presets import PRESETS, get_preset
+from model.training.settings import make_settings, parse_assignments
+
+RECIPES = {one.recipe(arm).name: one.recipe(arm) for one in EXPERIMENTS.values() for arm in one.arms}
+MINI = "d_model=16 max_steps=6 eval_every=3 eval_sentences=4 snapshots=0"
+MINIATURE = Experiment(
+    "mini",
+    "Miniature",
+    "Is the runner in order?",
+    Base("mini", "reverse", "tiny", MINI, splits=("long",), seeds=(1, 2)),
+    (Arm("as it is"), Arm("LSTM", preset="lstm-tiny")),
+)
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=lambda one: one.name)
+def test_an_experiment_of_the_catalogue_can_be_run(experiment: Experiment) -> None:
+    labels = [arm.label for arm in experiment.arms]
+    assert len(set(labels)) == len(labels) >= 2
+    assert not experiment.reaches or experiment.reaches in labels
+    assert experiment.question.endswith("?")
+    assert len(experiment.base.seeds) >= 3
+    assert experiment.arms[0].changes == experiment.arms[0].preset == ""  # the base itself is compared with
+    task = get_task(experiment.base.task)
+    assert experiment.reads_corpus == task.from_folder
+    for arm in experiment.arms:
+        recipe = experiment.recipe(arm)
+        for seed in experiment.base.seeds:
+            check_name(f"{recipe.name}-{seed}")
+        given = parse_assignments([f"{key}={value}" for key, value in recipe.settings.items()])
+        make_settings(task.data, get_preset(recipe.preset), given)
+    if not experiment.reads_corpus:
+        assert set(experiment.base.splits) <= set(task.splits)
+
+
+def test_recipes_of_one_name_are_one_recipe() -> None:
+    for experiment in EXPERIMENTS.values():
+        for arm in experiment.arms:
+            assert experiment.recipe(arm) == RECIPES[experiment.recipe(arm).name]
+
+
+@pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
+def test_stored_runs_are_those_of_the_catalogue(recipe: Recipe) -> None:
+    """Every command that is stored parses, and asks for what the catalogue says."""
+    for run in read_runs(recipe):
+        words = shlex.split(run.command)
+        assert words[:3] == ["python", "-m", "model.train"]
+        options = train.parser().parse_args(words[3:])
+        assert (options.task, options.preset) == (recipe.base.task, recipe.preset)
+        assert parse_assignments(options.set) == {**recipe.settings, "seed": str(run.seed)}
+        assert tuple(words) == recipe.command(run.seed)
+        assert run.seconds > 0
+        assert run.machine
+        assert run.torch
+        steps = int(recipe.settings.get("max_steps", PRESETS[recipe.preset].training["max_steps"]))
+        assert run.error or run.valid["step"][-1] == run.train["step"][-1] == steps
+        assert bool(run.error) != bool(run.scores)
+
+
+def test_every_stored_file_belongs_to_a_recipe() -> None:
+    assert {path.stem for path in RESULTS.glob("*.json")} <= set(RECIPES)
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=lambda one: one.name)
+def test_what_has_been_run_has_all_its_seeds_and_its_baseline_reaches_the_target(experiment: Experiment) -> None:
+    for arm in experiment.arms:
+        runs = read_runs(experiment.recipe(arm))
+        assert not runs or [run.seed for run in runs] == list(experiment.base.seeds)
+    for run in read_runs(experiment.recipe(experiment.reaching)):
+        assert (run.score("exact_match") or 0) >= experiment.base.target, f"{experiment.name}, seed {run.seed}"
+
+
+def test_stored_results_stay_small() -> None:
+    assert sum(path.stat().st_size for path in RESULTS.glob("*.json")) < 1_000_000
+
+
+def test_the_runner_from_end_to_end(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(EXPERIMENTS, "mini", MINIATURE)
+    where = ["--results", str(tmp_path)]
+    assert command.main(["mini", "--dry-run", *where]) == 0
+    assert "4 runs to make: about" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+    assert command.main(["mini", *where]) == 0
+    said = capsys.readouterr().err
+    assert "[4/4] mini.lstm-tiny seed 2" in said
+    assert "4 runs took" in said
+    assert "mini: 'as it is' stays below its target of 99 % with seeds [1, 2]." in said
+    for arm in MINIATURE.arms:
+        recipe = MINIATURE.recipe(arm)
+        runs = read_runs(recipe, tmp_path)
+        assert [run.seed for run in runs] == [1, 2]
+        for run in runs:
+            assert run.valid["step"] == [3, 6]
+            assert run.score("sentences") == len(get_task("reverse").splits["test"])
+            assert set(run.groups) == {"test", "long"}
+            assert "17 letters" in run.groups["long"]
+            assert len(run.samples) == 5
+            assert not run.error
+    assert read_runs(MINIATURE.recipe(MINIATURE.arms[1]), tmp_path)[0].parameters > 0
+
+    before = path_of(MINIATURE.recipe(MINIATURE.arms[0]), tmp_path).read_bytes()
+    assert command.main(["mini", *where]) == 0  # all is stored: nothing is run
+    assert "4 stored" in capsys.readouterr().err
+    assert path_of(MINIATURE.recipe(MINIATURE.arms[0]), tmp_path).read_bytes() == before
+
+
+def test_the_stored_command_gives_the_same_run(tmp_path: Path) -> None:
+    from model.experiments.runner import make
+
+    recipe = MINIATURE.recipe(MINIATURE.arms[0])
+    run = make(Job(recipe, 1))
+    words = shlex.split(run.command)
+    assert train.main([*words[3:], "--checkpoints", str(tmp_path)]) == 0
+    lines = [json.loads(line) for line in (tmp_path / "mini-1" / "metrics.jsonl").read_text().splitlines()]
+    losses = [line["loss"] for line in lines if line["kind"] == "eval"]
+    assert run.valid["loss"] == pytest.approx(losses, rel=1e-3)
+
+
+def test_a_run_that_fails_is_a_result(tmp_path: Path) -> None:
+    from model.experiments.runner import make
+
+    hopeless = replace(MINIATURE.base, settings=f"{MINI} learning_rate=1e30 warmup_steps=0 clip_norm=0")
+    recipe = Recipe(hopeless, "", "tiny")
+    run = make(Job(recipe, 1))
+    assert "not a number" in run.error
+    assert not run.scores
+    write_run(recipe, run, tmp_path)
+    assert read_runs(recipe, tmp_path) == (run,)
+
+
+def test_what_is_stored_is_not_run_again_and_tells_how_long_it_takes(tmp_path: Path) -> None:
+    stored = read_runs(RECIPES["reverse"])
+    recipe = MINIATURE.recipe(MINIATURE.arms[0])
+    write_run(recipe, replace(stored[0], seed=1, seconds=40.0), tmp_path)
+    left = jobs_of([MINIATURE], tmp_path, again=False)
+    assert Job(recipe, 1) not in left
+    assert len(left) == 3
+    assert len(jobs_of([MINIATURE, MINIATURE], tmp_path, again=True)) == 4
+    assert expected_seconds([Job(recipe, 2)], tmp_path) == {Job(recipe, 2): 40.0}
+
+
+def test_results_of_other_settings_or_damaged_ones_are_refused(tmp_path: Path) -> None:
+    recipe = MINIATURE.recipe(MINIATURE.arms[0])
+    write_run(recipe, replace(read_runs(RECIPES["reverse"])[0], seed=1), tmp_path)
+    changed = Recipe(replace(recipe.base, settings=f"{MINI} dropout=0.5"), "", "tiny")
+    with pytest.raises(ResultError, match="other settings"):
+        read_runs(changed, tmp_path)
+    path = path_of(recipe, tmp_path)
+    whole = path.read_text()
+    for broken in (whole[:300], whole.replace('"step"', '"stop"'), "[]", whole.replace('"seed": 1', '"seed": "x"')):
+        path.write_text(broken)
+        with pytest.raises(ResultError, match=r"mini\.json"):
+            read_runs(recipe, tmp_path)
+
+
+def test_an_unknown_experiment_is_a_sentence() -> None:
+    with pytest.raises(ConfigError, match="did you mean 'norm'"):
+        get_experiment("nrom")
+
+
+def test_a_corpus_is_asked_for(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    from_folder = [one.name for one in EXPERIMENTS.values() if one.reads_corpus]
+    for name in from_folder:
+        assert command.main([name, "--results", str(tmp_path)]) == 0
+        assert f"{name} is left out: it reads a corpus, so it needs --data-dir." in capsys.readouterr().err
