@@ -18,7 +18,7 @@ _COLUMNS = 4
 _SIZES = ("d_model", "d_ff", "n_encoder_layers", "n_decoder_layers", "n_encoder_heads", "n_decoder_heads")
 _DROPOUTS = ("dropout", "attention_dropout", "activation_dropout")
 _SHAPE = ("norm_first", "positions", "activation", "share_embeddings", "layer_norm", "max_positions")
-_PARTS = ("causal", "scale_scores", "scale_embeddings", "residual")
+_PARTS = ("causal", "scale_scores", "scale_embeddings", "residual", "embedding_factor")
 _LENGTH = ("max_steps", "batch_tokens", "accumulate", "eval_every")
 _RATE = ("learning_rate", "schedule", "warmup_steps", "optimizer")
 _CARE = ("label_smoothing", "clip_norm", "weight_decay", "seed")
@@ -40,6 +40,7 @@ _LABELS = {
     "scale_scores": "Divide scores by √d_head",
     "scale_embeddings": "Multiply embeddings by √d_model",
     "residual": "Residual connections",
+    "embedding_factor": "Another factor for embeddings",
     "max_steps": "Updates (steps)",
     "batch_tokens": "Tokens in a batch",
     "accumulate": "Batches per update",

@@ -60,12 +60,14 @@ class ModelConfig:
     causal: bool = _help("decoder rows see only themselves and earlier rows", default=True)
     scale_scores: bool = _help("divide attention scores by √d_head", default=True)
     scale_embeddings: bool = _help("multiply embeddings by √d_model", default=True)
+    embedding_factor: float = _help("multiply embeddings by this instead; 0 = as scale_embeddings says", default=0.0)
     residual: bool = _help("add each sublayer's input to its output", default=True)
 
     def __post_init__(self) -> None:
         _check(self, positive=("d_model", "d_ff", "n_encoder_heads", "n_decoder_heads", "max_positions"))
         _check(self, positive=("n_encoder_layers", "n_decoder_layers"))
         _check(self, fractions=("dropout", "attention_dropout", "activation_dropout"))
+        _check(self, non_negative=("embedding_factor",))
         for name in ("n_encoder_heads", "n_decoder_heads"):
             if self.d_model % getattr(self, name):
                 raise ConfigError(

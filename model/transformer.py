@@ -75,7 +75,9 @@ class Transformer(EmbeddedModel):
         self.decoder = Decoder(config)
         self._add_output()
         self.dropout = config.dropout
-        self.embedding_factor = math.sqrt(config.d_model) if config.scale_embeddings else 1.0
+        self.embedding_factor = config.embedding_factor or (
+            math.sqrt(config.d_model) if config.scale_embeddings else 1.0
+        )
         self.reset_parameters()
 
     @torch.no_grad()

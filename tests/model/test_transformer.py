@@ -146,10 +146,10 @@ def test_any_length_depth_and_head_count(n_src: int, n_tgt: int, layers: tuple, 
 # What each switch of the configuration does
 
 
-def test_embeddings_are_scaled_by_the_root_of_d_model() -> None:
+def test_embeddings_are_scaled_by_the_root_of_d_model_or_as_asked() -> None:
     src = sources(5)
-    for scale, factor in ((True, 4.0), (False, 1.0)):
-        model = tiny_model(scale_embeddings=scale, positions="none")
+    for scale, asked, factor in ((True, 0.0, 4.0), (False, 0.0, 1.0), (True, 2.5, 2.5), (False, 2.5, 2.5)):
+        model = tiny_model(scale_embeddings=scale, embedding_factor=asked, positions="none")
         torch.testing.assert_close(model.embed(src, side="src"), factor * model.src_embedding(src))
 
 
