@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ from explorer.lesson import Question
 from explorer.lesson_terms import Expression, TermError, Value, as_number, shown
 
 MAX_ANSWER = 200  # characters of a typed answer
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -32,18 +34,24 @@ def solve(question: Question, evaluate: Callable[[Expression], Value]) -> Soluti
         if values.count(best) > 1:
             raise TermError("two choices are equally right")
         index = values.index(best)
-        return Solution(question.choices[index].text, index, best)
+        return _chosen(question, index, best)
     if question.check is None:
         raise TermError("the question has no check")
     value = evaluate(question.check)
     if not question.choices:
         return Solution(shown(value, question.style), None, value)
     if isinstance(value, bool):
-        return Solution(question.choices[0 if value else 1].text, 0 if value else 1, value)
+        return _chosen(question, 0 if value else 1, value)
     fitting = [i for i, choice in enumerate(question.choices) if _fits(question, value, choice.text)]
     if len(fitting) != 1:
         raise TermError(f"the answer is {shown(value, question.style)}, and that is not exactly one of the choices")
-    return Solution(question.choices[fitting[0]].text, fitting[0], value)
+    return _chosen(question, fitting[0], value)
+
+
+def _chosen(question: Question, index: int, value: Value) -> Solution:
+    text = question.choices[index].text
+    whole = text[:1] == text[-1:] == "`" and text.count("`") == 2  # a token in code is named without its marks
+    return Solution(text[1:-1] if whole else text, index, value)
 
 
 def is_right(question: Question, solution: Solution, given: str) -> bool:
@@ -57,6 +65,9 @@ def _fits(question: Question, value: Value, text: str) -> bool:
     if isinstance(value, str):
         return _bare(text) == _bare(value)
     number = as_number(_bare(text))
+    if number is None and question.choices:  # "About 50" is a choice of 50
+        inside = _NUMBER.findall(text)
+        number = as_number(inside[0]) if len(inside) == 1 else None
     if number is None:
         return False
     wanted = 100 * value if question.style == "percent" else float(value)

@@ -7,6 +7,7 @@ sentence of it.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,13 @@ import numpy as np
 from explorer.head_summary import summarise
 from explorer.lesson_registry import CHECKS, Live, answer, check, validate
 from explorer.lesson_terms import Value
+from explorer.run_metrics import MetricsReader
 from explorer.surgery_effect import distributions, effect_on
 from explorer.words import attention_maps
-from model.config import EOS, AttentionKind, DecodeConfig
+from model.config import ATTENTION_KINDS, EOS, AttentionKind, DecodeConfig
 from model.decoding import decode_recorded
 from model.edits import HeadEdit, HeadEdits, Operation
+from model.folder import METRICS
 from model.masking import Switches, padded_batch, read
 from model.order import Shuffle, shuffle
 from model.trace import VISIBLE
@@ -201,6 +204,17 @@ def heads(live: Live, kind: AttentionKind) -> Value:
 
 
 @check()
+def all_heads(live: Live) -> Value:
+    """How many heads there are in encoder, decoder and cross-attention together."""
+    return float(
+        sum(
+            live.shown.trace.weights(kind).shape[0] * live.shown.trace.weights(kind).shape[1]
+            for kind in ATTENTION_KINDS
+        )
+    )
+
+
+@check()
 def parameters(live: Live) -> Value:
     """How many numbers training chose."""
     return float(live.summary["parameters"])
@@ -211,6 +225,32 @@ def setting(live: Live, name: str) -> Value:
     """A setting of the model, such as d_model, positions, norm_first."""
     found = live.summary["model"][name]
     return found if isinstance(found, (str, bool)) else float(found)
+
+
+@check()
+def even_chance(live: Live) -> Value:
+    """The probability of each target token if all of them were equally likely."""
+    return 1.0 / float(live.summary["model"]["tgt_vocab_size"])
+
+
+@check("name:loss|exact_match|token_accuracy", "at:first|last")
+def curve(live: Live, name: str, at: str = "last") -> Value:
+    """The first or last number of a run's curve: loss in training, exact_match or token_accuracy on validation."""
+    return _curve(live, name)[0 if at == "first" else -1][1]
+
+
+@check("name:exact_match|token_accuracy value:number")
+def step_reaching(live: Live, name: str, value: float) -> Value:
+    """The number of updates after which a validation score had reached a value for the first time."""
+    reached = [step for step, found in _curve(live, name) if found >= value]
+    return _at(reached, 1, "step")
+
+
+def _curve(live: Live, name: str) -> list[tuple[float, float]]:
+    """(step, number) of each line of the run's metrics that has this number; losses are those of training."""
+    metrics = MetricsReader(Path(live.summary["folder"]) / METRICS).read()
+    points = metrics.train if name == "loss" else metrics.evals
+    return [(point["step"], point[name]) for point in points if name in point]
 
 
 @check("name:word")
@@ -224,6 +264,13 @@ def result(live: Live, name: str) -> Value:
 def changed(live: Live, heads: Any, op: Operation = "zero") -> Value:
     """What the model answers with some heads changed: op=zero (switched off) or uniform."""
     return live.translator.translate(live.shown.source.text, DecodeConfig(), edit=_edit(heads, op)).text
+
+
+@check("row:count heads:heads", "op:zero|uniform")
+def changed_token(live: Live, row: int, heads: Any, op: Operation = "zero") -> Value:
+    """The token that a row predicts with some heads changed."""
+    made = live.translator.translate(live.shown.source.text, DecodeConfig(), edit=_edit(heads, op))
+    return str(_at(made.trace.predicted_tokens, row, "row"))
 
 
 @check("row:count heads:heads", "op:zero|uniform")

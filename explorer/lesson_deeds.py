@@ -41,7 +41,7 @@ def validate_deed(term: Term) -> None:
     known = _DEEDS[term.name][1]
     if unknown := [key for key in term.values if key not in known]:
         raise TermError(f"{term.name} has no parameter {unknown[0]}; it knows: {', '.join(known) or 'none'}")
-    if known and not term.values:
+    if known and not term.values and term.name != "trained":
         raise TermError(f"{term.name} needs one of {', '.join(known)}")
 
 

@@ -298,7 +298,7 @@ def _link(text: str, defaults: dict[str, str], line: int, file: str) -> Link:
         given = dict(parse_qsl(written, keep_blank_values=True, strict_parsing=bool(written), max_num_fields=20))
     except ValueError:
         raise _error(file, line, f"'{written}' is no list of parameters such as kind=cross&layer=1") from None
-    query = {**defaults, **given} if page not in ("train", "runs", "experiments") else given
+    query = {**defaults, **given}
     selection, problems = from_query({key: value for key, value in query.items() if key != "model"})
     if problems:
         raise _error(file, line, " ".join(problems))

@@ -16,7 +16,7 @@ from explorer.lesson import Lesson, LessonError, Step
 from explorer.lesson_checks import Live, answer
 from explorer.lesson_file import CODE, PLACEHOLDER, read_lesson
 from explorer.lesson_terms import Expression, Term, TermError, Value, compare, read_expression, shown
-from explorer.selection import Selection, from_query
+from explorer.selection import Selection
 from explorer.translator import InputError
 from model.config import DecodeConfig
 from model.folder import CheckpointError
@@ -89,10 +89,10 @@ def _value(term: Term, start: Selection, here: Selection | None) -> Value:
         raise TermError(f"{term} needs the model {' or '.join(asked)}, and it is not here")
     text = values.get("text", base.text)
     path = base.path if text == base.text and model == base.model else None
-    if "path" in values:
-        path = from_query({"path": values["path"]})[0].path
     try:
-        return _answered(model, runtime.fingerprint(model), text, path or (), term)
+        if "after" in values:
+            path = runtime.translator(model).loaded.target.encode(values["after"]).ids
+        return _answered(model, runtime.fingerprint(model), text, tuple(path or ()), term)
     except (InputError, CheckpointError) as without:
         raise TermError(str(without)) from without
 

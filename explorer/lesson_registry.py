@@ -12,8 +12,9 @@ from explorer.lesson_terms import Term, TermError, Value
 from explorer.translator import Translation, Translator
 from model.config import ATTENTION_KINDS, AttentionKind
 
-# Parameters of every check: another model or sentence than the step's, and how a number is shown.
-COMMON = ("model", "text", "path", "of", "as")
+# Parameters of every check: another model or sentence than the step's, target words that the translation is made to
+# begin with, and how a number is shown.
+COMMON = ("model", "text", "after", "of", "as")
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Literal
 
 import streamlit as st
 
@@ -153,7 +154,8 @@ def draw_question(lesson: Lesson, at: int, start: Selection) -> None:
     outcome = lesson_state.outcome(lesson.name, at)
     with st.form(f"lesson_form_{lesson.name}_{at}", border=False):
         given = _field(question, f"lesson_answer_{lesson.name}_{at}", start)
-        sent = st.form_submit_button("Check the answer", type="primary" if outcome == UNTOUCHED else "secondary")
+        kind: Literal["primary", "secondary"] = "primary" if outcome == UNTOUCHED else "secondary"
+        sent = st.form_submit_button("Check the answer", type=kind, key=f"lesson_check_{lesson.name}_{at}")
     if sent:
         _take(lesson.name, at, question, solution, given)
     _feedback(lesson.name, at, question, solution, start)

@@ -38,7 +38,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Expression:
-    """A term alone, or compared with another term, a number or a word."""
+    """A term alone, or compared with another term, a number or a word; a bare term on the right is written `name()`."""
 
     left: Term
     op: str = ""
@@ -98,7 +98,7 @@ def _right(parts: list[str]) -> Term | float | str:
     number = as_number(parts[0])
     if number is not None:
         return number
-    return parts[0]
+    return _term([parts[0].removesuffix("()")]) if parts[0].endswith("()") else parts[0]
 
 
 def as_number(text: str) -> float | None:
