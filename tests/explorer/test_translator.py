@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from explorer import translator
 from explorer.translator import InputError, Translator
 from model.checkpoint import load_model
 from model.config import EOS, SOS, DecodeConfig
@@ -61,11 +64,11 @@ def test_unknown_words_are_named(words: Translator) -> None:
 
 @pytest.mark.parametrize("text", ["word " * 5000, "x" * 300_000, "I read red books " * 200])
 def test_a_text_beyond_the_model_is_cut_and_says_so(words: Translator, letters: Translator, text: str) -> None:
-    for translator in (words, letters):
-        shown = translator.translate(text, GREEDY)
-        assert len(shown.source) <= translator.max_source_tokens
+    for model in (words, letters):
+        shown = model.translate(text, GREEDY)
+        assert len(shown.source) <= model.max_source_tokens
         assert len(shown.trace.src_tokens) == len(shown.source) + 1
-        if len(translator.loaded.source.encode(text[:4000])) > translator.max_source_tokens:
+        if len(model.loaded.source.encode(text[:4000])) > model.max_source_tokens:
             assert any("at most" in note for note in shown.notes)
 
 
@@ -134,11 +137,11 @@ def test_the_same_seed_draws_the_same_sentence(words: Translator) -> None:
 @example("\ud800")
 @example("e\u0301" * 10)
 def test_any_text_is_translated_or_refused_with_a_sentence(words: Translator, letters: Translator, text: str) -> None:
-    for translator in (words, letters):
+    for model in (words, letters):
         try:
-            shown = translator.translate(text, GREEDY)
+            shown = model.translate(text, GREEDY)
         except InputError:
-            assert not translator.loaded.source.encode(text).ids or not text.strip()
+            assert not model.loaded.source.encode(text).ids or not text.strip()
             continue
         assert shown.trace.src_tokens[-1] == "<eos>"
         assert all(shown.trace.src_tokens)
@@ -219,3 +222,36 @@ def test_beam_search_brings_its_branches(words: Translator) -> None:
     for candidate in shown.candidates:
         assert by_path[candidate.path].total == pytest.approx(candidate.log_prob)
     assert words.translate("I read red books", GREEDY).branches == ()
+
+
+def test_calls_of_the_model_are_let_in_two_at_a_time(words: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twelve people at once: no more than two calls go on side by side, and two do; everybody gets their own answer."""
+    inside, most, lock, both = 0, 0, threading.Lock(), threading.Barrier(2, timeout=10)
+    plain = translator.decode_recorded
+
+    def counted(*arguments: Any, **named: Any) -> Any:
+        nonlocal inside, most
+        with lock:
+            inside += 1
+            most = max(most, inside)
+        both.wait()
+        try:
+            return plain(*arguments, **named)
+        finally:
+            with lock:
+                inside -= 1
+
+    monkeypatch.setattr(translator, "decode_recorded", counted)
+    texts = [f"I read {colour} {thing}" for colour in ("red", "green", "blue") for thing in ("books", "cars") * 2]
+    found: dict[int, str] = {}
+
+    def person(number: int) -> None:
+        found[number] = " ".join(words.translate(texts[number], GREEDY).trace.src_tokens)
+
+    threads = [threading.Thread(target=person, args=(number,)) for number in range(len(texts))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert most == 2
+    assert found == {number: f"{text.lower()} <eos>" for number, text in enumerate(texts)}

@@ -1,0 +1,189 @@
+"""A class on one server: 30 visitors type, step and switch heads; then the same beside a training run."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import random
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+from explorer.runs import Runs
+from tests.benchmarks.registry import Row, benchmark, median, percentile
+from tests.browser import ROOT, Server, serve
+from tests.visitor import Shown, Visitor
+
+N_VISITORS = 30
+REQUESTS_PER_SECOND = 10.0
+SENTENCES_PER_SECOND = 3.0
+SECONDS = float(os.environ.get("HEADLIGHT_LOAD_SECONDS", "120"))
+MODELS = ("multi30k-en-de", "adjective-swap")  # the first of them is what the page opens with
+
+WHO = ("A man", "A woman", "A young girl", "An old man", "A small child", "A dog", "Two men", "Three women", "Boys")
+LIKE = ("in a red shirt", "with a black hat", "with long hair", "in a blue jacket", "with a bag", "in a white dress")
+DOES = ("is playing", "is sitting", "is standing", "is running", "is sleeping", "are walking", "are waiting")
+WHERE = ("in the park", "on the beach", "near a house", "in the street", "beside a car", "on a bench", "at the lake")
+
+
+def sentences() -> Iterator[str]:
+    """Sentences of 8 to 10 words, each once, in an order that looks like chance and is always the same."""
+    found = [" ".join(parts) + "." for parts in itertools.product(WHO, LIKE, DOES, WHERE)]
+    random.Random(0).shuffle(found)
+    return iter(found)
+
+
+@dataclass
+class Log:
+    """What the visitors went through: seconds of every request, and what was shown for every sentence."""
+
+    sentences: list[float] = field(default_factory=list)
+    looks: list[float] = field(default_factory=list)
+    shown: dict[str, Shown] = field(default_factory=dict)
+
+    @property
+    def all(self) -> list[float]:
+        return self.sentences + self.looks
+
+
+async def visit(visitor: Visitor, chance: random.Random, supply: Iterator[str], log: Log, end: float) -> None:
+    """One visitor, who does something every few seconds until `end` on the loop's clock."""
+    clock = asyncio.get_running_loop().time
+    pause = N_VISITORS / REQUESTS_PER_SECOND
+    due = clock() + chance.random() * pause
+    while due < end:
+        await asyncio.sleep(max(0.0, due - clock()))
+        if chance.random() < SENTENCES_PER_SECOND / REQUESTS_PER_SECOND:
+            text = next(supply)
+            log.sentences.append(await visitor.type(text))
+            log.shown[text] = visitor.shown
+        else:
+            step, layer, head = chance.randint(1, visitor.shown.n_rows), chance.randint(1, 2), chance.randint(0, 4)
+            log.looks.append(await visitor.look(step, layer, head))
+        due += pause * chance.uniform(0.5, 1.5)
+    await visitor.leave()
+
+
+async def arrive(port: int) -> list[Visitor]:
+    """All visitors, each with a sentence of their own on the page."""
+    return [await Visitor.arrive(port, f"text=Visitor+{number}+is+here.") for number in range(N_VISITORS)]
+
+
+async def crowd(port: int, supply: Iterator[str], seconds: float) -> Log:
+    """All visitors at once, for as long as that, once they are all there."""
+    visitors = await arrive(port)
+    log, end = Log(), asyncio.get_running_loop().time() + seconds
+    async with asyncio.TaskGroup() as group:
+        for number, visitor in enumerate(visitors):
+            group.create_task(visit(visitor, random.Random(number), supply, log, end))
+    return log
+
+
+async def alone(port: int, texts: list[str]) -> dict[str, Shown]:
+    """What a single visitor of a server of their own is shown for each sentence."""
+    visitor, found = await Visitor.arrive(port, "text=Nobody+else+is+here."), {}
+    for text in texts:
+        await visitor.type(text)
+        found[text] = visitor.shown
+    await visitor.leave()
+    return found
+
+
+async def burst(port: int, supply: Iterator[str]) -> list[float]:
+    """Everybody presses Enter at the same moment; seconds until each is answered."""
+    visitors = await arrive(port)
+    seconds = await asyncio.gather(*(visitor.type(next(supply)) for visitor in visitors))
+    await asyncio.gather(*(visitor.leave() for visitor in visitors))
+    return list(seconds)
+
+
+@contextmanager
+def training(checkpoints: Path) -> Iterator[None]:
+    """A run as the Train page starts it, for as long as the block lasts."""
+    runs = Runs(checkpoints)
+    orders = ["--task", "reverse", "--set", "max_steps=1000000", "--checkpoints", str(checkpoints)]
+    runs.start("load", ["python", "-m", "model.train", *orders, "--name", "load"])
+    try:
+        yield
+        status = runs.peek("load")
+        if status is None or status.state != "running":
+            raise AssertionError(f"the training run beside the class was not running: {status}")
+    finally:
+        runs.stop("load")
+
+
+def megabytes(server: Server) -> float:
+    """Resident memory of the server process."""
+    return float(psutil.Process(server.process.pid).memory_info().rss) / 1e6
+
+
+@benchmark("load")
+def measure() -> list[Row]:
+    """Two servers: one for the class, one for a single visitor who asks for the same sentences afterwards."""
+    supply, rows = sentences(), []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for model in MODELS:
+            if (ROOT / "checkpoints" / model).exists():
+                shutil.copytree(ROOT / "checkpoints" / model, folder / model)
+        environment = {"HEADLIGHT_CHECKPOINTS": str(folder)}
+        with serve(environment) as server:
+            asyncio.run(alone(server.port, [next(supply) for _ in range(3)]))  # imports and the model: not this test's
+            before = megabytes(server)
+            quiet = asyncio.run(crowd(server.port, supply, SECONDS))
+            after = megabytes(server)
+            at_once = asyncio.run(burst(server.port, supply))
+            with training(folder):
+                busy = asyncio.run(crowd(server.port, supply, SECONDS))
+            last = megabytes(server)
+            if "Traceback" in server.output():
+                raise AssertionError(server.output())
+        shown = quiet.shown | busy.shown
+        with serve(environment) as server:
+            solo = asyncio.run(alone(server.port, list(shown)))
+    wrong = [text for text in shown if shown[text] != solo[text]]
+    if wrong:
+        raise AssertionError(f"{len(wrong)} of {len(shown)} sentences were not shown as to one alone: {wrong[:3]}")
+    for log, beside, limits in ((quiet, "no training", (60, 150)), (busy, "beside a training run", (None, 500))):
+        times, typed = [1000 * seconds for seconds in log.all], 1000 * median(log.sentences)
+        middle, high = median(times), percentile(times, 95)
+        target = f"95 % within {limits[1]} ms" + (f", median ≤ {limits[0]} ms" if limits[0] else "")
+        rows.append(
+            Row(
+                measure=f"{N_VISITORS} visitors, {beside}: a request, sent to answered (median)",
+                ours=middle,
+                unit="ms",
+                target=target,
+                met=high <= limits[1] and (limits[0] is None or middle <= limits[0]),
+                detail=f"95 % within {high:.0f} ms, longest {max(times):.0f} ms; "
+                f"{len(times)} requests in {SECONDS:.0f} s, "
+                f"{len(log.sentences)} of them new sentences (median {typed:.0f} ms); no error",
+            )
+        )
+    rows.append(
+        Row(
+            measure=f"{N_VISITORS} visitors press Enter at the same moment: sent to answered (median)",
+            ours=1000 * median(at_once),
+            unit="ms",
+            other=1000 * max(at_once),
+            against="the last of them",
+        )
+    )
+    rows.append(
+        Row(
+            measure=f"memory of the server that {N_VISITORS} visitors add, after {len(quiet.all):,} requests",
+            ours=after - before,
+            unit="MB",
+            other=before,
+            against="the server with one model and one visitor",
+            detail=f"{last:.0f} MB after {len(quiet.all) + len(busy.all):,} requests; {len(shown)} sentences, "
+            "each shown as to a single visitor of another server, bit for bit",
+        )
+    )
+    return rows

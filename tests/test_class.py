@@ -1,0 +1,53 @@
+"""Many visitors on one server: nobody sees another's sentence, whatever the others do meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.benchmarks.load import N_VISITORS, alone, crowd, sentences
+from tests.browser import ROOT, serve
+from tests.visitor import Trouble, Visitor
+
+MODEL = "adjective-swap"
+
+
+@pytest.fixture(scope="module")
+def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("checkpoints")
+    shutil.copytree(ROOT / "checkpoints" / MODEL, folder / MODEL)
+    return folder
+
+
+def test_everybody_is_shown_what_they_would_be_shown_alone(checkpoints: Path) -> None:
+    """30 visitors type, step and switch heads; the same sentences again, to one visitor of a server of their own."""
+    environment = {"HEADLIGHT_CHECKPOINTS": str(checkpoints)}
+    with serve(environment) as server:
+        log = asyncio.run(crowd(server.port, sentences(), seconds=4.0))
+        assert "Traceback" not in server.output()
+    assert len(log.sentences) >= 3
+    assert len(log.looks) >= N_VISITORS / 3
+    with serve(environment) as server:
+        solo = asyncio.run(alone(server.port, list(log.shown)))
+    assert log.shown == solo
+    assert len({shown.digest for shown in solo.values()}) > 1, "the comparison cannot tell sentences apart"
+
+
+def test_a_visitor_notices_what_was_not_asked_for(checkpoints: Path) -> None:
+    """The test above could not fail otherwise."""
+
+    async def misled(port: int) -> None:
+        visitor = await Visitor.arrive(port, "text=I+read+red+books")
+        await visitor.type("We eat green apples")
+        with pytest.raises(Trouble, match="what was there before"):
+            await visitor.type("We eat green apples")
+        visitor._fragment = ""  # a run of the whole page, with a step that does not exist
+        with pytest.raises(Trouble, match="step 99"):
+            await visitor.look(99, 1, 1)
+        await visitor.leave()
+
+    with serve({"HEADLIGHT_CHECKPOINTS": str(checkpoints)}) as server:
+        asyncio.run(misled(server.port))

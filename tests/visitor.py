@@ -1,0 +1,127 @@
+"""A visitor without a browser: speaks Streamlit's protocol over a websocket, types, steps, and keeps what is shown."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import struct
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.asyncio.client import ClientConnection, connect
+
+PATIENCE_SECONDS = 60.0
+# Where a person looks is theirs and travels in the header; everything else must be the same for everybody.
+PLACE = ("step", "kind", "layer", "head")
+
+
+class Trouble(AssertionError):
+    """The page showed an error, or something that this visitor did not ask for."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the stepper was given: the model, the source tokens put together, and a digest of all else in the block."""
+
+    model: str
+    seq: str
+    n_rows: int
+    digest: str
+
+    @classmethod
+    def of(cls, payload: bytes) -> Shown:
+        """Read a block as explorer.components.payload lays it out."""
+        (length,) = struct.unpack_from("<I", payload)
+        header: dict[str, Any] = json.loads(payload[4 : 4 + length])
+        rest = json.dumps({key: value for key, value in header.items() if key not in PLACE}, sort_keys=True)
+        digest = hashlib.sha256(rest.encode() + payload[4 + length :]).hexdigest()
+        return cls(header["model"], header["seq"], len(header["target"]["tokens"]), digest)
+
+
+@dataclass
+class Visitor:
+    """One open tab of the Translate page.
+
+    `seconds` of a request are from sending it to the last message of the run that it starts.
+    """
+
+    socket: ClientConnection
+    query: str = ""
+    shown: Shown = Shown("", "", 0, "")
+    _field: str = ""
+    _stepper: str = ""
+    _fragment: str = ""
+    _text: str = ""
+    _at: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    async def arrive(cls, port: int, query: str) -> Visitor:
+        """Open the page, with `query` after the question mark of its address."""
+        socket = await connect(f"ws://localhost:{port}/_stcore/stream", max_size=None, subprotocols=["streamlit"])  # type: ignore[list-item]
+        visitor = cls(socket, query)
+        await visitor._run(BackMsg())
+        return visitor
+
+    async def type(self, text: str) -> float:
+        """Put a sentence into the field and press Enter; seconds until the page has answered."""
+        self._text, self._at, before = text, {}, self.shown.seq
+        seconds = await self._run(BackMsg())
+        if self.shown.seq == before:
+            raise Trouble(f"'{text}' was answered with what was there before")
+        return seconds
+
+    async def look(self, step: int, layer: int, head: int) -> float:
+        """Go to a step and a head, as the stepper reports it after a pause; seconds until the page has answered."""
+        self._at = {"seq": self.shown.seq, "step": step, "kind": "cross", "layer": layer, "head": head}
+        message = BackMsg()
+        message.rerun_script.fragment_id = self._fragment
+        seconds = await self._run(message)
+        if f"step={step}" not in self.query.split("&"):
+            raise Trouble(f"step {step} was asked for, and the address says {self.query}")
+        return seconds
+
+    async def leave(self) -> None:
+        """Close the tab."""
+        await self.socket.close()
+
+    async def _run(self, message: BackMsg) -> float:
+        message.rerun_script.query_string = self.query
+        if self._text:
+            typed = message.rerun_script.widget_states.widgets.add()
+            typed.id, typed.string_value = self._field, self._text
+        if self._at:
+            looked = message.rerun_script.widget_states.widgets.add()
+            looked.id, looked.json_value = self._stepper, json.dumps({"at": self._at})
+        start = perf_counter()
+        await self.socket.send(message.SerializeToString())
+        await asyncio.wait_for(self._read(), PATIENCE_SECONDS)
+        return perf_counter() - start
+
+    async def _read(self) -> None:
+        """Take in messages until the run has ended."""
+        while True:
+            raw = await self.socket.recv()
+            message = ForwardMsg()
+            message.ParseFromString(raw)  # type: ignore[arg-type]
+            what = message.WhichOneof("type")
+            if what == "delta" and message.delta.WhichOneof("type") == "new_element":
+                self._element(message)
+            elif what == "page_info_changed":
+                self.query = message.page_info_changed.query_string
+            elif what == "script_finished":
+                return
+
+    def _element(self, message: ForwardMsg) -> None:
+        element = message.delta.new_element
+        what = element.WhichOneof("type")
+        if what == "exception":
+            raise Trouble(element.exception.message)
+        if what == "text_input":
+            self._field = element.text_input.id
+        if what == "bidi_component" and element.bidi_component.component_name == "headlight_stepper":
+            self._stepper, self._fragment = element.bidi_component.id, message.delta.fragment_id
+            self.shown = Shown.of(element.bidi_component.bytes)
