@@ -9,7 +9,7 @@ ABOUT = "Headlight: see what an encoder-decoder Transformer looks at, token by t
 
 def frame() -> None:
     """What every page stands in; runs with each of them."""
-    from explorer import lesson_bar, runtime, session, shell, sidebar
+    from explorer import lesson_bar, runtime, security, session, shell, sidebar
 
     st.set_page_config(
         page_title="Headlight",
@@ -37,6 +37,8 @@ def frame() -> None:
     ]
     page = st.navigation(pages)
     shell.style()
+    if not security.let_in():
+        return
 
     session.adopt_address()
     lesson_bar.draw(page.url_path)
@@ -51,6 +53,7 @@ if __name__ == "__main__":  # a page runs: Streamlit runs this file for each
 else:  # the server starts: it looks for this name
     from starlette.middleware import Middleware
 
+    from explorer.security import SecurityHeaders
     from explorer.server import WarmUp
 
-    app = st.App(__file__, middleware=[Middleware(WarmUp)])
+    app = st.App(__file__, middleware=[Middleware(SecurityHeaders), Middleware(WarmUp)])
