@@ -11,7 +11,7 @@ from explorer.figures.draw import draw_table
 from explorer.figures.plots import Columns
 from explorer.inside_walk import choose_step, key_tokens, rows_tokens, walked
 from explorer.masks_look import choose_head
-from explorer.teach import draw_plot, transformer
+from explorer.teach import URL, draw_plot, transformer
 from explorer.translator import Translation, Translator
 from model.budget import PAPER, PAPER_VOCABULARY, budget
 from model.config import ModelConfig
@@ -25,9 +25,8 @@ BARS = 8
 def draw_similarity_tab(translator: Translator, shown: Translation) -> None:
     """Queries and keys of one head together in a plane, or its values."""
     kind, layer, head = choose_head(translator, "similar", ("encoder", "decoder", "cross"))
-    what = st.segmented_control(
-        "Picture", ["queries and keys", "values"], default="queries and keys", required=True, key="similar_what"
-    )
+    pictures = ("queries and keys", "values")
+    what = st.segmented_control("Picture", pictures, default=pictures[0], required=True, key="similar_what", bind=URL)
     found = walked(shown, len(shown.path), whole=True)
     stack, block = BLOCKS[kind]
     at = f"{stack}.layers.{layer}.{block}"
@@ -101,8 +100,8 @@ def draw_prediction_tab(translator: Translator, shown: Translation) -> None:
     found = walked(shown, step, whole=False)
     target, right = translator.loaded.target, shown.path[step - 1]
     left, middle = st.columns(2, gap="large")
-    temperature = float(left.slider("Temperature T", 0.1, 5.0, 1.0, 0.1, key="chance_temperature"))
-    epsilon = float(middle.slider("Label smoothing ε", 0.0, 0.5, 0.1, 0.01, key="chance_epsilon"))
+    temperature = float(left.slider("Temperature T", 0.1, 5.0, 1.0, 0.1, key="chance_temperature", bind=URL))
+    epsilon = float(middle.slider("Label smoothing ε", 0.0, 0.5, 0.1, 0.01, key="chance_epsilon", bind=URL))
     plain_chances = tempered(found.logits, 1.0)
     warm = tempered(found.logits, temperature)
     top = plain_chances.topk(min(BARS, len(plain_chances))).indices.tolist()
@@ -147,6 +146,7 @@ PRESETS: dict[str, dict[str, int]] = {
     "tiny": {"d_model": 64, "d_ff": 128, "heads": 4, "layers": 2, "vocabulary": 100},
     "small": {"d_model": 128, "d_ff": 256, "heads": 4, "layers": 4, "vocabulary": 6000},
 } | {name: {**sizes, "vocabulary": PAPER_VOCABULARY} for name, (sizes, _) in PAPER.items()}
+FIRST = {**PRESETS["paper base"], "tokens": 20}
 _SLIDERS = {
     "d_model": ("d_model", (16, 32, 64, 128, 256, 512, 768, 1024)),
     "d_ff": ("d_ff", (32, 64, 128, 256, 512, 1024, 2048, 3072, 4096)),
@@ -162,14 +162,14 @@ def draw_budget_tab(translator: Translator) -> None:
     columns = st.columns([1] * len(PRESETS) + [2])
     for column, name in zip(columns, PRESETS, strict=False):
         column.button(name, key=f"budget_{name}", on_click=_take, args=(name,), width="stretch")
-    for name in (*PRESETS["paper base"], "tokens"):
-        st.session_state.setdefault(f"budget_size_{name}", {**PRESETS["paper base"], "tokens": 20}[name])
     sizes = {}
     for i, column in enumerate(st.columns(3, gap="large") + st.columns(3, gap="large")):
         name = list(_SLIDERS)[i]
         title, options = _SLIDERS[name]
         sizes[name] = int(
-            column.select_slider(title, options, format_func=lambda n: f"{n:,}", key=f"budget_size_{name}")
+            column.select_slider(
+                title, options, FIRST[name], format_func=lambda n: f"{n:,}", key=f"budget_size_{name}", bind=URL
+            )
         )
     if sizes["d_model"] % sizes["heads"]:
         st.info(f"{sizes['d_model']} does not divide into {sizes['heads']} equal heads; choose fewer heads.")

@@ -20,7 +20,7 @@ _OPERATIONS: dict[str, tuple[str, str]] = {
     "scores": ("Scores Q·Kᵀ / √d_head", "How well each query fits each key."),
     "masked": ("Mask", "Closed cells get the lowest number there is; mean and spread leave them out."),
     "weights": ("Softmax over keys", "Scores become shares: each row sums to 1."),
-    "joined": ("Heads side by side (concatenation)", "The slices stand next to each other again."),
+    "joined": ("Heads joined (concatenation)", "The slices stand next to each other again."),
     "out_proj": ("Output projection W_O", "Mixes what the heads have found."),
     "linear1": ("Feed-forward W₁·x + b₁", "Each position by itself, into a wider space."),
     "activation": ("Activation", "Units below zero fall silent (ReLU), or nearly so (GELU, SiLU)."),

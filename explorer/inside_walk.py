@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from explorer import runtime
-from explorer.components.walk import walk_view
+from explorer import runtime, session
+from explorer.components.walk import WalkRow, walk_view
 from explorer.facts import plain
 from explorer.figures import inside as figures
 from explorer.figures.draw import draw_table
@@ -24,29 +26,38 @@ from explorer.inside_parts import (
     summary,
     title_of,
 )
-from explorer.teach import draw_numbers, draw_plot, transformer
+from explorer.teach import URL, draw_numbers, draw_plot, transformer
 from explorer.translator import Translation, Translator
 from model.config import ModelConfig
 from model.inside import Operation, Walk, walk
 
 ONE, ALL = "this step", "all rows at once"
+OPERATION = "op"  # its name in the address
 
 
 def choose_step(shown: Translation, key: str = "inside_step") -> int:
-    """The step of the decoding, from 1."""
+    """The step of the decoding, from 1: the one that other pages show, too, and the last one at first."""
     last = len(shown.path)
     if last < 2:
         return 1
     reads, predicts = shown.trace.read_tokens, shown.trace.predicted_tokens
+    # The place in the session is what counts: the widget says it, and its changes go there.
+    here, widget = session.place().step, f"{key}_{last}"
+    st.session_state[widget] = min(here, last) if here else last
     return int(
         st.select_slider(
             "Step",
             range(1, last + 1),
-            last,
             format_func=lambda t: f"{t}: reads {plain(reads[t - 1])}, predicts {plain(predicts[t - 1])}",
-            key=f"{key}_{last}",
+            key=widget,
+            on_change=_stepped,
+            args=(widget,),
         )
     )
+
+
+def _stepped(widget: str) -> None:
+    session.move(step=st.session_state[widget])
 
 
 def walked(shown: Translation, step: int, *, whole: bool) -> Walk:
@@ -73,6 +84,7 @@ def draw_walk_tab(translator: Translator, shown: Translation) -> None:
             default=ALL,
             required=True,
             key="inside_way",
+            bind=URL,
             help="A step of decoding reads one token and keeps the keys and values of earlier ones. In training all "
             "rows are read at once. Both give the same prediction.",
         )
@@ -80,18 +92,24 @@ def draw_walk_tab(translator: Translator, shown: Translation) -> None:
     names = parts(config)
     part = (
         st.segmented_control(
-            "Part of the model", names, default="Encoder 1", required=True, key=f"inside_part_{len(names)}"
+            "Part of the model",
+            names,
+            default="Encoder 1",
+            required=True,
+            key=f"inside_part_{len(names)}",
+            bind=URL,
         )
         or names[0]
     )
     norm = "pre-norm: the norm stands before each sublayer" if config.norm_first else "post-norm: after each sum"
-    left, right = st.columns([13, 8], gap="medium")
+    left, right = st.columns([15, 8], gap="small")
     with left:
-        opened = walk_view(part, rows_of(found, part, config), key="inside_walk")
+        opened = _choose_operation(part, rows_of(found, part, config))
         st.caption(
             plain(
-                f"{part}, {norm}. A line leads from what an operation reads to where it is read; the heavy ones go "
-                f"round a sublayer (residual), full dots have parameters. Choose an operation to open it."
+                f"{part}, {norm}. A line leads from what an operation reads to where it is read, and the last column "
+                f"names the rows; the heavy lines go round a sublayer (residual), full dots have parameters. Choose an "
+                f"operation to open it."
             )
         )
     with right:
@@ -99,6 +117,17 @@ def draw_walk_tab(translator: Translator, shown: Translation) -> None:
     st.caption(plain(f"The whole run: {summary(found)}"))
     columns = _everything(found, config)
     draw_numbers(columns, "Every operation of the run", "inside_all", "Every operation in order, as a table")
+
+
+def _choose_operation(part: str, rows: Sequence[WalkRow]) -> str:
+    """The operation that is open; it stands in the address unless it is the first of its part."""
+    opened = walk_view(part, rows, key="inside_walk", asked=st.query_params.get(OPERATION, ""))
+    if opened == rows[0].name:
+        if OPERATION in st.query_params:
+            del st.query_params[OPERATION]
+    elif st.query_params.get(OPERATION) != opened:
+        st.query_params[OPERATION] = opened
+    return opened
 
 
 def _everything(found: Walk, config: ModelConfig) -> Columns:
@@ -198,7 +227,8 @@ def _head(n_heads: int) -> int:
     """A head, from 0."""
     if n_heads == 1:
         return 0
-    chosen = st.segmented_control("Head", range(1, n_heads + 1), default=1, required=True, key=f"inside_head_{n_heads}")
+    heads = range(1, n_heads + 1)
+    chosen = st.segmented_control("Head", heads, default=1, required=True, key=f"inside_head_{n_heads}", bind=URL)
     return (chosen or 1) - 1
 
 

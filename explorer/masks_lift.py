@@ -14,7 +14,7 @@ from explorer.figures.plots import Columns, numbered
 from explorer.masks_batch import reading, right_share, sentences
 from explorer.masks_look import choose_head
 from explorer.runs import Runs
-from explorer.teach import draw_plot, transformer
+from explorer.teach import URL, draw_plot, transformer
 from explorer.train_watch import metrics_of
 from explorer.translator import InputError, Translation, Translator
 from model.config import EOS, SOS, DecodeConfig
@@ -27,7 +27,7 @@ WITH, WITHOUT = "adjective-swap", "adjective-swap-unmasked"
 
 def draw_target_tab(translator: Translator, shown: Translation) -> None:
     """The complete target given (teacher forcing), with the triangle closed or open."""
-    lifted = st.toggle("Lift the causal mask", False, key="lift_mask")
+    lifted = st.toggle("Lift the causal mask", False, key="lift_mask", bind=URL)
     _, layer, head = choose_head(translator, "lift", ("decoder",))
     found = sentences(shown, translator.loaded.target)
     closed = reading(shown, found, Switches(), ("decoder", layer, head))
@@ -72,7 +72,7 @@ def draw_decoding_tab(translator: Translator, shown: Translation) -> None:
     ids = (*shown.source.ids, EOS)
     version = runtime.fingerprint(shown.model)
     closed, opened = (_say(shown.model, version, ids, causal) for causal in (True, False))
-    lifted = st.toggle("Lift the causal mask", False, key="decode_mask")
+    lifted = st.toggle("Lift the causal mask", False, key="decode_mask", bind=URL)
     spoken = opened if lifted else closed
     st.markdown(f"**{plain(target.decode(spoken.path)) or '(nothing)'}**")
     st.caption(
@@ -80,7 +80,7 @@ def draw_decoding_tab(translator: Translator, shown: Translation) -> None:
         "future to hide. Lifted, each step runs the whole prefix again and lets earlier rows look at later ones."
     )
     last = len(spoken.path)
-    step = int(st.slider("Step", 1, last, last, key=f"decode_step_{last}")) if last > 1 else 1
+    step = int(st.slider("Step", 1, last, last, key=f"decode_step_{last}", bind=URL)) if last > 1 else 1
     _, layer, head = choose_head(translator, "decode", ("decoder",))
     read = (SOS, *spoken.path[: step - 1])
     weights = last_look(model, ids, read, causal=not lifted)[layer, head]
@@ -129,7 +129,7 @@ def draw_pair_tab() -> None:
     with right:
         draw_plot(figures.right_plot(metrics), "pair_right")
     prompts = [prompt.source for prompt in examples_of(summaries[WITH])]
-    text = st.selectbox("Sentence", prompts, key="pair_text", accept_new_options=True) if prompts else None
+    text = st.selectbox("Sentence", prompts, key="pair_text", bind=URL, accept_new_options=True) if prompts else None
     if not text:
         st.caption("Choose or type a sentence.")
         return

@@ -11,7 +11,7 @@ from explorer.figures import masks as figures
 from explorer.figures.draw import draw_table
 from explorer.figures.plots import Columns, numbered
 from explorer.masks_batch import Sentences, companions, reading, right_share, sentences
-from explorer.teach import draw_plot, transformer
+from explorer.teach import URL, draw_plot, transformer
 from explorer.translator import Translation, Translator
 from model.config import EOS, PAD, AttentionKind
 from model.masking import Reading, Spoken, Switches, say
@@ -22,6 +22,7 @@ KINDS: dict[AttentionKind, str] = {
     "cross": "Cross-attention",
 }
 MAX_PADDING = 24
+ALONE, BATCH = "this sentence", "a padded batch"
 
 
 def choose_head(translator: Translator, key: str, kinds: tuple[AttentionKind, ...]) -> tuple[AttentionKind, int, int]:
@@ -41,11 +42,12 @@ def choose_head(translator: Translator, key: str, kinds: tuple[AttentionKind, ..
                     required=True,
                     format_func=KINDS.__getitem__,
                     key=f"{key}_kind",
+                    bind=URL,
                 )
                 or kinds[0]
             )
-    layer = middle.selectbox("Layer", range(1, config.n_layers(kind) + 1), key=f"{key}_layer_{kind}") or 1
-    head = right.selectbox("Head", range(1, config.n_heads(kind) + 1), key=f"{key}_head_{kind}") or 1
+    layer = middle.selectbox("Layer", range(1, config.n_layers(kind) + 1), key=f"{key}_layer_{kind}", bind=URL) or 1
+    head = right.selectbox("Head", range(1, config.n_heads(kind) + 1), key=f"{key}_head_{kind}", bind=URL) or 1
     return kind, layer - 1, head - 1
 
 
@@ -53,14 +55,12 @@ def draw_masks_tab(translator: Translator, shown: Translation) -> None:
     """The masks of one sentence of a batch, and one head's scores before masking, after masking, after softmax."""
     kind, layer, head = choose_head(translator, "masks", ("decoder", "encoder", "cross"))
     left, middle, right = st.columns([3, 2, 2], vertical_alignment="bottom")
-    batched = left.segmented_control(
-        "Batch", ["this sentence", "a padded batch"], default="a padded batch", required=True, key="masks_batch"
-    )
-    others = companions(shown) if batched == "a padded batch" else ()
+    batched = left.segmented_control("Batch", [ALONE, BATCH], default=BATCH, required=True, key="masks_batch", bind=URL)
+    others = companions(shown) if batched == BATCH else ()
     found = sentences(shown, translator.loaded.target, others)
     switches = Switches(
-        causal=middle.toggle("Causal mask", True, key="masks_causal", help="Off: rows may see the future."),
-        padding=right.toggle("Padding mask", True, key="masks_padding", help="Off: padding may be attended to."),
+        causal=middle.toggle("Causal mask", True, key="masks_causal", bind=URL, help="Off: rows may see the future."),
+        padding=right.toggle("Padding mask", True, key="masks_padding", bind=URL, help="Off: padding may be read."),
     )
     row = 0
     if len(found.texts) > 1:
@@ -72,6 +72,7 @@ def draw_masks_tab(translator: Translator, shown: Translation) -> None:
                 index=shortest,
                 format_func=lambda i: f"{i + 1}. {found.texts[i]}",
                 key=f"masks_row_{len(found.texts)}",
+                bind=URL,
             )
             or 0
         )
@@ -136,7 +137,7 @@ def draw_padding_tab(translator: Translator, shown: Translation) -> None:
     if most < 1:
         st.info("The sentence fills all positions that this model has; there is no room for padding.")
         return
-    n = int(st.slider("Padding tokens behind the sentence", 0, most, min(4, most), key="masks_pads"))
+    n = int(st.slider("Padding tokens behind the sentence", 0, most, min(4, most), key="masks_pads", bind=URL))
     version = runtime.fingerprint(shown.model)
     runs = {
         "no padding": _say(shown.model, version, shown.source.ids, 0, True),

@@ -12,7 +12,7 @@ from explorer.figures import positions as figures
 from explorer.figures.curves import Table
 from explorer.figures.draw import draw_table
 from explorer.figures.plots import numbered
-from explorer.teach import draw_plot
+from explorer.teach import URL, draw_plot
 from explorer.translator import InputError, Translation, Translator
 from model.config import EOS, DecodeConfig
 from model.data import TASKS, get_task
@@ -44,9 +44,11 @@ def draw_shuffle_tab(translator: Translator, shown: Translation) -> None:
         st.info("One token has no order. Type a longer sentence.")
         return
     left, middle, right = st.columns([2, 2, 3], gap="large", vertical_alignment="bottom")
-    seed = left.slider("Shuffle number", 1, 50, 1, key="pe_seed", help="Each number is another order of the words.")
-    layer = middle.selectbox("Layer", range(1, config.n_encoder_layers + 1), key="pe_layer") or 1
-    head = right.selectbox("Head", range(1, config.n_encoder_heads + 1), key="pe_head") or 1
+    seed = left.slider(
+        "Shuffle number", 1, 50, 1, key="pe_seed", bind=URL, help="Each number is another order of the words."
+    )
+    layer = middle.selectbox("Layer", range(1, config.n_encoder_layers + 1), key="pe_layer", bind=URL) or 1
+    head = right.selectbox("Head", range(1, config.n_encoder_heads + 1), key="pe_head", bind=URL) or 1
     order = new_order(len(tokens), int(seed))
     ids = (*shown.source.ids, EOS)
     has_positions = config.positions != "none"
@@ -118,7 +120,7 @@ def draw_length_tab(translator: Translator, shown: Translation) -> None:
         else:
             st.caption("This model's task has no longer sentences with known answers; try longer ones on the right.")
     with right:
-        times = int(st.slider("Say the sentence … times", 1, MAX_TIMES, 2, key="pe_times"))
+        times = int(st.slider("Say the sentence … times", 1, MAX_TIMES, 2, key="pe_times", bind=URL))
         _say(translator, shown, times, trained)
     learned = translator.loaded.model_config.positions == "learned"
     st.caption(

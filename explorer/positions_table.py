@@ -13,7 +13,7 @@ from explorer.figures import positions as figures
 from explorer.figures.curves import Table
 from explorer.figures.draw import draw_table
 from explorer.figures.plots import Columns
-from explorer.teach import draw_plot
+from explorer.teach import URL, draw_plot
 from explorer.translator import Translation
 from model import position_schemes as schemes
 from model.config import EOS
@@ -22,6 +22,7 @@ from model.transformer import Transformer
 
 BASES = (2.0, 10.0, 100.0, 1000.0, 10_000.0, 100_000.0, 1_000_000.0)
 MAX_WIDTH, MAX_LENGTH = 512, 128
+BESIDE = ("wavelengths", "curves", "dot product", "distance")
 
 
 @dataclass(frozen=True)
@@ -35,44 +36,52 @@ class Sizes:
 
 def choose_sizes(model: Transformer) -> Sizes:
     """Sliders for width, length and base; the first width is the loaded model's."""
-    st.session_state.setdefault("pe_width", min(MAX_WIDTH, model.config.d_model + model.config.d_model % 2))
     left, middle, right = st.columns(3, gap="large")
-    width = left.slider("d_model (numbers a position)", 4, MAX_WIDTH, step=2, key="pe_width", persist_state="session")
-    length = middle.slider("Length (positions)", 8, MAX_LENGTH, 64, key="pe_length", persist_state="session")
+    first = min(MAX_WIDTH, model.config.d_model + model.config.d_model % 2)
+    width = left.slider("d_model (numbers a position)", 4, MAX_WIDTH, first, 2, key="pe_width", bind=URL)
+    length = middle.slider("Length (positions)", 8, MAX_LENGTH, 64, key="pe_length", bind=URL)
     base = right.select_slider(
-        "Base (of the slowest turn)", BASES, 10_000.0, format_func=lambda b: f"{b:,.0f}", key="pe_base"
+        "Base (of the slowest turn)", BASES, 10_000.0, format_func=lambda b: f"{b:,.0f}", key="pe_base", bind=URL
     )
     return Sizes(int(width), int(length), float(base))
 
 
-def draw_table_tab(sizes: Sizes, model: Transformer) -> None:
-    """Heatmap, curves, wavelengths and products of the table that the sliders describe."""
+def draw_table_tab(model: Transformer) -> None:
+    """The table that the sliders describe, and beside it one of: its wavelengths, its curves, its products."""
+    sizes = choose_sizes(model)
     table = sinusoidal_table(sizes.length, sizes.d_model, sizes.base).numpy()
     waves = wavelengths(sizes.d_model, sizes.base).numpy()
-    left, right = st.columns([3, 2], gap="large")
+    left, right = st.columns(2, gap="large")
     with left:
         draw_plot(figures.table_plot(table, waves), "pe_table")
         st.caption(plain(same_as_model(sizes, model)))
     with right:
+        # One of them at a time: each figure takes its share of the wait for a slider.
+        beside = st.segmented_control("Beside it", BESIDE, default=BESIDE[0], required=True, key="pe_beside", bind=URL)
+        if beside == "curves":
+            draw_plot(figures.curves_plot(table, waves, _dimensions(sizes.d_model)), "pe_curves")
+        elif beside in ("dot product", "distance"):
+            draw_plot(figures.product_plot(table, distance=beside == "distance"), "pe_products")
+        else:
+            draw_plot(figures.wavelength_plot(waves, sizes.length), "pe_waves")
         st.latex(
             r"\begin{aligned}PE_{(pos,\,2i)}&=\sin\left(pos / base^{2i/d}\right)\\"
             r"PE_{(pos,\,2i+1)}&=\cos\left(pos / base^{2i/d}\right)\\"
             r"\text{wavelength}_i&=2\pi\, base^{2i/d}\text{ positions}\end{aligned}"
         )
-        draw_plot(figures.wavelength_plot(waves, sizes.length), "pe_waves")
-    left, right = st.columns(2, gap="large")
-    with left:
-        options = list(range(sizes.d_model))
-        first = [i for i in (0, 1, sizes.d_model // 4 // 2 * 2, sizes.d_model // 2 // 2 * 2) if i < sizes.d_model]
-        chosen = st.multiselect(
-            "Dimensions", options, list(dict.fromkeys(first)), key=f"pe_dims_{sizes.d_model}", max_selections=6
-        )
-        draw_plot(figures.curves_plot(table, waves, sorted(chosen)), "pe_curves")
-    with right:
-        measure = st.segmented_control(
-            "Between positions", ["dot product", "distance"], default="dot product", required=True, key="pe_measure"
-        )
-        draw_plot(figures.product_plot(table, distance=measure == "distance"), "pe_products")
+
+
+def _dimensions(d_model: int) -> list[int]:
+    first = [i for i in (0, 1, d_model // 4 // 2 * 2, d_model // 2 // 2 * 2) if i < d_model]
+    chosen = st.multiselect(
+        "Dimensions",
+        list(range(d_model)),
+        list(dict.fromkeys(first)),
+        key=f"pe_dims_{d_model}",
+        max_selections=6,
+        bind=URL,
+    )
+    return sorted(chosen)
 
 
 def same_as_model(sizes: Sizes, model: Transformer) -> str:
@@ -101,6 +110,7 @@ def draw_word_tab(shown: Translation, model: Transformer) -> None:
         0,
         format_func=lambda i: f"{i + 1} {plain(tokens[i])}",
         key=f"pe_word_{len(tokens)}",
+        bind=URL,
     )
     with torch.inference_mode():
         ids = torch.tensor([[*shown.source.ids, EOS]])
@@ -121,7 +131,8 @@ def draw_word_tab(shown: Translation, model: Transformer) -> None:
             round(100 * float(a) / max(float(s), 1e-12), 1) for a, s in zip(added, sizes, strict=True)
         ]
     draw_table(columns, "How long the embedding and the position of each token are")
-    factor = f"√{model.config.d_model} = {model.embedding_factor:.2f}" if model.config.scale_embeddings else "1"
+    named = model.config.scale_embeddings and not model.config.embedding_factor
+    factor = f"√{model.config.d_model} = {model.embedding_factor:.2f}" if named else f"{model.embedding_factor:g}"
     st.caption(
         plain(
             f"The embedding is multiplied by {factor} before the position is added, so that the position does not "
@@ -130,14 +141,16 @@ def draw_word_tab(shown: Translation, model: Transformer) -> None:
     )
 
 
-def draw_rotation_tab(sizes: Sizes) -> None:
+def draw_rotation_tab(model: Transformer) -> None:
     """M_k per frequency, and PE(p + k) = M_k · PE(p) verified at every position."""
+    sizes = choose_sizes(model)
     left, middle, right = st.columns(3, gap="large")
-    offset = left.slider("Offset k (positions)", 1, sizes.length - 1, min(5, sizes.length - 1), key="pe_offset")
-    last = sizes.length - 1 - offset
-    position = middle.slider("Position p", 0, last, 0, key=f"pe_p_{last}") if last else 0
+    most = sizes.length - 1
+    offset = left.slider("Offset k (positions)", 1, most, min(5, most), key="pe_offset", bind=URL)
+    last = most - offset
+    position = middle.slider("Position p", 0, last, 0, key=f"pe_p_{last}", bind=URL) if last else 0
     pairs = sizes.d_model // 2
-    pair = right.slider("Pair (frequency)", 1, pairs, 1, key=f"pe_pair_{pairs}") - 1
+    pair = right.slider("Pair (frequency)", 1, pairs, 1, key=f"pe_pair_{pairs}", bind=URL) - 1
     check = verify_rotation(sizes, int(offset))
     table = sinusoidal_table(sizes.length, sizes.d_model, sizes.base).numpy()
     left, right = st.columns([2, 3], gap="large")
@@ -183,8 +196,9 @@ def verify_rotation(sizes: Sizes, offset: int) -> RotationCheck:
     return RotationCheck(columns, float(errors.max()))
 
 
-def draw_alternatives_tab(sizes: Sizes, model: Transformer) -> None:
+def draw_alternatives_tab(model: Transformer) -> None:
     """Every scheme against every wish, measured at the sliders' sizes, and its table to look at."""
+    sizes = choose_sizes(model)
     found = compare(sizes, model)
     columns: Columns = {"scheme": list(found)}
     for wish in schemes.WISHES:
@@ -192,7 +206,10 @@ def draw_alternatives_tab(sizes: Sizes, model: Transformer) -> None:
     st.markdown("##### What one wishes for, and what each scheme fails at")
     draw_table(columns, "Schemes by wishes: yes or no, with the figure that says so")
     st.caption(plain(_summary(found)))
-    name = st.segmented_control("Look at", list(found), default="binary", required=True, key="pe_scheme") or "binary"
+    name = (
+        st.segmented_control("Look at", list(found), default="binary", required=True, key="pe_scheme", bind=URL)
+        or "binary"
+    )
     rows, length, width = _rows(sizes, model).get(name, (schemes.no_table, sizes.length, sizes.d_model))
     draw_plot(figures.scheme_plot(name, rows(length, width).numpy()), f"pe_scheme_{name}")
 

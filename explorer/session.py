@@ -129,10 +129,11 @@ def write_address(selection: Selection) -> None:
     now = time.monotonic()
     written[:] = [entry for entry in written if now - entry[0] < _STALE_SECONDS]
     written.append((now, query))
-    if present == query:
-        return
-    others = {name: st.query_params[name] for name in st.query_params if name not in _PARAMETERS}
-    st.query_params.from_dict({**others, **query})
+    # One by one: what a widget is bound to stands there too, and Streamlit lets nobody else write that.
+    for name in present.keys() - query.keys():
+        del st.query_params[name]
+    if query.items() - present.items():
+        st.query_params.update(query)
 
 
 def decode_config() -> DecodeConfig:

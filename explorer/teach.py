@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
@@ -10,30 +12,48 @@ from explorer import runtime, session
 from explorer.facts import plain
 from explorer.figures.draw import draw_table
 from explorer.figures.plots import Columns, Plot
-from explorer.opened import opened
+from explorer.opened import Opened, opened
 from explorer.selection import Selection
-from explorer.translator import Translation
 
 if TYPE_CHECKING:
     from model.transformer import Transformer
 
+URL: Literal["query-params"] = "query-params"  # `bind=URL`: what a widget says stands in the address
+_PLACE = ("step", "kind", "layer", "head", "view", "panel", "cell")
 _CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"]}
 
 
-def at_work() -> tuple[Selection, Translation] | None:
-    """The selection and its translation; None, after saying why, where there is nothing to show.
-
-    The address bar is brought up to date.
-    """
+def at_work() -> Opened | None:
+    """The selection and its translation; None, after saying why, where there is nothing to show."""
     found = opened()
     if found is None:
         return None
-    selection, shown = found.selection, found.shown
-    session.write_address(found.address)
-    if not is_transformer(shown.model):
+    if not is_transformer(found.shown.model):
+        write_address(found.address)
         st.info("This page is about the Transformer, and the chosen model is none. Choose another one on the left.")
         return None
-    return selection, shown
+    return found
+
+
+def write_address(here: Selection, *on_screen: str) -> None:
+    """Bring the address bar up to date: model, sentence and path, and of the place only what this page shows.
+
+    What widgets say stands in the address by their own doing (`bind`).
+    """
+    default = Selection()
+    hidden = {name: getattr(default, name) for name in _PLACE if name not in on_screen}
+    session.write_address(dataclasses.replace(here, **hidden))
+
+
+def draw_tabs(page: str, tabs: Mapping[str, Callable[[], None]]) -> None:
+    """Draw the open one of these tabs, and no other; which one it is stands in the address."""
+    names = list(tabs)
+    places = st.tabs(names, on_change="rerun", bind=URL, key=f"{page}_tab")
+    place, name = next(
+        ((place, name) for place, name in zip(places, names, strict=True) if place.open), (places[0], names[0])
+    )
+    with place:
+        tabs[name]()
 
 
 def is_transformer(name: str) -> bool:

@@ -17,9 +17,7 @@ from explorer.inside_more import (  # noqa: E402
     draw_similarity_tab,
 )
 from explorer.inside_walk import draw_walk_tab  # noqa: E402
-from explorer.translator import Translation, Translator  # noqa: E402
-
-TABS = ("The computation", "Queries and keys", "Layer by layer", "The prediction", "Sizes")
+from explorer.opened import Opened  # noqa: E402
 
 
 def draw() -> None:
@@ -28,29 +26,28 @@ def draw() -> None:
         "What happens between the text and the prediction?",
         "Every operation in the order in which the model computes it, with the numbers of this sentence.",
     )
-    working = teach.at_work()
-    if working is None:
+    found = teach.at_work()
+    if found is None:
         return
-    _, shown = working
-    st.fragment(_tabs)(runtime.translator(shown.model), shown)
+    st.fragment(_tabs)(found)
     freeze_after("inside")
 
 
-def _tabs(translator: Translator, shown: Translation) -> None:
-    """A choice runs only this part again, and only the open tab is drawn."""
-    tabs = dict(zip(TABS, st.tabs(TABS, on_change="rerun", key="inside_tab"), strict=True))
-    chosen = next((name for name, tab in tabs.items() if tab.open), TABS[0])
-    with tabs[chosen]:
-        if chosen == "The computation":
-            draw_walk_tab(translator, shown)
-        elif chosen == "Queries and keys":
-            draw_similarity_tab(translator, shown)
-        elif chosen == "Layer by layer":
-            draw_lens_tab(translator, shown)
-        elif chosen == "The prediction":
-            draw_prediction_tab(translator, shown)
-        else:
-            draw_budget_tab(translator)
+def _tabs(found: Opened) -> None:
+    """A choice runs only this part again."""
+    shown = found.shown
+    translator = runtime.translator(shown.model)
+    teach.write_address(found.address, "step")
+    teach.draw_tabs(
+        "inside",
+        {
+            "The computation": lambda: draw_walk_tab(translator, shown),
+            "Queries and keys": lambda: draw_similarity_tab(translator, shown),
+            "Layer by layer": lambda: draw_lens_tab(translator, shown),
+            "The prediction": lambda: draw_prediction_tab(translator, shown),
+            "Sizes": lambda: draw_budget_tab(translator),
+        },
+    )
 
 
 draw()

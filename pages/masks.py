@@ -12,9 +12,7 @@ from explorer import runtime, teach  # noqa: E402
 from explorer.figures.draw import freeze_after  # noqa: E402
 from explorer.masks_lift import draw_decoding_tab, draw_pair_tab, draw_target_tab  # noqa: E402
 from explorer.masks_look import draw_masks_tab, draw_padding_tab  # noqa: E402
-from explorer.translator import Translation, Translator  # noqa: E402
-
-TABS = ("The masks", "Given target", "While decoding", "Trained without it", "Open padding")
+from explorer.opened import Opened  # noqa: E402
 
 
 def draw() -> None:
@@ -24,29 +22,28 @@ def draw() -> None:
         "Padding fills up short sentences of a batch, and the future is what the decoder has yet to say. A mask closes "
         "both: closed cells get the lowest score there is, so that softmax gives them nothing.",
     )
-    working = teach.at_work()
-    if working is None:
+    found = teach.at_work()
+    if found is None:
         return
-    _, shown = working
-    st.fragment(_tabs)(runtime.translator(shown.model), shown)
+    st.fragment(_tabs)(found)
     freeze_after("masks")
 
 
-def _tabs(translator: Translator, shown: Translation) -> None:
-    """A switch runs only this part again, and only the open tab is drawn."""
-    tabs = dict(zip(TABS, st.tabs(TABS, on_change="rerun", key="masks_tab"), strict=True))
-    chosen = next((name for name, tab in tabs.items() if tab.open), TABS[0])
-    with tabs[chosen]:
-        if chosen == "The masks":
-            draw_masks_tab(translator, shown)
-        elif chosen == "Given target":
-            draw_target_tab(translator, shown)
-        elif chosen == "While decoding":
-            draw_decoding_tab(translator, shown)
-        elif chosen == "Trained without it":
-            draw_pair_tab()
-        else:
-            draw_padding_tab(translator, shown)
+def _tabs(found: Opened) -> None:
+    """A switch runs only this part again."""
+    shown = found.shown
+    translator = runtime.translator(shown.model)
+    teach.write_address(found.address)
+    teach.draw_tabs(
+        "masks",
+        {
+            "The masks": lambda: draw_masks_tab(translator, shown),
+            "Given target": lambda: draw_target_tab(translator, shown),
+            "While decoding": lambda: draw_decoding_tab(translator, shown),
+            "Trained without it": draw_pair_tab,
+            "Open padding": lambda: draw_padding_tab(translator, shown),
+        },
+    )
 
 
 draw()

@@ -10,17 +10,14 @@ import streamlit as st  # noqa: E402 - nothing runs before the shell has had its
 
 from explorer import runtime, teach  # noqa: E402
 from explorer.figures.draw import freeze_after  # noqa: E402
+from explorer.opened import Opened  # noqa: E402
 from explorer.positions_order import draw_length_tab, draw_shuffle_tab  # noqa: E402
 from explorer.positions_table import (  # noqa: E402
-    choose_sizes,
     draw_alternatives_tab,
     draw_rotation_tab,
     draw_table_tab,
     draw_word_tab,
 )
-from explorer.translator import Translation, Translator  # noqa: E402
-
-TABS = ("The table", "One word", "The rotation", "Alternatives", "Shuffle the words", "Longer than trained")
 
 
 def draw() -> None:
@@ -30,34 +27,29 @@ def draw() -> None:
         "Attention sees all words at once and in no order. So a row of numbers that says where a word stands "
         "(positional encoding) is added to it. Positions count from 0 here, as in the formula.",
     )
-    working = teach.at_work()
-    if working is None:
+    found = teach.at_work()
+    if found is None:
         return
-    _, shown = working
-    st.fragment(_tabs)(runtime.translator(shown.model), shown)
+    st.fragment(_tabs)(found)
     freeze_after("positions")
 
 
-def _tabs(translator: Translator, shown: Translation) -> None:
-    """Moving a slider runs only this part again, and only the open tab is drawn."""
-    model = teach.transformer(shown.model)
-    tabs = dict(zip(TABS, st.tabs(TABS, on_change="rerun", key="positions_tab"), strict=True))
-    chosen = next((name for name, tab in tabs.items() if tab.open), TABS[0])
-    with tabs[chosen]:
-        if chosen in ("The table", "The rotation", "Alternatives"):
-            sizes = choose_sizes(model)
-            if chosen == "The table":
-                draw_table_tab(sizes, model)
-            elif chosen == "The rotation":
-                draw_rotation_tab(sizes)
-            else:
-                draw_alternatives_tab(sizes, model)
-        elif chosen == "One word":
-            draw_word_tab(shown, model)
-        elif chosen == "Shuffle the words":
-            draw_shuffle_tab(translator, shown)
-        else:
-            draw_length_tab(translator, shown)
+def _tabs(found: Opened) -> None:
+    """Moving a slider runs only this part again."""
+    shown = found.shown
+    translator, model = runtime.translator(shown.model), teach.transformer(shown.model)
+    teach.write_address(found.address)
+    teach.draw_tabs(
+        "positions",
+        {
+            "The table": lambda: draw_table_tab(model),
+            "One word": lambda: draw_word_tab(shown, model),
+            "The rotation": lambda: draw_rotation_tab(model),
+            "Alternatives": lambda: draw_alternatives_tab(model),
+            "Shuffle the words": lambda: draw_shuffle_tab(translator, shown),
+            "Longer than trained": lambda: draw_length_tab(translator, shown),
+        },
+    )
 
 
 draw()

@@ -1,6 +1,6 @@
 // The computation as a table that is also a diagram: a row an operation, lines from what it reads.
 
-const HEAD = 26, ROW = 29, LANE = 9, SVG = "http://www.w3.org/2000/svg";
+const HEAD = 26, ROW = 29, LANE = 6, SVG = "http://www.w3.org/2000/svg";
 
 // Streamlit calls this again whenever the data or the theme changes; everything is drawn anew.
 export default function ({ data, parentElement: root, setStateValue }) {
@@ -27,9 +27,9 @@ function table(data, S, setStateValue, width) {
   const room = element("div"); // a table takes no notice of the width of an empty cell
   room.style.width = `${width}px`;
   first.append(room);
-  head.append(first, ...data.columns.map((name, i) => element("th", i > 0 && i < 5 ? "number" : "", name)));
+  head.append(first, ...data.columns.map((name, i) => element("th", i === 1 ? "" : "number", name)));
   made.append(head);
-  for (const row of data.rows) {
+  for (const [i, row] of data.rows.entries()) {
     const line = element("tr"), cell = element("td"), open = element("button", "", row.title);
     open.type = "button";
     open.setAttribute("aria-pressed", String(row.name === S.chosen));
@@ -40,7 +40,9 @@ function table(data, S, setStateValue, width) {
     };
     cell.append(open);
     if (row.given) line.className = "given";
-    line.append(element("td"), cell, ...row.cells.map((text, i) => element("td", i < 4 ? "number" : "from", text)));
+    const cells = row.cells.map((text) => element("td", "number", text));
+    cells.at(-1).title = row.words; // the same in words; they stand beside the opened operation, too
+    line.append(element("td"), element("td", "number given", String(i + 1)), cell, ...cells);
     made.append(line);
   }
   return made;

@@ -10,12 +10,12 @@ from typing import Any
 import streamlit as st
 
 _HERE = Path(__file__).parent
-COLUMNS = ("operation", "shape", "parameters", "mean", "spread", "reads")
+COLUMNS = ("row", "operation", "shape", "parameters", "mean", "spread", "reads")
 
 
 @dataclass(frozen=True)
 class WalkRow:
-    """One operation on screen; `reads` are the rows of the same part that it reads, from 0, `words` says it all.
+    """One operation on screen; `reads` are the rows of the same part that it reads, from 0, `words` names them.
 
     `learned` operations have parameters, and a `sum` adds what it reads: a residual connection. What is `given` was
     computed in another part.
@@ -52,7 +52,8 @@ def payload(part: str, rows: Sequence[WalkRow], chosen: str) -> dict[str, Any]:
             {
                 "name": row.name,
                 "title": row.title,
-                "cells": [row.shape, row.parameters, row.mean, row.spread, row.words],
+                "cells": [row.shape, row.parameters, row.mean, row.spread, ", ".join(str(i + 1) for i in row.reads)],
+                "words": row.words,
                 "reads": list(row.reads),
                 "learned": row.learned,
                 "sum": row.sum,
@@ -63,10 +64,13 @@ def payload(part: str, rows: Sequence[WalkRow], chosen: str) -> dict[str, Any]:
     }
 
 
-def walk_view(part: str, rows: Sequence[WalkRow], *, key: str) -> str:
-    """Draw the operations of one part and return the name of the one that is open: the chosen one, or the first."""
+def walk_view(part: str, rows: Sequence[WalkRow], *, key: str, asked: str = "") -> str:
+    """Draw the operations of one part and return the name of the one that is open: the chosen one, or the first.
+
+    `asked` is the one to open as long as nobody has chosen another in this part.
+    """
     names = [row.name for row in rows]
-    first = _asked(st.session_state.get(key), part, names) or names[0]
+    first = _asked(st.session_state.get(key), part, names) or (asked if asked in names else names[0])
     result = _component(key=key, data=payload(part, rows, first), on_chosen_change=lambda: None)
     return _asked({"chosen": result.chosen}, part, names) or first
 

@@ -10,7 +10,20 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from explorer.facts import count
-from explorer.figures.plots import COLOURS, Columns, Plot, curves, heatmap, label, labels, numbered
+from explorer.figures.plots import (
+    COLOURS,
+    Columns,
+    Plot,
+    bars,
+    curves,
+    heatmap,
+    label,
+    labels,
+    margin,
+    name_rows,
+    numbered,
+    width_of,
+)
 from model.budget import Part
 from model.inside import Projection
 
@@ -24,7 +37,7 @@ def activation_plot(values: Floats, tokens: Sequence[str], title: str, *, side: 
     figure = heatmap(
         values, x_title="dimension", y_title=side, span=(-top, top), height=120 + 24 * min(len(values), 16)
     )
-    figure.update_yaxes(tickmode="array", tickvals=list(range(len(tokens))), ticktext=labels(tokens))
+    name_rows(figure, labels(tokens))
     flat = int(np.abs(values).argmax())
     row, column = divmod(flat, values.shape[1])
     caption = (
@@ -64,9 +77,7 @@ def firing_plot(activations: Floats, tokens: Sequence[str]) -> Plot:
     share = 100 * (activations > 0).mean(axis=1)
     never = int((activations <= 0).all(axis=0).sum())
     always = int((activations > 0).all(axis=0).sum())
-    figure = go.Figure(go.Bar(x=labels(tokens), y=share, marker={"color": COLOURS[0]}))
-    figure.update_layout(height=260, margin={"l": 10, "r": 10, "t": 10, "b": 10})
-    figure.update_yaxes(title="units above zero (%)", range=[0, 100])
+    figure = bars({"units": share.tolist()}, tokens, y_title="units above zero (%)", top=100, height=260)
     caption = (
         f"Of {activations.shape[1]} units {share.mean():.0f} % fire on average; {never} fire nowhere in view, "
         f"{always} everywhere."
@@ -99,9 +110,9 @@ def projection_plot(found: Projection, groups: Sequence[tuple[str, Sequence[str]
         columns["token"] += numbered(tokens)
         columns["x"] += points[:, 0].round(4).tolist()
         columns["y"] += points[:, 1].round(4).tolist()
-    made.update_layout(height=460, margin={"l": 10, "r": 10, "t": 10, "b": 10}, legend={"orientation": "h", "y": 1.06})
-    made.update_xaxes(title="direction of most difference", zeroline=False)
-    made.update_yaxes(title="second", zeroline=False)
+    made.update_layout(height=460, margin=margin(top=44), legend={"orientation": "h", "y": 1.1})
+    made.update_xaxes(title={"text": "direction of most difference", "standoff": 10}, zeroline=False)
+    made.update_yaxes(title={"text": "second", "standoff": 14}, zeroline=False)
     caption = (
         f"The two directions hold {100 * found.kept:.0f} % of what the vectors differ by; the rest is not in the "
         f"picture, so points that lie together here may still be apart."
@@ -142,15 +153,8 @@ def lens_plot(
 
 def chances_plot(tokens: Sequence[str], series: Mapping[str, Sequence[float]], caption: str, title: str) -> Plot:
     """Probabilities of the same tokens under several names, side by side, in percent."""
-    figure = go.Figure()
-    patterns = ("", "/", ".", "x")
-    for i, (name, values) in enumerate(series.items()):
-        marker = {"color": COLOURS[i], "pattern": {"shape": patterns[i % 4]}}
-        figure.add_trace(go.Bar(x=labels(tokens), y=[100 * v for v in values], name=name, marker=marker))
-    figure.update_layout(
-        height=340, margin={"l": 10, "r": 10, "t": 10, "b": 10}, barmode="group", legend={"orientation": "h", "y": 1.08}
-    )
-    figure.update_yaxes(title="probability (%)", range=[0, 105])
+    percent = {name: [100 * v for v in values] for name, values in series.items()}
+    figure = bars(percent, tokens, y_title="probability (%)", top=105, height=340)
     columns: Columns = {"token": numbered(tokens)}
     columns |= {f"{name} (%)": [round(100 * v, 4) for v in values] for name, values in series.items()}
     return Plot(figure, caption, title, columns)
@@ -192,10 +196,10 @@ def budget_plot(parts: Sequence[Part], *, flops: bool) -> Plot:
             marker={"color": COLOURS[0]},
         )
     )
-    figure.update_layout(height=110 + 28 * len(names), margin={"l": 10, "r": 10, "t": 10, "b": 10})
     unit = "FLOPs of one pass" if flops else "parameters"
-    figure.update_xaxes(title=unit)
-    figure.update_yaxes(automargin=True)
+    room = margin(left=14 + max(width_of(name) for name in names))
+    figure.update_layout(height=110 + 28 * len(names), margin=room)
+    figure.update_xaxes(title={"text": unit, "standoff": 10}, nticks=4, tickangle=0)
     most, value = max(known, key=lambda each: each[1])
     caption = f"{count(sum(values))} {unit}; most of them in the {most} ({100 * value / total:.0f} %)."
     table: Columns = {

@@ -40,6 +40,7 @@ def mask_plot(
         height=height,
     )
     figure.data[0].update(colorscale=[[0, _OPEN], [1, _OPEN]], autocolorscale=False, showscale=False)
+    figure.update_layout(margin_r=40)  # no scale stands there, but the last name leans over
     _close(figure, codes, labels(rows), labels(columns), np.full(codes.shape, ""))
     return Plot(
         figure, mask_words(codes), title, _table(rows, columns, [[WORDS[int(c)] for c in row] for row in codes])

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
+from html import escape, unescape
 from typing import Any
+from unicodedata import east_asian_width
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 HEIGHT = 340
+MOST_LETTERS = 24  # of a token beside a heatmap; the table has all of it
+_LETTER, _LINE = 6.5, 22  # pixels of a letter and of a line
 # Streamlit puts the theme's categorical colours in place of these; Plotly's own would not change with the theme.
 COLOURS = tuple(f"#{i:06d}" for i in range(1, 9))
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+PATTERNS = ("", "/", ".", "x")
 Numbers = Sequence[float] | NDArray[Any]
 Columns = dict[str, list[Any]]
 
@@ -48,12 +52,36 @@ def numbered(tokens: Sequence[str]) -> list[str]:
     return [f"{i} {token}" for i, token in enumerate(tokens, start=1)]
 
 
-def _layout(height: int, x_title: str, y_title: str, **more: Any) -> go.Layout:
+def margin(*, left: int = 64, right: int = 14, top: int = 14, bottom: int = 50) -> dict[str, Any]:
+    """Room for axes and legend in pixels, as `margin` of a layout.
+
+    Plotly can find it out by itself, but then it draws every figure twice: half of the wait for a slider.
+    """
+    return {"l": left, "r": right, "t": top, "b": bottom, "autoexpand": False}
+
+
+def width_of(text: str) -> int:
+    """About how many pixels a text is wide."""
+    return round(sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text) * _LETTER)
+
+
+def legend_room(names: Sequence[str], width: int = 380) -> int:
+    """Pixels above a figure for a legend that lies on its side; at least as much as a figure without one has."""
+    if len(names) < 2:
+        return 14
+    rows, used = 1, 0
+    for name in names:
+        entry = width_of(name) + 55
+        rows, used = (rows, used + entry) if used + entry <= width else (rows + 1, entry)
+    return 10 + _LINE * rows
+
+
+def _layout(height: int, x_title: str, y_title: str, room: Mapping[str, Any], **more: Any) -> go.Layout:
     return go.Layout(
         height=height,
-        margin={"l": 10, "r": 10, "t": 10, "b": 10},
-        xaxis={"title": {"text": x_title}, "automargin": True},
-        yaxis={"title": {"text": y_title}, "automargin": True},
+        margin=room,
+        xaxis={"title": {"text": x_title, "standoff": 10}},
+        yaxis={"title": {"text": y_title, "standoff": 14}},
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0},
         **more,
     )
@@ -89,13 +117,42 @@ def heatmap(
         xgap=1 if values.shape[-1] <= 40 else 0,
         ygap=1 if values.shape[0] <= 40 else 0,
     )
-    made = go.Figure(trace, _layout(height, x_title, y_title))
+    made = go.Figure(trace, _layout(height, x_title, y_title, margin(right=76, top=56, bottom=10)))
     made.update_yaxes(autorange="reversed", showgrid=False)
     made.update_xaxes(side="top", showgrid=False)
     if x is not None and y is not None:  # tokens: every one is named, in its own row
-        made.update_xaxes(type="category", tickmode="array", tickvals=list(range(len(x))), ticktext=list(x))
-        made.update_yaxes(type="category", tickmode="array", tickvals=list(range(len(y))), ticktext=list(y))
+        made.update_xaxes(type="category")
+        made.update_yaxes(type="category")
+        name_columns(made, x)
+        name_rows(made, y)
     return made
+
+
+def name_rows(figure: go.Figure, names: Sequence[str]) -> None:
+    """Name every row of a heatmap at its left; the names may hold what :func:`label` made of tokens."""
+    short = [_short(name) for name in names]
+    figure.update_yaxes(tickmode="array", tickvals=list(range(len(names))), ticktext=short)
+    figure.update_layout(margin_l=50 + max((width_of(unescape(name)) for name in short), default=0))
+
+
+def name_columns(figure: go.Figure, names: Sequence[str]) -> None:
+    """Name every column of a heatmap above it, aslant where the names would not fit side by side."""
+    short = [_short(name) for name in names]
+    widest = max((width_of(unescape(name)) for name in short), default=0)
+    aslant = (widest + 8) * len(short) > 200
+    figure.update_xaxes(
+        tickmode="array",
+        tickvals=list(range(len(names))),
+        ticktext=short,
+        tickangle=-45 if aslant else 0,
+    )
+    # An aslant name rises by the sine of its angle, and reaches as far to the right.
+    figure.update_layout(margin_t=(48 + round(0.72 * widest)) if aslant else 56)
+
+
+def _short(name: str) -> str:
+    text = unescape(name)
+    return name if len(text) <= MOST_LETTERS else label(f"{text[: MOST_LETTERS - 1]}…")
 
 
 def curves(
@@ -108,7 +165,8 @@ def curves(
     height: int = HEIGHT,
 ) -> go.Figure:
     """Curves by name; dashes as well as colours tell them apart."""
-    made = go.Figure(layout=_layout(height, x_title, y_title, hovermode="x unified"))
+    room = margin(top=legend_room(list(series)))
+    made = go.Figure(layout=_layout(height, x_title, y_title, room, hovermode="x unified"))
     for i, (name, (x, y)) in enumerate(series.items()):
         made.add_trace(
             go.Scatter(
@@ -122,6 +180,30 @@ def curves(
         )
     if log:
         made.update_yaxes(type="log")
+    return made
+
+
+def bars(
+    series: Mapping[str, Sequence[float]],
+    tokens: Sequence[str],
+    *,
+    y_title: str,
+    top: float | None = None,
+    height: int = HEIGHT,
+) -> go.Figure:
+    """A bar for each token under each name, side by side; patterns as well as colours tell the names apart."""
+    names = labels(tokens)
+    widest = max((width_of(unescape(name)) for name in names), default=0)
+    aslant = (widest + 8) * len(names) > 400
+    bottom = 16 + (round(0.72 * widest) if aslant else _LINE)
+    made = go.Figure(layout=_layout(height, "", y_title, margin(top=legend_room(list(series)), bottom=bottom)))
+    for i, (name, values) in enumerate(series.items()):
+        marker = {"color": COLOURS[i], "pattern": {"shape": PATTERNS[i % len(PATTERNS)]}}
+        made.add_trace(go.Bar(x=names, y=list(values), name=label(name), marker=marker, showlegend=len(series) > 1))
+    made.update_layout(barmode="group")
+    made.update_xaxes(tickangle=-45 if aslant else 0, type="category")
+    if top is not None:
+        made.update_yaxes(range=[0, top])
     return made
 
 

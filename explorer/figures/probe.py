@@ -9,7 +9,18 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from explorer.figures.plots import Plot, curves, heatmap, label, labels, numbered
+from explorer.figures.plots import (
+    Plot,
+    bars,
+    curves,
+    heatmap,
+    label,
+    labels,
+    legend_room,
+    margin,
+    numbered,
+    rule,
+)
 
 Scores = NDArray[np.float64]
 
@@ -66,9 +77,9 @@ def similarity_plot(places: Scores, similarity: Scores, names: Sequence[str], ro
     figure = go.Figure(
         layout=go.Layout(
             height=400,
-            margin={"l": 10, "r": 10, "t": 10, "b": 10},
-            xaxis={"title": {"text": "first axis (√bits)"}, "automargin": True},
-            yaxis={"title": {"text": "second axis (√bits)"}, "automargin": True, "scaleanchor": "x"},
+            margin=margin(top=legend_room(list(dict.fromkeys(roles)), 800)),
+            xaxis={"title": {"text": "first axis (√bits)", "standoff": 10}},
+            yaxis={"title": {"text": "second axis (√bits)", "standoff": 14}, "scaleanchor": "x"},
             legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0},
         )
     )
@@ -128,6 +139,14 @@ def head_plot(
     table: dict[str, list[Any]] = {"query": numbered(rows)}
     table |= {name: [_number(value, 4) for value in values[:, j].tolist()] for j, name in enumerate(numbered(columns))}
     return Plot(figure, caption, "", table)
+
+
+def coverage_plot(total: Scores, tokens: Sequence[str], caption: str) -> Plot:
+    """How much each source token was read in the whole translation, [src], beside what even reading would give."""
+    figure = bars({"coverage": total.tolist()}, tokens, y_title="weight over all rows", height=230)
+    rule(figure, y=float(total.mean()), text="even")
+    table: dict[str, list[Any]] = {"source": numbered(tokens), "coverage": [round(float(v), 4) for v in total]}
+    return Plot(figure, caption, "Coverage of the source", table)
 
 
 def pruning_plot(counts: Sequence[int], series: dict[str, Sequence[float]], caption: str) -> Plot:

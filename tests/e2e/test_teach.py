@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from tests.browser import settle
 
@@ -34,11 +34,47 @@ def tab(page: Page, name: str) -> None:
 def test_position_sliders_make_another_table(visit: Visit) -> None:
     page = visit("/positions?model=reverse")
     expect(main_part(page)).to_contain_text("the largest difference between the two tables is 0.")
-    expect(page.locator(".js-plotly-plot")).to_have_count(4)
+    expect(page.locator(".js-plotly-plot")).to_have_count(2)
     slide(page, "d_model (numbers a position)", "ArrowLeft", 3)
     expect(main_part(page)).to_contain_text("58 numbers between −1 and 1")
     slide(page, "Length (positions)", "ArrowRight")
     expect(main_part(page)).to_contain_text("within these 65 positions")
+
+
+def test_a_link_shows_what_was_on_screen(visit: Visit, context: BrowserContext) -> None:
+    page = visit("/positions?model=reverse")
+    tab(page, "The rotation")
+    slide(page, "Offset k (positions)", "ArrowRight", 2)
+    page.wait_for_function("() => new URLSearchParams(location.search).get('pe_offset') === '7'")
+    assert "positions_tab=The+rotation" in page.url
+    again = context.new_page()
+    again.goto(page.url)
+    settle(again)
+    expect(main_part(again)).to_contain_text("PE(p + 7) = M · PE(p) holds at all 57 positions")
+    page.get_by_role("link", name="Masks").click()
+    settle(page)
+    assert "pe_offset" not in page.url, "what another page shows has no place in this page's link"
+
+
+def test_a_link_opens_an_operation_and_its_step(visit: Visit, context: BrowserContext) -> None:
+    page = visit("/inside?model=adjective-swap&text=I+read+red+books")
+    page.get_by_text("Decoder 2", exact=True).click()
+    settle(page)
+    page.locator(".walk").get_by_role("button", name="Softmax over keys (cross)").click()
+    slide(page, "Step", "ArrowLeft", 2)
+    expect(page.get_by_role("heading", name="Softmax over keys (cross)")).to_be_visible()
+    page.wait_for_function("() => new URLSearchParams(location.search).get('step') === '3'")
+    again = context.new_page()
+    again.goto(page.url)
+    settle(again)
+    expect(again.get_by_role("heading", name="Softmax over keys (cross)")).to_be_visible()
+    expect(main_part(again)).to_contain_text("3: reads lis, predicts livres")
+
+
+def test_the_whole_diagram_is_in_sight(visit: Visit) -> None:
+    page = visit("/inside?model=adjective-swap&inside_part_7=Decoder+1")
+    inside = page.locator(".walk").evaluate("box => box.scrollWidth <= box.clientWidth")
+    assert inside, "at 1366 pixels no column lies beyond the edge"
 
 
 def test_the_rotation_answers_the_slider(visit: Visit) -> None:

@@ -41,6 +41,7 @@ def app(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
 
 def on_tab(at: AppTest, tab: str) -> AppTest:
     at.session_state["inside_tab"] = tab
+    at.query_params["inside_tab"] = tab  # in a browser the address follows by itself
     return at.run()
 
 
@@ -75,6 +76,7 @@ def test_shapes_counts_and_means_are_the_modules(app: AppTest, checkpoints: Path
         assert row["cells"][0] == " × ".join(str(n) for n in operation.value.shape[1:])
         assert float(row["cells"][2]) == pytest.approx(operation.mean, abs=6e-4)
         assert float(row["cells"][3]) == pytest.approx(operation.spread, abs=6e-4)
+        assert row["cells"][4] == ", ".join(str(i + 1) for i in row["reads"])
     counted = [row["cells"][1].replace(",", "") for row in seen.values()]
     assert sum(int(cell) for cell in counted if cell.isdecimal()) == count_parameters(loaded.model)
 
@@ -193,3 +195,27 @@ def test_any_sentence_does(app: AppTest, tab: str, text: str) -> None:
     app.text_input(key="text").set_value(text).run()
     at = on_tab(app, tab)
     assert not at.exception
+
+
+def test_the_step_is_the_one_of_the_other_pages(app: AppTest) -> None:
+    (slider,) = (box for box in app.select_slider if box.label == "Step")
+    assert slider.value == len(slider.options), "the last one at first"
+    slider.set_value(2).run()
+    assert app.query_params["step"] == "2"
+    assert app.session_state["_place"].step == 2
+    at = on_tab(app, "Layer by layer")
+    (slider,) = (box for box in at.select_slider if box.label == "Step")
+    assert slider.value == 2
+    assert not at.exception
+
+
+def test_a_link_opens_an_operation(app: AppTest) -> None:
+    app.query_params["op"] = "encoder.layers.0.feed_forward.activation"
+    at = app.run()
+    assert not at.exception
+    assert "How many units fire" in words(at)
+    assert at.query_params["op"] == "encoder.layers.0.feed_forward.activation"
+    at.query_params["op"] = "<b>no such operation</b>"
+    at = at.run()
+    assert not at.exception
+    assert "op" not in at.query_params, "the first operation is open and needs no mention"

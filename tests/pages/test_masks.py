@@ -51,6 +51,7 @@ def shipped(monkeypatch: pytest.MonkeyPatch) -> AppTest:
 
 def on_tab(at: AppTest, tab: str) -> AppTest:
     at.session_state["masks_tab"] = tab
+    at.query_params["masks_tab"] = tab  # in a browser the address follows by itself
     return at.run()
 
 

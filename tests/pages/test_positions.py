@@ -37,6 +37,7 @@ def app(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
 
 def on_tab(at: AppTest, tab: str) -> AppTest:
     at.session_state["positions_tab"] = tab
+    at.query_params["positions_tab"] = tab  # in a browser the address follows by itself
     return at.run()
 
 
@@ -59,10 +60,11 @@ def test_sliders_make_another_table_and_say_so(app: AppTest) -> None:
 
 
 def test_curves_are_columns_of_the_table(app: AppTest) -> None:
+    app.segmented_control(key="pe_beside").set_value("curves").run()
     (chooser,) = app.multiselect
     chooser.set_value([3, 6]).run()
     table = sinusoidal_table(64, 16).numpy()
-    curves = plotted(app)[2]
+    _, curves = plotted(app)
     for i, trace in zip((3, 6), curves["data"], strict=True):
         assert np.allclose(trace["y"], table[:, i])
     chooser = app.multiselect[0]
@@ -72,7 +74,7 @@ def test_curves_are_columns_of_the_table(app: AppTest) -> None:
 
 @pytest.mark.parametrize("measure", ["dot product", "distance"])
 def test_products_are_those_of_the_rows(app: AppTest, measure: str) -> None:
-    app.segmented_control(key="pe_measure").set_value(measure).run()
+    app.segmented_control(key="pe_beside").set_value(measure).run()
     table = sinusoidal_table(64, 16).numpy()
     expected = table @ table.T
     if measure == "distance":
@@ -169,3 +171,22 @@ def test_no_sentence_is_no_error(app: AppTest) -> None:
     app.text_input(key="text").set_value(" ").run()
     assert not app.exception
     assert "There is nothing to translate yet" in words(app)
+
+
+def test_a_link_opens_tab_and_sliders(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime, "CHECKPOINTS", checkpoints)
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    at.run()
+    for name, value in {"positions_tab": "The rotation", "pe_length": "30", "pe_offset": "9"}.items():
+        at.query_params[name] = value
+    at.switch_page("pages/positions.py").run()
+    assert not at.exception
+    assert "PE(p + 9) = M · PE(p) holds at all 21 positions" in words(at)
+
+
+def test_a_link_that_makes_no_sense_opens_the_page_as_it_is(app: AppTest) -> None:
+    for name, value in {"positions_tab": "<b>", "pe_length": "9999", "pe_width": "x", "pe_base": "3"}.items():
+        app.query_params[name] = value
+    at = app.run()
+    assert not at.exception
+    assert "The table" in words(at)
