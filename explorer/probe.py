@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from explorer import probe_scores as scores
 from explorer import probe_targets as targets
+from explorer.probe_corpus import CorpusScores, CorpusTally
 from explorer.probe_similarity import divergences
 from model.config import ATTENTION_KINDS, AttentionKind
 from model.sample import Observed, Weights
@@ -54,7 +55,7 @@ STATISTICS: Mapping[str, Statistic] = {
     "aligned_input": Statistic("aligned (just read)", "weight on the right source token of what the row has just read"),
     "accuracy": Statistic("alignment accuracy", "rows whose largest weight is on the right source token"),
     "accuracy_input": Statistic("alignment accuracy (just read)", "the same for the token that the row has just read"),
-    "error_rate": Statistic("alignment error rate", "AER; 0 is perfect"),
+    "error_rate": Statistic("alignment error rate", "AER, mean over sentences; 0 is perfect"),
     "error_rate_input": Statistic("alignment error rate (just read)", "AER for the token that the row has just read"),
     "coverage_spread": Statistic("coverage spread", "0: all source tokens are read equally much in all", ""),
 }
@@ -85,7 +86,7 @@ class HeadScores:
 class KindScores:
     """All statistics of one kind of attention, by name; `similarity` [head, head] (all layers in a row) see
     :func:`explorer.probe_similarity.divergences`; `sentence_scores` [sentence, layer, head] and `sentence_chance`
-    [sentence], what uniform attention scores there, by name.
+    [sentence], what uniform attention scores there, by name; `corpus`: see :mod:`explorer.probe_corpus`.
     """
 
     kind: AttentionKind
@@ -95,6 +96,7 @@ class KindScores:
     similarity: Scores
     sentence_scores: dict[str, Scores]
     sentence_chance: dict[str, Scores]
+    corpus: dict[str, CorpusScores] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,6 +159,7 @@ class Tally:
     _uniform: dict[AttentionKind, dict[str, dict[int, float]]] = field(
         default_factory=lambda: {kind: defaultdict(dict) for kind in ATTENTION_KINDS}
     )
+    _corpus: CorpusTally = field(default_factory=CorpusTally)
     _apart: dict[AttentionKind, list[Scores]] = field(default_factory=lambda: {kind: [] for kind in ATTENTION_KINDS})
 
     def add(self, index: int, observed: Observed, weights: Weights) -> None:
@@ -172,6 +175,8 @@ class Tally:
             even = scores.uniform_like(targets.visible(observed, kind))
             for name, value in sentence_scores(observed, kind, even).items():
                 self._uniform[kind][name][index] = float(value)
+            if kind == "cross":
+                self._corpus.add(observed, stacked)
             self._apart[kind].append(divergences(stacked[0], targets.choosing_rows(observed, kind)))
 
     def result(self) -> Probe:
@@ -195,7 +200,8 @@ class Tally:
             found[name] = _head_scores(values, chance)
             single[name], chances[name] = values[:, 0], chance
         apart = np.stack(self._apart[kind])
-        return KindScores(kind, shape[1], shape[2], found, _mean(apart, 0), single, chances)
+        corpus = self._corpus.result() if kind == "cross" else {}
+        return KindScores(kind, shape[1], shape[2], found, _mean(apart, 0), single, chances, corpus)
 
 
 def _head_scores(values: Scores, chance: Scores) -> HeadScores:

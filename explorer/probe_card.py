@@ -10,7 +10,7 @@ import streamlit as st
 
 from explorer import session, teach
 from explorer.facts import plain
-from explorer.figures.probe import head_plot
+from explorer.figures.probe import coverage_plot, head_plot
 from explorer.probe import WITHOUT_SINKS, KindScores, Probe
 from explorer.probe_importance import known_importance
 from explorer.probe_roles import Role, role_of
@@ -120,7 +120,7 @@ def _draw_sentence(item: Observed, kind: AttentionKind, layer: int, head: int, t
         plot = head_plot(weights, mask, rows, columns, kind=kind, caption=caption)
         teach.draw_plot(plot, f"card_{rank}")
         if kind == "cross":
-            st.caption(plain(covered(weights, columns)))
+            teach.draw_plot(coverage_plot(coverage(weights), columns, covered(weights, columns)), f"cover_{rank}")
 
 
 def looks(weights: np.ndarray, rows: tuple[str, ...], columns: tuple[str, ...], predicted: tuple[str, ...]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -23,24 +23,32 @@ from explorer.probe_syntax import (
     by_tag,
     load_pipeline,
     parse,
+    targets_of,
 )
 from explorer.probe_table import name_of
+from explorer.teach import URL
 from model.checkpoint import LoadedModel
 from model.config import AttentionKind
 
+Side = Literal["source", "target"]
 
-def grammar_of(loaded: LoadedModel, found: Measured) -> list[Parsed] | None:
-    """The sample's source sentences parsed; None where no pipeline is installed, or the work was stopped."""
-    nlp = _pipeline(loaded.data_config.src_lang)
-    if nlp is None or loaded.data_config.tokenizer == "characters":
+
+def grammar_of(loaded: LoadedModel, found: Measured, side: Side = "source") -> list[Parsed] | None:
+    """The sample's sentences of one side parsed; None where no pipeline is installed, or the work was stopped."""
+    data = loaded.data_config
+    if data.tokenizer == "characters":
+        return None
+    nlp = _pipeline(data.src_lang if side == "source" else data.tgt_lang)
+    if nlp is None:
         return None
 
     def make(report: Report) -> list[Parsed]:
-        report(0.0, "Parsing the sentences")
-        return parse(nlp, found.sample)
+        report(0.0, f"Parsing the {side} sentences")
+        sample = found.sample
+        return parse(nlp, sample.sources if side == "source" else targets_of(sample, loaded.target))
 
-    key = ("grammar", loaded.name, runtime.fingerprint(loaded.name), chosen(loaded.name).key)
-    return at_work(key, make, "Parsing the sentences")
+    key = (f"grammar of the {side}", loaded.name, runtime.fingerprint(loaded.name), chosen(loaded.name).key)
+    return at_work(key, make, f"Parsing the {side} sentences")
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
@@ -50,12 +58,21 @@ def _pipeline(lang: str) -> Any:
     return nlp
 
 
-def tags_of(grammar: list[Parsed] | None, found: Measured) -> list[Tags]:
-    """What the search takes: parts of speech of the source; the target is not parsed."""
-    if grammar is None:
+def tags_of(source: list[Parsed] | None, target: list[Parsed] | None, found: Measured) -> list[Tags]:
+    """What the search takes: parts of speech of the source tokens and of those read, '' where a side is not parsed."""
+    if source is None and target is None:
         return []
-    rows = zip(grammar, found.observed, strict=True)
-    return [(parsed.tags, ("",) * len(item.trace.read_tokens)) for parsed, item in rows]
+    tags = []
+    for index, item in enumerate(found.observed):
+        n_src, n_read = len(item.trace.src_tokens), len(item.trace.read_tokens)
+        src = source[index].tags if source is not None else ()
+        read = ("", *target[index].tags[:-1]) if target is not None else ()  # <sos> first, and <eos> is never read
+        tags.append((_filled(src, n_src), _filled(read, n_read)))
+    return tags
+
+
+def _filled(tags: tuple[str, ...], length: int) -> tuple[str, ...]:
+    return tags if len(tags) == length else ("",) * length
 
 
 def draw_grammar(loaded: LoadedModel, found: Measured) -> None:
@@ -80,7 +97,7 @@ def draw_grammar(loaded: LoadedModel, found: Measured) -> None:
     if grammar is None:
         return
     kind: AttentionKind = st.segmented_control(
-        "Kind", ["encoder", "cross"], default="encoder", required=True, key="grammar_kind"
+        "Kind", ["encoder", "cross"], default="encoder", required=True, key="grammar_kind", bind=URL
     )
     st.markdown("##### Weight by part of speech of the key")
     tags = by_tag(found.observed, grammar, kind)

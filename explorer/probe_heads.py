@@ -31,10 +31,16 @@ def draw_heads(found: Measured) -> None:
         selection_mode="multi",
         default=list(ATTENTION_KINDS),
         key="probe_kinds",
+        bind=teach.URL,
         label_visibility="collapsed",
     )
     wanted = right.multiselect(
-        "Roles", names, key="probe_roles", placeholder="Heads with any role", label_visibility="collapsed"
+        "Roles",
+        names,
+        key="probe_roles",
+        bind=teach.URL,
+        placeholder="Heads with any role",
+        label_visibility="collapsed",
     )
     rows = [row for row in head_rows(found.probe, kinds or ATTENTION_KINDS) if not wanted or row["role"] in wanted]
     _draw_rows(rows)
@@ -75,6 +81,7 @@ def _draw_map(probe: Probe) -> None:
         [name for name in STATISTICS if _kinds_with(probe, name)],
         format_func=lambda name: f"{title_of(name)}: {STATISTICS[name].says}",
         key="probe_map",
+        bind=teach.URL,
     )
     drawn = _kinds_with(probe, statistic)
     values = {kind: probe.kinds[kind].scores[statistic].mean for kind in drawn}
@@ -128,7 +135,8 @@ def _draw_numbers(probe: Probe) -> None:
     st.caption(
         plain(
             f"Mean and spread (standard deviation) over sentences; the same for uniform attention on the same rows; "
-            f"mean and spread over {probe.seeds} untrained models of this shape and all heads of the layer. "
+            f"mean and spread over {probe.seeds} untrained models of this shape and all heads of the layer. 'Whole "
+            f"sample': links and tokens of all sentences counted together, as the alignment error rate is defined. "
             f"'{left_out}': of the weight that does not go to the first token or <eos>."
         )
     )

@@ -199,6 +199,7 @@ def _draw_curve(loaded: LoadedModel, found: Measured, importance: Importance) ->
         default=_BY_LOSS,
         required=True,
         key="probe_prune_by",
+        bind=teach.URL,
     )
     order = least_first(importance.ablation.loss_change if by == _BY_LOSS else importance.gradient)
     curve = at_work(

@@ -103,21 +103,27 @@ def alignment_accuracy(weights: NDArray[np.floating], gold: Cells) -> Scores:
     return mean_over((links(weights) * gold).sum(axis=-1), rows)
 
 
-def alignment_error_rate(weights: NDArray[np.floating], gold: Cells) -> Scores:
-    """AER = 1 - (|A∩S| + |A∩P|) / (|A| + |S|) (Och & Ney 2003), 0 is perfect.
+def alignment_counts(weights: NDArray[np.floating], gold: Cells) -> tuple[Scores, Scores]:
+    """|A∩S| + |A∩P| and |A| + |S| of one sentence (Och & Ney 2003), in rows with a known source token.
 
-    A are the head's links in rows with a known source token, those to <eos> (the last key) left out. P are the right
-    tokens; sure links S are those of rows with only one. Shapes: [..., query, key] and [query, key] -> [...].
+    A are the head's links, those to <eos> (the last key) left out. P are the right tokens; sure links S are those of
+    rows with only one. Shapes: [..., query, key] and [query, key] -> two of [...].
     """
     rows = gold.any(axis=-1)
-    if not rows.any():
-        return np.full(weights.shape[:-2], np.nan)
     suggested = links(weights)[..., rows, :]
     suggested[..., -1] = 0.0
     possible = gold[rows]
     sure = possible & (possible.sum(axis=-1, keepdims=True) == 1)
-    hits = (suggested * possible).sum(axis=(-2, -1)) + (suggested * sure).sum(axis=(-2, -1))
-    total = suggested.sum(axis=(-2, -1)) + sure.sum()
+    hits: Scores = (suggested * possible).sum(axis=(-2, -1)) + (suggested * sure).sum(axis=(-2, -1))
+    total: Scores = suggested.sum(axis=(-2, -1)) + sure.sum()
+    return hits, total
+
+
+def alignment_error_rate(weights: NDArray[np.floating], gold: Cells) -> Scores:
+    """AER = 1 - (|A∩S| + |A∩P|) / (|A| + |S|) of one sentence (see :func:`alignment_counts`), 0 is perfect."""
+    if not gold.any():
+        return np.full(weights.shape[:-2], np.nan)
+    hits, total = alignment_counts(weights, gold)
     rate: Scores = 1 - np.divide(hits, total, out=np.zeros_like(hits), where=total > 0)
     return rate
 

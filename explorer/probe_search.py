@@ -13,6 +13,7 @@ from explorer.facts import plain
 from explorer.probe_card import choose_head
 from explorer.probe_sample import Measured
 from explorer.probe_table import name_of
+from explorer.teach import URL
 from explorer.words import Form, attention_maps
 from model.config import AttentionKind
 from model.sample import Observed
@@ -86,16 +87,22 @@ def _matching(
     return np.array(by_tag) | np.array(by_word)
 
 
+def _about(tags: Sequence[Tags]) -> str:
+    """On which sides a part of speech may stand for a word."""
+    known = [name for i, name in enumerate(("source", "target")) if any(any(item[i]) for item in tags)]
+    return f" A part of speech, such as NOUN, may stand for a word of the {' or the '.join(known)}." if known else ""
+
+
 def draw_search(found: Measured, tags: Sequence[Tags] = (), *, whole_words: bool = True) -> None:
     """The search and its results."""
     st.caption(
         "Where in the sample does a head look from one word to another? Leave a field empty for any word."
-        + (" A part of speech, such as NOUN, may stand for a word." if tags else "")
+        + _about(tags)
     )
     kind, layer, head = choose_head(found.probe, "search")
     left, middle, right = st.columns(3)
-    query = left.text_input("From (query)", key="search_query")
-    key = middle.text_input("To (key)", key="search_key")
+    query = left.text_input("From (query)", key="search_query", bind=URL)
+    key = middle.text_input("To (key)", key="search_key", bind=URL)
     rows: Rows = "read"
     if kind != "encoder":
         with right:
@@ -106,6 +113,7 @@ def draw_search(found: Measured, tags: Sequence[Tags] = (), *, whole_words: bool
                 default="read",
                 required=True,
                 key="search_rows",
+                bind=URL,
             )
     hits = search(found.observed, kind, layer, head, query, key, rows=rows, tags=tags, whole_words=whole_words)
     if not hits:

@@ -1,8 +1,14 @@
-"""What was measured, kept for all sessions of the server; one measurement runs at a time, the others wait for it."""
+"""What was measured, kept for all sessions of the server, and the measuring itself, in threads of its own.
+
+Streamlit starts the script anew at every click. Work that ran in the script would be lost then; here a click, another
+tab or a reload finds it where it is. One measurement runs at a time: what somebody waits for goes before what nobody
+looks at any more.
+"""
 
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -14,17 +20,96 @@ Key = tuple[str, ...]
 Report = Callable[[float, str], None]
 
 MOST = 48  # results kept; most are small, a large model on 1,000 sentences takes some 50 MB
-_WAIT = 0.2  # seconds between two looks at whether a stop is asked for
+PATIENCE = 300.0  # seconds that work goes on, or waits, without anybody who looks at it
+_UNWATCHED = 2.0  # seconds after which nobody is thought to look
+_WAIT = 0.1  # seconds between two looks
+
+
+class _Abandoned(Exception):
+    """Nobody has asked for this work for too long."""
+
+
+class Job:
+    """One piece of work: how far it is, whether somebody looks, and how it ended.
+
+    `done` from 0 to 1 and `words` say how far; `error` is what ended it early, None if nothing did.
+    """
+
+    def __init__(self, turn: threading.Lock, wanted: Callable[[Job], bool]) -> None:
+        self.done, self.words = 0.0, ""
+        self.error: Exception | None = None
+        self.waiting = False
+        self._turn, self._wanted = turn, wanted
+        self._stopped = False
+        self._looked = time.monotonic()
+        self._ended = threading.Event()
+
+    @property
+    def watched(self) -> bool:
+        """Whether somebody looks."""
+        return not self._stopped and time.monotonic() - self._looked < _UNWATCHED
+
+    def look(self, seconds: float) -> bool:
+        """Wait for the end for so long, and say whether it came; stopped work goes on."""
+        self._looked, self._stopped = time.monotonic(), False
+        return self._ended.wait(seconds)
+
+    def stop(self) -> None:
+        """Let it wait until somebody looks again."""
+        self._stopped = True
+
+    def run(self, work: Callable[[Report], None]) -> None:
+        """Do it, here, when its turn has come."""
+        try:
+            self._take_turn()
+            try:
+                work(self._report)
+            finally:
+                self._turn.release()
+        except _Abandoned:
+            pass  # nobody is there to be told
+        except Exception as error:  # of any kind: it is raised again where somebody looks
+            self.error = error
+        finally:
+            self._ended.set()
+
+    def _report(self, done: float, words: str) -> None:
+        """Called by the work between two parts of it: the place where it may have to wait."""
+        self.done, self.words = done, words
+        self._check()
+        if not self._makes_way():
+            return
+        self._turn.release()
+        try:
+            while self._makes_way():
+                time.sleep(_WAIT)
+                self._check()
+        finally:
+            self._take_turn()
+
+    def _makes_way(self) -> bool:
+        return self._stopped or (not self.watched and self._wanted(self))
+
+    def _take_turn(self) -> None:
+        self.waiting = True
+        while not self._turn.acquire(timeout=_WAIT):
+            pass
+        self.waiting = False
+
+    def _check(self) -> None:
+        if time.monotonic() - self._looked > PATIENCE:
+            raise _Abandoned
 
 
 class Store:
-    """Results by key, the ones used longest ago dropped first."""
+    """Results by key, the ones used longest ago dropped first, and the work on those to come."""
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
         self._kept: OrderedDict[Key, Any] = OrderedDict()
+        self._jobs: dict[Key, Job] = {}
         self._guard = threading.Lock()
-        self._at_work = threading.Lock()
+        self._turn = threading.Lock()
 
     def known(self, key: Key) -> Any | None:
         """The result of this key, or None."""
@@ -50,23 +135,52 @@ class Store:
         return found
 
     def get(self, key: Key, make: Callable[[Report], Result], report: Report) -> Result:
-        """The result of this key, made now if nobody has made it before.
+        """The result of this key, made in a thread of its own if nobody has made it before.
 
-        `report` is called while waiting and working; what it raises ends both, and nothing is kept.
+        `report` is called while waiting; what it raises ends the waiting and not the work, and whoever asks for the key
+        again finds it further on. Raises what `make` raises.
         """
-        found = self.known(key)
-        if found is not None:
-            return found
-        while not self._at_work.acquire(timeout=_WAIT):
-            report(0.0, "Waiting: the machine is measuring for somebody else")
-        try:
-            found = self.known(key)  # somebody else may have asked for the same
-            if found is None:
-                found = make(report)
-                self.keep(key, found)
-        finally:
-            self._at_work.release()
-        return found
+        while (found := self.known(key)) is None:
+            job = self._begin(key, make)
+            while not job.look(_WAIT):
+                report(job.done, "Waiting: the machine is measuring something else" if job.waiting else job.words)
+            if job.error is not None:
+                raise job.error
+        kept: Result = found
+        return kept
+
+    def stop(self, key: Key) -> None:
+        """Let the work on this key wait, unless somebody else looks at it."""
+        with self._guard:
+            job = self._jobs.get(key)
+        if job is not None:
+            job.stop()
+
+    def _begin(self, key: Key, make: Callable[[Report], Result]) -> Job:
+        """The work on this key: what is under way, or begun now."""
+
+        def work(report: Report) -> None:
+            self.keep(key, make(report))
+
+        def live() -> None:
+            try:
+                job.run(work)
+            finally:
+                with self._guard:
+                    self._jobs.pop(key, None)
+
+        with self._guard:
+            known = self._jobs.get(key)
+            if known is not None:
+                return known
+            job = self._jobs[key] = Job(self._turn, self._is_wanted)
+        threading.Thread(target=live, name=f"measure {key[0]}", daemon=True).start()
+        return job
+
+    def _is_wanted(self, job: Job) -> bool:
+        """Whether somebody waits for other work than this."""
+        with self._guard:
+            return any(other.waiting and other.watched for other in self._jobs.values() if other is not job)
 
 
 @st.cache_resource(show_spinner=False)

@@ -181,7 +181,10 @@ def _draw_sample(translator: Translator, text: str, changes: Changes, edit: Head
         return
     whole = for_any_sentence(changes)
     if len(whole) < len(changes):
-        st.caption("Rows edited by hand and parts of other sentences belong to one sentence: they are left out here.")
+        st.caption(
+            "Rows edited by hand and parts of other sentences belong to one sentence: others have other tokens at "
+            "these places, and as a rule not as many. They are left out here."
+        )
     if not whole:
         return
     kept = tuple(item for item in edit.edits if item.op in WHOLE)

@@ -17,6 +17,7 @@ from explorer import probe_scores as scores
 from explorer.words import AttentionMaps, attention_maps
 from model.config import AttentionKind
 from model.sample import Observed, Sample
+from model.tokenizer import Encoding, Tokenizer
 from model.trace import VISIBLE
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ Scores = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Parsed:
-    """A source sentence with its grammar, one entry a token, <eos> last.
+    """A sentence with its grammar, one entry a token, <eos> last.
 
     tags: coarse part of speech, '' for <eos>. relations: the dependency relation of its word, '' for none. heads: the
     first token of the word that it depends on, -1 for the root and <eos>.
@@ -54,11 +55,20 @@ def load_pipeline(lang: str) -> Language | None:
     return spacy.load(name, disable=["ner", "lemmatizer"])
 
 
-def parse(nlp: Language, sample: Sample) -> list[Parsed]:
-    """The grammar of every source sentence; a token belongs to the spaCy word that it begins in."""
-    documents = nlp.pipe(source.text for source in sample.sources)
+def targets_of(sample: Sample, target: Tokenizer) -> list[Encoding]:
+    """The target sentences as text with tokens; one that its text does not lead back to has no tokens here."""
     found = []
-    for source, document in zip(sample.sources, documents, strict=True):
+    for ids in sample.targets:
+        encoding = target.encode(target.decode(ids))
+        found.append(encoding if encoding.ids == tuple(ids) else Encoding((), (), (), (), ""))
+    return found
+
+
+def parse(nlp: Language, sentences: Sequence[Encoding]) -> list[Parsed]:
+    """The grammar of every sentence; a token belongs to the spaCy word that it begins in."""
+    documents = nlp.pipe(sentence.text for sentence in sentences)
+    found = []
+    for source, document in zip(sentences, documents, strict=True):
         at = [0] * (len(document.text) + 1)  # the word of each character; white space counts to the word before
         for word in document:
             at[word.idx :] = [word.i] * (len(at) - word.idx)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from explorer.probe import STATISTICS, WITHOUT_SINKS, Probe
+from explorer.probe_corpus import NAMES as CORPUS
 from explorer.probe_roles import Role, role_of
 from model.config import ATTENTION_KINDS, AttentionKind
 
@@ -27,6 +28,12 @@ def title_of(statistic: str) -> str:
     """What a statistic is called on screen and in files."""
     title = STATISTICS[statistic.removesuffix(WITHOUT_SINKS)].title
     return f"{title}, sinks left out" if statistic.endswith(WITHOUT_SINKS) else title
+
+
+def whole_title(statistic: str) -> str:
+    """What a figure of the whole sample is called, beside the mean over its sentences."""
+    by = " (Och & Ney 2003)" if statistic.startswith("error_rate") else ""
+    return f"{title_of(statistic)}, whole sample{by}"
 
 
 def heads(probe: Probe) -> Iterable[tuple[AttentionKind, int, int]]:
@@ -56,6 +63,9 @@ def head_rows(probe: Probe, kinds: Iterable[AttentionKind] = ATTENTION_KINDS) ->
             item = probe.kinds[kind].scores.get(statistic)
             value = float(item.mean[layer, head]) if item is not None else float("nan")
             row[title_of(statistic)] = round(value, 3) if np.isfinite(value) else None
+            if statistic in CORPUS:
+                whole = probe.kinds[kind].corpus.get(statistic)
+                row[whole_title(statistic)] = round(float(whole.own[layer, head]), 3) if whole is not None else None
         rows.append(row)
     full = [name for name in rows[0] if any(row[name] is not None for row in rows)] if rows else []
     return [{name: row[name] for name in full} for row in rows]
@@ -67,8 +77,12 @@ def number_rows(probe: Probe) -> list[dict[str, Any]]:
 
 
 def head_numbers(probe: Probe, kind: AttentionKind, layer: int, head: int) -> list[dict[str, Any]]:
-    """The lines of one head (from 0); scores that no sentence of the sample has are left out."""
+    """The lines of one head (from 0); scores that no sentence of the sample has are left out.
+
+    A figure of the whole sample has no spread over sentences.
+    """
     rows = []
+    place = {"kind": kind, "layer": layer + 1, "head": head + 1}
     for statistic, item in probe.kinds[kind].scores.items():
         if not item.sentences:
             continue
@@ -82,13 +96,27 @@ def head_numbers(probe: Probe, kind: AttentionKind, layer: int, head: int) -> li
         }
         rows.append(
             {
-                "kind": kind,
-                "layer": layer + 1,
-                "head": head + 1,
+                **place,
                 "statistic": title_of(statistic),
                 "unit": STATISTICS[statistic.removesuffix(WITHOUT_SINKS)].unit,
                 **{name: round(float(value), 4) if np.isfinite(value) else None for name, value in numbers.items()},
                 "sentences": item.sentences,
+                "untrained models": probe.seeds,
+            }
+        )
+    for statistic, whole in probe.kinds[kind].corpus.items():
+        rows.append(
+            {
+                **place,
+                "statistic": whole_title(statistic),
+                "unit": STATISTICS[statistic].unit,
+                "mean": round(float(whole.own[layer, head]), 4),
+                "spread": None,
+                "uniform": round(whole.uniform, 4),
+                "uniform spread": None,
+                "untrained": round(float(whole.untrained[layer]), 4),
+                "untrained spread": round(float(whole.untrained_spread[layer]), 4),
+                "sentences": whole.sentences,
                 "untrained models": probe.seeds,
             }
         )

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
 
+from explorer.parameter import Parameter
 from explorer.surgery import Change, Changes, added, describe, from_link, to_link
 from model.config import ModelConfig
 
-PARAMETER = "edit"
+EDIT = Parameter("edit")
 MAX_LINK = 4000  # characters
 MAX_LOG = 200  # lines
-# A request may have left the browser before it heard of our last change: then its edits are old news (see session.py).
-_STALE_SECONDS = 10.0
-_CHANGES, _UNDO, _LOG, _OF, _WRITTEN, _PROBLEMS = (
-    f"_surgery_{name}" for name in ("changes", "undo", "log", "of", "written", "problems")
-)
+_CHANGES, _UNDO, _LOG, _OF, _PROBLEMS = (f"_surgery_{name}" for name in ("changes", "undo", "log", "of", "problems"))
 
 
 def adopt(model: str, config: ModelConfig) -> bool:
@@ -27,36 +23,21 @@ def adopt(model: str, config: ModelConfig) -> bool:
     Returns whether the link had edits that were not known yet.
     """
     state = st.session_state
-    asked = st.query_params.get(PARAMETER)
-    written: list[tuple[float, str]] = state.setdefault(_WRITTEN, [])
-    now = time.monotonic()
-    current = written[-1][1] if written else ""
-    recent = {link for when, link in written if now - when < _STALE_SECONDS}
+    asked = EDIT.asked()
     if state.get(_OF) not in (None, model):
         state[_CHANGES], state[_UNDO] = (), []
-        recent.add(current)  # what still stands there is the other model's
     state[_OF] = model
-    is_new = asked is not None and asked != current and asked not in recent
-    if asked is not None and is_new:
+    if asked is not None:
         state[_CHANGES], state[_PROBLEMS] = from_link(asked, config)
         state[_UNDO] = []
     write_link()
-    return is_new
+    return asked is not None
 
 
 def write_link() -> None:
     """Make the address bar say which changes are in force."""
     link = to_link(changes())
-    wanted = link if len(link) <= MAX_LINK else ""
-    written: list[tuple[float, str]] = st.session_state.setdefault(_WRITTEN, [])
-    now = time.monotonic()
-    written[:] = [entry for entry in written if now - entry[0] < _STALE_SECONDS]
-    written.append((now, wanted))
-    if not wanted:
-        if PARAMETER in st.query_params:
-            del st.query_params[PARAMETER]
-    elif st.query_params.get(PARAMETER) != wanted:
-        st.query_params[PARAMETER] = wanted
+    EDIT.write(link if len(link) <= MAX_LINK else "")
 
 
 def problems() -> list[str]:

@@ -7,6 +7,7 @@ from explorer.shell import ensure_shell
 ensure_shell()
 
 import dataclasses  # noqa: E402 - nothing runs before the shell has had its say
+from collections.abc import Callable  # noqa: E402
 
 import streamlit as st  # noqa: E402
 
@@ -15,7 +16,7 @@ from explorer.facts import facts, plain  # noqa: E402
 from explorer.figures.draw import freeze_after  # noqa: E402
 from explorer.probe_card import draw_card  # noqa: E402
 from explorer.probe_checked import draw_findings  # noqa: E402
-from explorer.probe_choose import draw_choice, measured  # noqa: E402
+from explorer.probe_choose import adopt, draw_choice, measured  # noqa: E402
 from explorer.probe_export import as_csv, as_json, as_report  # noqa: E402
 from explorer.probe_grammar import draw_grammar, grammar_of, tags_of  # noqa: E402
 from explorer.probe_heads import draw_heads  # noqa: E402
@@ -27,8 +28,7 @@ from explorer.probe_table import number_rows  # noqa: E402
 from explorer.translator import Translator  # noqa: E402
 from model.folder import CheckpointError  # noqa: E402
 
-TABS = ("All heads", "One head", "Surgery", "Importance", "Search", "Grammar", "Export")
-_TAB = "probe_tab"
+SURGERY = "Surgery"
 
 
 def draw() -> None:
@@ -47,15 +47,15 @@ def draw() -> None:
     except CheckpointError as broken:
         st.info(plain(str(broken)))
         return
-    if surgery_state.adopt(selection.model, model.config):
-        st.session_state[_TAB] = "Surgery"  # a link with edits opens the tab where they are
-    for problem in session.problems():
-        st.warning(plain(problem))
+    if surgery_state.adopt(selection.model, model.config) and "probe_tab" not in st.query_params:
+        st.session_state["probe_tab"] = SURGERY  # a link with edits opens the tab where they are
+    for problem in (*session.problems(), adopt(selection.model)):
+        if problem:
+            st.warning(plain(problem))
     found = _sample(translator)
     _tabs(translator, selection.text, found)
-    # How other pages show it is no part of this page's view.
     here = dataclasses.replace(session.place(), model=selection.model, text=selection.text)
-    session.write_address(dataclasses.replace(here, view="", panel="", cell=None))
+    teach.write_address(here, "step", "kind", "layer", "head")
     surgery_state.write_link()
     freeze_after("probe")
 
@@ -79,27 +79,38 @@ def _sample(translator: Translator) -> Measured | None:
 
 def _tabs(translator: Translator, text: str, found: Measured | None) -> None:
     """Only the open tab is drawn."""
-    tabs = dict(zip(TABS, st.tabs(TABS, on_change="rerun", key=_TAB), strict=True))
-    opened = next((name for name, tab in tabs.items() if tab.open), TABS[0])
-    with tabs[opened]:
-        if opened == "Surgery":
-            draw_surgery(translator, text, found)
-        elif found is None:
-            st.caption("There is nothing measured to show here yet.")
-        elif opened == "All heads":
-            draw_heads(found)
-        elif opened == "One head":
-            draw_card(translator.loaded, found)
-        elif opened == "Importance":
-            draw_importance(translator.loaded, found)
-            draw_findings(translator.loaded, found)
-        elif opened == "Search":
-            tags = tags_of(grammar_of(translator.loaded, found), found)
-            draw_search(found, tags, whole_words=translator.loaded.data_config.tokenizer != "characters")
-        elif opened == "Grammar":
-            draw_grammar(translator.loaded, found)
-        else:
-            _export(translator, found)
+    loaded = translator.loaded
+
+    def measured_only(draw: Callable[[Measured], None]) -> Callable[[], None]:
+        return lambda: _nothing() if found is None else draw(found)
+
+    teach.draw_tabs(
+        "probe",
+        {
+            "All heads": measured_only(draw_heads),
+            "One head": measured_only(lambda found: draw_card(loaded, found)),
+            SURGERY: lambda: draw_surgery(translator, text, found),
+            "Importance": measured_only(lambda found: _importance(translator, found)),
+            "Search": measured_only(lambda found: _search(translator, found)),
+            "Grammar": measured_only(lambda found: draw_grammar(loaded, found)),
+            "Export": measured_only(lambda found: _export(translator, found)),
+        },
+    )
+
+
+def _nothing() -> None:
+    st.caption("There is nothing measured to show here yet.")
+
+
+def _importance(translator: Translator, found: Measured) -> None:
+    draw_importance(translator.loaded, found)
+    draw_findings(translator.loaded, found)
+
+
+def _search(translator: Translator, found: Measured) -> None:
+    loaded = translator.loaded
+    tags = tags_of(grammar_of(loaded, found, "source"), grammar_of(loaded, found, "target"), found)
+    draw_search(found, tags, whole_words=loaded.data_config.tokenizer != "characters")
 
 
 def _export(translator: Translator, found: Measured) -> None:

@@ -83,3 +83,30 @@ def test_markup_in_a_link_stays_text(visit: Visit) -> None:
     tab(page, "Surgery")
     expect(page.get_by_text("is left out")).to_be_visible()
     assert page.locator("img[src=x]").count() == 0
+
+
+def test_a_link_with_a_mean_opens_with_its_sample(visit: Visit) -> None:
+    page = visit(f"{ADDRESS}&sample=task.60&edit=cross.1.1.mean")
+    expect(page.get_by_text(re.compile("Measured on 60 of 1,505 test sentences of reverse"))).to_be_visible()
+    expect(page.get_by_text("In force: cross L1 H1 replaced by its mean")).to_be_visible()
+    expect(page.get_by_role("tab", name="Surgery")).to_have_attribute("aria-selected", "true")
+    tab(page, "One head")
+    expect(page.get_by_role("heading", name="Coverage of the source").first).to_be_visible()
+    page.wait_for_function("() => new URLSearchParams(location.search).get('probe_tab') === 'One head'")
+    page.reload()
+    settle(page)
+    expect(page.get_by_role("tab", name="One head")).to_have_attribute("aria-selected", "true")
+    expect(page.get_by_text(re.compile("Measured on 60 of 1,505"))).to_be_visible()
+
+
+def test_stopped_work_goes_on_where_it_was(page: Page, server: Server) -> None:
+    page.goto(f"{server.url}{ADDRESS}&sample=task.1000")
+    counted = page.get_by_text(re.compile(r"Measuring: \d+ of 1000 sentences"))
+    expect(counted).to_be_visible(timeout=30_000)
+    before = int(re.findall(r"\d+", counted.inner_text())[0])
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_text("stopped. For 5 minutes it can go on where it was.")).to_be_visible()
+    page.get_by_role("button", name="Go on").click()
+    expect(counted).to_be_visible()
+    assert int(re.findall(r"\d+", counted.inner_text())[0]) >= before
+    expect(page.get_by_text(re.compile("Measured on 1,?000 of 1,505"))).to_be_visible(timeout=60_000)

@@ -12,8 +12,8 @@ from spacy.language import Language
 from explorer import probe_syntax
 from explorer.probe_grammar import relation_rows, relation_words, tag_rows, tag_words, tags_of
 from explorer.probe_sample import Measured
-from explorer.probe_syntax import Parsed, by_relation, by_tag, load_pipeline, parse
-from model.config import DataConfig
+from explorer.probe_syntax import Parsed, by_relation, by_tag, load_pipeline, parse, targets_of
+from model.config import UNK, DataConfig
 from model.data.task import Example
 from model.sample import Observed, Sample, written_sample
 from model.tokenizer import Tokenizer, build_tokenizers
@@ -42,7 +42,7 @@ def sample(kind: str = "words") -> Sample:
 
 
 def test_words_get_tags_relations_and_heads(nlp: Language) -> None:
-    first = parse(nlp, sample())[0]
+    first = parse(nlp, sample().sources)[0]
     assert first.tags == ("DET", "ADJ", "NOUN", "VERB", "DET", "NOUN", "")
     assert first.relations == ("det", "amod", "nsubj", "", "det", "obj", "")
     assert first.heads == (2, 2, 3, -1, 5, 3, -1)
@@ -51,8 +51,8 @@ def test_words_get_tags_relations_and_heads(nlp: Language) -> None:
 def test_subwords_have_the_grammar_of_their_word(nlp: Language) -> None:
     pieces = sample("subwords")
     words = sample().sources[0]
-    by_word = parse(nlp, sample())[0]
-    found = parse(nlp, pieces)[0]
+    by_word = parse(nlp, sample().sources)[0]
+    found = parse(nlp, pieces.sources)[0]
     source = pieces.sources[0]
     starts = [start for start, _ in words.offsets]
     for i, (start, _) in enumerate(source.offsets):
@@ -76,7 +76,7 @@ def planted(parsed: list[Parsed]) -> list[Observed]:
 
 
 def test_a_head_that_knows_grammar_is_told_from_one_that_counts(nlp: Language) -> None:
-    parsed = parse(nlp, sample()) * 10
+    parsed = parse(nlp, sample().sources) * 10
     found = by_relation(planted(parsed), parsed)
     assert found.rows == {"det": 60, "amod": 20, "nsubj": 30, "obj": 30}
     assert all(found.accuracy[relation][0, 0] == 1.0 for relation in found.rows)
@@ -92,12 +92,12 @@ def test_a_head_that_knows_grammar_is_told_from_one_that_counts(nlp: Language) -
 
 
 def test_few_words_carry_no_relation(nlp: Language) -> None:
-    parsed = parse(nlp, sample())
+    parsed = parse(nlp, sample().sources)
     assert by_relation(planted(parsed), parsed).clear("det") == []
 
 
 def test_weight_by_part_of_speech(nlp: Language) -> None:
-    parsed = parse(nlp, sample())
+    parsed = parse(nlp, sample().sources)
     found = by_tag(planted(parsed), parsed, "encoder")
     expected = np.mean([sum(tag == "NOUN" for tag in p.tags) / len(p.tags) for p in parsed])
     assert found.uniform["NOUN"] == pytest.approx(expected)
@@ -116,13 +116,31 @@ def test_weight_by_part_of_speech(nlp: Language) -> None:
 
 
 def test_tags_for_the_search(nlp: Language) -> None:
-    parsed = parse(nlp, sample())
+    parsed = parse(nlp, sample().sources)
     items = tuple(planted(parsed))
     found = Measured("m", sample(), items, None, "", None)  # type: ignore[arg-type]
-    tags = tags_of(parsed, found)
-    assert tags[0][0] == parsed[0].tags
-    assert len(tags[0][1]) == 4
-    assert tags_of(None, found) == []
+    tags = tags_of(parsed, None, found)
+    assert tags[0] == (parsed[0].tags, ("",) * 4)
+    assert tags_of(None, None, found) == []
+
+
+@pytest.mark.parametrize("kind", ["words", "subwords"])
+def test_target_words_have_tags_where_their_text_leads_back_to_them(nlp: Language, kind: str) -> None:
+    made, (_, target) = sample(kind), tokenizers(kind)
+    sentences = targets_of(made, target)
+    assert tuple(sentence.ids for sentence in sentences) == made.targets
+    parsed = parse(nlp, sentences)
+    items = tuple(observed(len(s) + 1, len(t) + 1) for s, t in zip(made.sources, made.targets, strict=True))
+    found = Measured("m", made, items, None, "", None)  # type: ignore[arg-type]
+    ((source, read), *_) = tags_of(None, parsed, found)
+    assert not any(source)
+    assert read[0] == "", "<sos> is no word"
+    assert read[1:] == parsed[0].tags[:-1]
+    assert set(read[1:]) == {"DET", "ADJ", "NOUN", "VERB"}
+    strange = dataclasses.replace(made, targets=((UNK, UNK), *made.targets[1:]))
+    lost = tags_of(None, parse(nlp, targets_of(strange, target)), found)
+    assert not any(lost[0][1]), "nobody knows which letters these tokens were"
+    assert lost[1] == tags_of(None, parsed, found)[1]
 
 
 def test_a_pipeline_that_is_not_installed_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,4 +152,4 @@ def test_a_pipeline_that_is_not_installed_is_none(monkeypatch: pytest.MonkeyPatc
 def test_an_empty_text_has_no_grammar(nlp: Language) -> None:
     source, _ = tokenizers("words")
     empty = dataclasses.replace(sample(), sources=(source.encode(""),), targets=((),), alignments=(None,))
-    assert parse(nlp, empty)[0] == Parsed(("",), ("",), (-1,))
+    assert parse(nlp, empty.sources)[0] == Parsed(("",), ("",), (-1,))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import threading
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -26,7 +25,6 @@ from explorer.probe_sample import (
     measure,
 )
 from explorer.probe_search import search
-from explorer.probe_store import Store
 from explorer.probe_table import head_rows, number_rows, summary
 from model.checkpoint import LoadedModel, load_model
 from tests.explorer.probed import HEADS, observed, one_hot
@@ -114,62 +112,6 @@ def test_equal_choices_have_equal_keys() -> None:
     assert SampleChoice().key == SampleChoice().key
     others = [SampleChoice(size=5), SampleChoice("own", ("a",)), SampleChoice(translated=True)]
     assert len({SampleChoice().key, *(choice.key for choice in others)}) == 4
-
-
-# The store.
-
-
-def test_the_store_makes_each_result_once_and_forgets_the_oldest() -> None:
-    kept, made = Store(most=2), []
-
-    def make(name: str) -> str:
-        return kept.get((name,), lambda report: made.append(name) or name, quiet)  # type: ignore[func-returns-value,return-value]
-
-    assert [make(name) for name in "aab"] == ["a", "a", "b"]
-    make("a")
-    make("c")
-    assert made == ["a", "b", "c"]
-    assert kept.known(("b",)) is None
-    assert kept.known(("a",)) == "a"
-
-
-def test_what_was_stopped_is_not_kept_and_frees_the_way() -> None:
-    kept = Store()
-
-    def fail(report: object) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        kept.get(("a",), fail, quiet)
-    assert kept.known(("a",)) is None
-    assert kept.get(("a",), lambda report: 1, quiet) == 1
-
-
-def test_two_who_ask_for_the_same_share_the_work() -> None:
-    kept, made, waiting = Store(), [], threading.Event()
-    go_on = threading.Event()
-
-    def slow(report: object) -> int:
-        made.append(1)
-        go_on.wait(10)
-        return 7
-
-    results: list[int] = []
-    first = threading.Thread(target=lambda: results.append(kept.get(("a",), slow, quiet)))
-    first.start()
-    while not made:
-        pass
-
-    def report(done: float, words: str) -> None:
-        assert "Waiting" in words
-        waiting.set()
-        go_on.set()
-
-    results.append(kept.get(("a",), slow, report))
-    first.join(10)
-    assert waiting.is_set()
-    assert results == [7, 7]
-    assert made == [1]
 
 
 # Cards.

@@ -28,6 +28,7 @@ def opened() -> AppTest:
 
 def on_tab(at: AppTest, tab: str) -> AppTest:
     at.session_state["probe_tab"] = tab
+    at.query_params["probe_tab"] = tab  # in a browser the address follows by itself
     return at.run()
 
 

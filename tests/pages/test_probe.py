@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 import spacy
 from streamlit.testing.v1 import AppTest
@@ -111,7 +112,10 @@ def test_a_card(app: AppTest) -> None:
     assert "Coverage" in said
     assert "L1 H1:" in said, "the other head is the only one that can look alike"
     assert "Not measured yet" in said
-    assert len(plotted(at)) == 3
+    maps, covers = plotted(at)[::2], plotted(at)[1::2]
+    assert len(maps) == len(covers) == 3
+    for weights, cover in zip(maps, covers, strict=True):
+        assert np.allclose(cover["data"][0]["y"], weights["data"][0]["z"].sum(axis=0), atol=1e-5)
     assert at.query_params["head"] == "2"
 
 
@@ -169,8 +173,13 @@ def test_grammar_with_a_pipeline(app: AppTest, monkeypatch: pytest.MonkeyPatch) 
     on_tab(at, "Search")
     at.text_input(key="search_key").set_value("ADJ").run()
     assert not at.exception
-    assert "A part of speech, such as NOUN, may stand for a word." in words(at)
+    assert "A part of speech, such as NOUN, may stand for a word of the source or the target." in words(at)
     assert len(tables(at)[0]) == 50
+    at.selectbox(key="search_kind").set_value("decoder").run()
+    assert not at.exception
+    assert "No sentence of the sample has 'any word' and 'ADJ' so." in words(at), "the toy knows no French adjective"
+    at.text_input(key="search_key").set_value("X").run()
+    assert len(tables(at)[0]) == 50, "what it does not know is X, and every target word is"
     probe_grammar._pipeline.clear()
 
 
@@ -232,7 +241,7 @@ def test_work_that_was_stopped_stays_so_until_asked_for(app: AppTest) -> None:
     at.session_state["probe_stopped"] = {key}
     at.run()
     assert not at.exception
-    assert "Measuring the heads: stopped. Nothing of it was kept." in words(at)
+    assert "Measuring the heads: stopped. For 5 minutes it can go on where it was." in words(at)
     assert "There is nothing measured to show here yet." in words(at)
     press(at, "go-" + "-".join(key))
     assert "Measured on 200" in words(at)

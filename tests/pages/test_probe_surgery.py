@@ -101,3 +101,46 @@ def test_another_model_begins_without_edits(app: AppTest) -> None:
     assert not at.exception
     assert "edit" not in at.query_params
     assert "Translation, unchanged" in words(at)
+
+
+def reopened(**asked: str) -> AppTest:
+    """The page in a new session, at a link."""
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    at.query_params["model"], at.query_params["text"] = "reverse", "headlight"
+    at.run()
+    at.switch_page("pages/probe.py")
+    for name, value in asked.items():
+        at.query_params[name] = value
+    return at.run()
+
+
+def test_a_link_with_a_mean_brings_its_sample_along(app: AppTest) -> None:
+    at = reopened(sample="task.60", edit="cross.1.1.mean")
+    assert not at.exception
+    assert "Measured on 60 of 1,505 test sentences of reverse" in words(at)
+    assert "In force: cross L1 H1 replaced by its mean" in words(at).replace("**", "")
+    assert at.query_params["sample"] == "task.60"
+
+
+def test_an_own_list_stands_in_the_link_and_comes_back(app: AppTest) -> None:
+    at = app.run()
+    assert "sample" not in at.query_params
+    at.segmented_control(key="probe_origin_reverse").set_value("own").run()
+    at.text_area(key="probe_lines_reverse").set_value("abc\tcba\nhello\tolleh").run()
+    press(at, "probe_measure_reverse")
+    (link,) = at.query_params["sample"] if isinstance(at.query_params["sample"], list) else [at.query_params["sample"]]
+    assert link.startswith("own.200.")
+    again = reopened(sample=link)
+    assert not again.exception
+    assert "Measured on your own sentences, read with their written translations" in words(again)
+    assert again.text_area(key="probe_lines_reverse").value == "abc\tcba\nhello\tolleh"
+    again.selectbox(key="model").set_value("adjective-swap").run()
+    assert "sample" not in again.query_params, "the list was given for the other model"
+
+
+@pytest.mark.parametrize(("link", "said"), [("own.200.-", "too long for a link"), ("<b>", "makes no sense")])
+def test_a_sample_that_cannot_be_had_is_a_sentence(app: AppTest, link: str, said: str) -> None:
+    at = reopened(sample=link)
+    assert not at.exception
+    assert said in words(at)
+    assert "Measured on 200 of 1,505 test sentences of reverse" in words(at)
