@@ -157,7 +157,8 @@ def _step(draft: _Draft, defaults: dict[str, str], file: str) -> Step:
     if not draft.title:
         raise _error(file, draft.line, "a step needs a title behind '##'")
     text = "\n".join(draft.text).strip()
-    _prose(text, draft.line, file, first=draft.line + 1)
+    blank = next((i for i, line in enumerate(draft.text) if line), 0)
+    _prose(text, draft.line, file, first=draft.line + 1 + blank)
     single: dict[str, tuple[int, str]] = {}
     claims = []
     for label, line, words in draft.parts:
