@@ -6,12 +6,16 @@ import argparse
 import importlib
 import json
 import shlex
+import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
+from tests.benchmarks import results
 from tests.benchmarks.registry import BENCHMARKS, MissingPeer, Row, machine
+from tests.browser import ROOT
 
-NOT_BENCHMARKS = {"__init__", "__main__", "registry"}
+NOT_BENCHMARKS = {"__init__", "__main__", "registry", "results"}
 
 
 def load() -> None:
@@ -21,19 +25,21 @@ def load() -> None:
             importlib.import_module(f"tests.benchmarks.{path.stem}")
 
 
-def number(value: float | None, unit: str = "") -> str:
-    """Three meaningful digits."""
-    if value is None:
-        return "–"
-    text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
-    return f"{text} {unit}".strip()
+def commit() -> str:
+    """The commit that is measured, with a + if files differ from it; "unknown" outside a checkout."""
+    try:
+        return subprocess.run(
+            ["git", "describe", "--always", "--dirty=+"], cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
 
 
 def show(name: str, row: Row) -> str:
     """A row for people: one line of figures, one of what they are held against."""
-    lines = [f"{name}: {row.measure}", f"    ours {number(row.ours, row.unit)}"]
+    lines = [f"{name}: {row.measure}", f"    ours {results.number(row.ours, row.unit)}"]
     if row.other is not None:
-        lines[-1] += f" · {row.against} {number(row.other, row.unit)} · ratio {number(row.ratio)}"
+        lines[-1] += f" · {row.against} {results.number(row.other, row.unit)} · ratio {results.number(row.ratio)}"
     if row.target:
         lines.append(f"    {'met' if row.met else 'NOT MET'}: {row.target}")
     if row.detail:
@@ -49,6 +55,7 @@ def main(arguments: list[str]) -> int:
         description="Measure Headlight against a peer or a baseline, in one run on this machine.",
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which ones: {', '.join(BENCHMARKS)} (default: all)")
+    parser.add_argument("--write", action="store_true", help="keep the rows in results/ and make RESULTS.md anew")
     parser.add_argument("--json", action="store_true", help="one JSON object per row on standard output")
     asked = parser.parse_args(arguments)
     unknown = sorted(set(asked.names) - set(BENCHMARKS))
@@ -65,15 +72,20 @@ def main(arguments: list[str]) -> int:
             print(f"{name}: not measured, it {missing}", file=sys.stderr, flush=True)
             complete = False
             continue
-        for row in rows:
+        stamp = {"when": datetime.now(UTC).isoformat(timespec="minutes"), "commit": commit()}
+        lines = [{"benchmark": name, **row.to_dict(), "machine": where, "command": command, **stamp} for row in rows]
+        if asked.write:
+            results.keep(lines)
+        for row, line in zip(rows, lines, strict=True):
             if asked.json:
-                line = {"benchmark": name, **row.to_dict(), "machine": where, "command": command}
                 print(json.dumps(line, ensure_ascii=False), flush=True)
             else:
                 print(show(name, row), flush=True)
         if not asked.json:
             facts = " · ".join(f"{key} {value}" for key, value in where.items())
             print(f"    {facts}\n    {command}\n", flush=True)
+    if asked.write:
+        results.write()
     return 0 if complete else 1
 
 

@@ -1,0 +1,130 @@
+"""The kept results: lines of JSON in results/, and the table in RESULTS.md that is made from them.
+
+A line is what `--json` prints: a row, its benchmark, machine, command, day, commit. Lines of an older commit, printed
+by that commit's own benchmarks, may be put there too: the table shows the oldest and the newest figure of each measure.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+FOLDER, TABLE, PLOT = HERE / "results", HERE / "RESULTS.md", HERE / "growth.svg"
+Line = dict[str, Any]
+
+HEAD = """# Measured
+
+Made by `python -m tests.benchmarks --write`; do not edit by hand. "Before" is the oldest figure kept, "now" the newest;
+peer or baseline ("beside") and ratio (ours / beside) belong to the newest. Every row comes from one run on one machine,
+ours and the other in turns. How busy the machine was (load) stands in the list of runs below.
+"""
+
+
+def read(folder: Path = FOLDER) -> list[Line]:
+    """All kept lines, oldest first.
+
+    Raises:
+        ValueError: a line is no JSON.
+    """
+    lines = [
+        json.loads(line) for path in sorted(folder.glob("*.jsonl")) for line in path.read_text("utf-8").splitlines()
+    ]
+    return sorted(lines, key=lambda line: str(line["when"]))
+
+
+def keep(lines: Sequence[Line], folder: Path = FOLDER) -> None:
+    """Add lines to the file of their day."""
+    folder.mkdir(exist_ok=True)
+    for line in lines:
+        with (folder / f"{line['when'][:10]}.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+
+def by_measure(lines: Iterable[Line]) -> dict[tuple[str, str, str], list[Line]]:
+    """Lines of the same benchmark, measure and peer together, oldest first."""
+    found: dict[tuple[str, str, str], list[Line]] = {}
+    for line in lines:
+        found.setdefault((line["benchmark"], line["measure"], line["against"]), []).append(line)
+    return found
+
+
+def table(lines: Iterable[Line]) -> str:
+    """RESULTS.md."""
+    rows = ["| benchmark | measure | before | now | beside | ratio | asked for |", "|---|---|---|---|---|---|---|"]
+    runs: dict[tuple[str, str], str] = {}
+    details = []
+    for (name, measure, against), kept in by_measure(lines).items():
+        first, last = kept[0], kept[-1]
+        beside = f"{against}: {number(last['other'], last['unit'])}" if last["other"] is not None else ""
+        before = number(first["ours"], first["unit"]) if len(kept) > 1 else ""
+        asked = f"{'met' if last['met'] else '**not met**'}: {last['target']}" if last["target"] else ""
+        ratio = number(last["ratio"], "") if last["other"] is not None else ""
+        cells = (name, measure, before, number(last["ours"], last["unit"]), beside, ratio, asked)
+        rows.append("| " + " | ".join(_cell(cell) for cell in cells) + " |")
+        if last["detail"]:
+            details.append(f"- {name}, {measure}: {last['detail']}")
+        for line in (first, last):
+            facts = ", ".join(f"{key} {value}" for key, value in line["machine"].items())
+            runs[line["when"], line["benchmark"]] = f"- {line['when']}, {line['commit']}: `{line['command']}` ({facts})"
+    plot = f"## Growth with length\n\n![Milliseconds of a recorded decoding by its number of tokens]({PLOT.name})\n"
+    return (
+        "\n\n".join(
+            (
+                HEAD,
+                "\n".join(rows),
+                plot,
+                "## Details\n\n" + "\n".join(details),
+                "## Runs\n\n" + "\n".join(runs.values()),
+            )
+        ).replace("\n\n\n", "\n\n")
+        + "\n"
+    )
+
+
+def growth(lines: Iterable[Line]) -> dict[str, list[tuple[int, float]]]:
+    """Milliseconds of a recorded decoding by length: ours and each peer, from the newest lines."""
+    found: dict[str, list[tuple[int, float]]] = {}
+    for (_, measure, against), kept in by_measure(lines).items():
+        if measure.startswith("recorded decoding, "):
+            length, last = int(measure.split()[2]), kept[-1]
+            ours = found.setdefault("Headlight, keys and values cached", [])
+            if length not in dict(ours):
+                ours.append((length, last["ours"]))
+            found.setdefault(against, []).append((length, last["other"]))
+    return found
+
+
+def draw(curves: dict[str, list[tuple[int, float]]], path: Path = PLOT) -> None:
+    """The growth with length as an SVG."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    axes = figure.subplots()
+    for (name, points), marker in zip(curves.items(), "osD^v", strict=False):
+        axes.plot(*zip(*sorted(points), strict=True), marker=marker, label=name)
+    axes.set(xlabel="target tokens", ylabel="milliseconds, one thread", ylim=(0, None))
+    axes.legend(frameon=False)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path, metadata={"Date": None})
+
+
+def write() -> None:
+    """Make the table and the plot from what is kept."""
+    lines = read()
+    TABLE.write_text(table(lines), encoding="utf-8")
+    draw(growth(lines))
+
+
+def number(value: float | None, unit: str = "") -> str:
+    """Three meaningful digits."""
+    if value is None:
+        return "–"
+    text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return f"{text} {unit}".strip()
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
