@@ -16,9 +16,7 @@ def frame() -> None:
         page_icon="🔦",
         layout="wide",
         # An entry of our own brings the menu, and with it the light and dark switch, in the "minimal" toolbar.
-        menu_items={
-            "About": "Headlight: see what an encoder-decoder Transformer looks at, token by token, head by head."
-        },
+        menu_items={"About": ABOUT},
     )
 
     pages = [
