@@ -55,7 +55,7 @@ def numbered(tokens: Sequence[str]) -> list[str]:
 def margin(*, left: int = 64, right: int = 14, top: int = 14, bottom: int = 50) -> dict[str, Any]:
     """Room for axes and legend in pixels, as `margin` of a layout.
 
-    Plotly can find it out by itself, but then it draws every figure twice: half of the wait for a slider.
+    Plotly can find it out by itself (automargin), but then it lays out every figure again, and a slider takes longer.
     """
     return {"l": left, "r": right, "t": top, "b": bottom, "autoexpand": False}
 
