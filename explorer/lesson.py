@@ -67,6 +67,12 @@ class Question:
     within: float | None = None
 
     @property
+    def is_about_the_readers(self) -> bool:
+        """Whether the answer is computed from the reader's own sentence."""
+        expressions = [self.check, *(choice.expression for choice in self.choices)]
+        return any(term.values.get("of") == "here" for each in expressions if each for term in each.terms)
+
+    @property
     def style(self) -> str:
         """How a computed number is shown."""
         return self.check.left.values.get("as", "") if self.check and not self.check.op else ""

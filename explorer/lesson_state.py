@@ -63,7 +63,7 @@ def adopt(page: str) -> None:
     recent = [entry for when, entry in written if now - when < _STALE_SECONDS]
     if asked and asked not in recent and asked != (written[-1][1] if written else {}):
         _take_over(asked, page)
-    _write(written, now)
+    _write(written, now, page)
 
 
 def _take_over(asked: dict[str, str], page: str) -> None:
@@ -87,7 +87,7 @@ def _take_over(asked: dict[str, str], page: str) -> None:
         _open_place(lesson, number)
 
 
-def _write(written: list[tuple[float, dict[str, str]]], now: float) -> None:
+def _write(written: list[tuple[float, dict[str, str]]], now: float, page: str) -> None:
     """Make the address bar say where the session is, leaving other parameters alone."""
     here = place()
     query = {}
@@ -95,7 +95,7 @@ def _write(written: list[tuple[float, dict[str, str]]], now: float) -> None:
         query = {LESSON: here.lesson, AT: str(here.at)}
     if here.lesson and here.present:
         query[PRESENT] = "1"
-    if progress := progress_text(here.progress):
+    if (here.lesson or page == "lessons") and (progress := progress_text(here.progress)):
         query[DONE] = progress
     written[:] = [entry for entry in written if now - entry[0] < _STALE_SECONDS]
     written.append((now, query))
@@ -134,6 +134,8 @@ def _open_place(lesson: Lesson, at: int) -> None:
     step = lesson.step(at)
     if step.link is not None and step.link.models:
         session.open_selection(start_of(step))
+        if "decode_method" in st.session_state:  # answers are those of greedy search
+            st.session_state["decode_method"] = "greedy"
 
 
 def leave() -> None:

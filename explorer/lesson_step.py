@@ -56,7 +56,9 @@ def _moved(step: Step, lesson: Lesson, at: int) -> None:
     start, here = start_of(step), reader()
     if (here.model, here.text) != (start.model, start.text):
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption("You are looking at a sentence or model of your own; the question is about the step's.")
+            own = step.question is not None and step.question.is_about_the_readers
+            about = "" if own else " The question is about the step's."
+            st.caption(f"You are looking at a sentence or model of your own.{about}")
             st.button("Put it back", key="lesson_back_to_start", on_click=lesson_state.go, args=(lesson.name, at))
 
 
@@ -147,7 +149,7 @@ def draw_question(lesson: Lesson, at: int, start: Selection) -> None:
     if question is None or step.missing(runtime.models()):
         return
     try:
-        solution = solve(question, lambda expression: evaluate(expression, start))
+        solution = solve(question, lambda expression: evaluate(expression, start, reader()))
     except TermError as without:
         st.warning(plain(f"{_OFF}{without}."))
         return
