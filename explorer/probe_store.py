@@ -11,6 +11,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import streamlit as st
@@ -63,11 +64,10 @@ class Job:
         try:
             self._take_turn()
             try:
-                work(self._report)
+                with suppress(_Abandoned):  # nobody is there to be told
+                    work(self._report)
             finally:
                 self._turn.release()
-        except _Abandoned:
-            pass  # nobody is there to be told
         except Exception as error:  # of any kind: it is raised again where somebody looks
             self.error = error
         finally:
