@@ -14,6 +14,26 @@ from model.experiments.stored import RESULTS, StoredRun, read_runs
 
 
 @dataclass(frozen=True)
+class Metric:
+    """What a run is judged by: how it is called and written."""
+
+    name: str
+    column: str
+    factor: float
+    unit: str
+
+    def shown(self, value: float) -> str:
+        """A value with its unit."""
+        return f"{value:.4g}{self.unit}" if value == round(value) else f"{value:.1f}{self.unit}"
+
+
+METRICS = {
+    "exact_match": Metric("right on test", "right on test (%)", 100.0, " %"),
+    "bleu": Metric("BLEU on test", "BLEU on test", 1.0, ""),
+}
+
+
+@dataclass(frozen=True)
 class Spread:
     """One number over several runs: mean, lowest, highest, and how many runs there are."""
 
@@ -37,9 +57,24 @@ class ArmRuns:
         return self.arm.label
 
     @property
-    def target(self) -> float:
-        """The share of test sentences exactly right that the task asks for."""
-        return self.recipe.base.target
+    def metric(self) -> Metric:
+        """What its runs are judged by."""
+        return METRICS[self.recipe.base.metric]
+
+    @property
+    def target(self) -> str:
+        """What the task asks for, with its unit."""
+        return self.metric.shown(self.metric.factor * self.recipe.base.target)
+
+    def reached(self) -> list[float | None]:
+        """Updates until an evaluation on validation first came to the target, for each run; None if none did."""
+        base = self.recipe.base
+        return [reached_at(run, base.target, base.metric) for run in self.runs]
+
+    def scores(self) -> list[float | None]:
+        """The score on the test sentences of each run, in its unit."""
+        found = [run.score(self.recipe.base.metric) for run in self.runs]
+        return [None if value is None else self.metric.factor * value for value in found]
 
 
 def arm_runs(experiment: Experiment, folder: Path = RESULTS) -> tuple[ArmRuns, ...]:
@@ -58,36 +93,30 @@ def spread(values: Sequence[float | None]) -> Spread | None:
     return Spread(statistics.fmean(known), min(known), max(known), len(known)) if known else None
 
 
-def right(run: StoredRun) -> float | None:
-    """Test sentences exactly right, in %."""
-    share = run.score("exact_match")
-    return None if share is None else 100.0 * share
-
-
 def loss(run: StoredRun) -> float | None:
     """Loss on the test sentences, in nats per target token."""
     return run.score("loss")
 
 
-def reached_at(run: StoredRun, target: float) -> float | None:
+def reached_at(run: StoredRun, target: float, metric: str = "exact_match") -> float | None:
     """Updates until an evaluation on validation first came to the target; None if none did."""
-    steps, shares = run.valid["step"], run.valid["exact_match"]
-    return next((step for step, share in zip(steps, shares, strict=True) if share >= target), None)
+    steps, values = run.valid["step"], run.valid[metric]
+    return next((step for step, value in zip(steps, values, strict=True) if value >= target), None)
 
 
 def table(arms: Sequence[ArmRuns]) -> list[dict[str, Any]]:
     """A row for each arm: mean and range of its scores, and how many runs they are of."""
     rows = []
     for one in arms:
-        updates = [reached_at(run, one.target) for run in one.runs]
+        updates = one.reached()
         rows.append(
             {
                 "way": one.label,
                 "runs": len(one.runs),
-                **_columns("right on test (%)", spread([right(run) for run in one.runs]), 1),
+                **_columns(one.metric.column, spread(one.scores()), 1),
                 **_columns("loss on test", spread([loss(run) for run in one.runs]), 4),
-                f"runs that came to {_percent(one.target)}": sum(step is not None for step in updates),
-                **_columns(f"updates until {_percent(one.target)}", spread(updates), 0),
+                f"runs that came to {one.target}": sum(step is not None for step in updates),
+                **_columns(f"updates until {one.target}", spread(updates), 0),
                 "parameters": one.runs[0].parameters if one.runs else None,
                 **_columns("tokens/s", spread([run.tokens_per_s for run in one.runs]), 0),
             }
@@ -124,20 +153,22 @@ def findings(experiment: Experiment, arms: Sequence[ArmRuns]) -> list[str]:
 
 
 def _target(one: ArmRuns) -> str:
-    came = sum((right(run) or 0) >= 100 * one.target for run in one.runs)
-    updates = spread([reached_at(run, one.target) for run in one.runs])
-    when = f"; on validation it first came to that after {_range(updates, _updates)} updates" if updates else ""
+    wanted = one.metric.factor * one.recipe.base.target
+    came = sum(score is not None and score >= wanted for score in one.scores())
+    updates = spread(one.reached())
+    when = f"; on validation it first came to that after {_range(updates, _whole)} updates" if updates else ""
     return (
-        f"The task asks for {_percent(one.target)} of the test sentences exactly right: '{one.label}' gets there in "
-        f"{came} of {len(one.runs)} runs{when}."
+        f"The task asks for {one.target} {one.metric.name}: '{one.label}' gets there in {came} of {len(one.runs)} "
+        f"runs{when}."
     )
 
 
 def _against(first: ArmRuns, other: ArmRuns) -> str:
-    """Another arm against the first one: right, loss and updates, each with whether the runs tell the two apart."""
+    """Another arm against the first one: score, loss and updates, each with whether the runs tell the two apart."""
+    before, after = ([loss(run) for run in arm.runs] for arm in (first, other))
     parts = [
-        _compared("right on test", first, other, right, _percents, ("more", "less")),
-        _compared("loss on test", first, other, loss, _nats, ("higher", "lower")),
+        _compared(first.metric.name, first.scores(), other.scores(), first.metric.shown, ("more", "less")),
+        _compared("loss on test", before, after, _nats, ("higher", "lower")),
         _compared_updates(first, other),
     ]
     return f"'{other.label}' beside '{first.label}': {'; '.join(filter(None, parts))}."
@@ -145,28 +176,27 @@ def _against(first: ArmRuns, other: ArmRuns) -> str:
 
 def _compared(
     name: str,
-    first: ArmRuns,
-    other: ArmRuns,
-    pick: Callable[[StoredRun], float | None],
+    before: Sequence[float | None],
+    after: Sequence[float | None],
     shown: Callable[[float], str],
     words: tuple[str, str],
 ) -> str:
-    one, two = spread([pick(run) for run in first.runs]), spread([pick(run) for run in other.runs])
+    one, two = spread(before), spread(after)
     if one is None or two is None:
         return ""
     return f"{name} {_range(two, shown)} beside {_range(one, shown)} ({_apart(one, two, words)})"
 
 
 def _compared_updates(first: ArmRuns, other: ArmRuns) -> str:
-    one, two = (spread([reached_at(run, first.target) for run in arm.runs]) for arm in (first, other))
-    what = f"updates until {_percent(first.target)} on validation"
+    one, two = spread(first.reached()), spread(other.reached())
+    what = f"updates until {first.target} on validation"
     if two is None:
-        return f"none of its runs came to {_percent(first.target)} on validation"
+        return f"none of its runs came to {first.target} on validation"
     if one is None or one.n < len(first.runs) or two.n < len(other.runs):
         counts = f"{two.n} of {len(other.runs)} runs came to it"
         beside = f"{one.n if one else 0} of {len(first.runs)}"
         return f"{what}: {counts} beside {beside}"
-    return f"{what} {_range(two, _updates)} beside {_range(one, _updates)} ({_apart(one, two, ('more', 'fewer'))})"
+    return f"{what} {_range(two, _whole)} beside {_range(one, _whole)} ({_apart(one, two, ('more', 'fewer'))})"
 
 
 def _apart(one: Spread, two: Spread, words: tuple[str, str]) -> str:
@@ -227,23 +257,12 @@ def _range(found: Spread, shown: Callable[[float], str]) -> str:
     return f"{shown(found.mean)} ({shown(found.low)} to {shown(found.high)})"
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:g} %"
-
-
-def _percents(value: float) -> str:
-    return f"{value:.1f} %"
-
-
 def _nats(value: float) -> str:
     return f"{value:.3g}"
 
 
-def _updates(value: float) -> str:
+def _whole(value: float) -> str:
     return f"{value:,.0f}"
-
-
-_whole = _updates
 
 
 def _list(words: Sequence[str]) -> str:

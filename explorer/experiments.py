@@ -20,9 +20,10 @@ from model.experiments.stored import ResultError
 EXPERIMENT = "experiment"  # key of the box, and name of its URL parameter
 MEASURES = {
     "exact_match": ("right", "Validation sentences exactly right, in %", " %"),
+    "bleu": ("BLEU", "BLEU on validation", ""),
     "loss": ("loss", "Loss on validation, in nats per target token", ""),
 }
-_NUMBERS = {"loss on test": "%.4f", "right on test (%)": "%.1f"}
+_NUMBERS = {"loss on test": "%.4f", "right on test (%)": "%.1f", "BLEU on test": "%.1f"}
 
 
 def draw() -> None:
@@ -58,7 +59,7 @@ def _not_run(experiment: Experiment) -> str:
 def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
     left, right = st.columns([6, 5], gap="large")
     with left:
-        _curves(arms)
+        _curves(arms, experiment.base.metric)
     with right:
         st.markdown("##### What the runs show")
         for sentence in filter(None, (*findings(experiment, arms), speed_words(arms), answers_words(arms))):
@@ -77,18 +78,18 @@ def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
     draw_maps(experiment)
 
 
-def _curves(arms: Sequence[ArmRuns]) -> None:
-    measure = st.segmented_control(
+def _curves(arms: Sequence[ArmRuns], metric: str) -> None:
+    name = st.segmented_control(
         "Measure",
-        list(MEASURES),
-        default="exact_match",
+        [metric, "loss"],
+        default=metric,
         required=True,
         format_func=lambda key: MEASURES[key][0],
-        key="experiment_measure",
+        key=f"experiment_measure_{metric}",
         persist_state="session",
         label_visibility="collapsed",
     )
-    name = measure or "exact_match"
+    name = name or metric
     _, title, unit = MEASURES[name]
     factor = 100.0 if name == "exact_match" else 1.0
     ways = {

@@ -22,7 +22,15 @@ CONFIG, TOKENIZER, WEIGHTS, CARD = "config.json", "tokenizer.json", "model.safet
 METRICS, STATUS, STOP, STATE, SNAPSHOTS = "metrics.jsonl", "status.json", "stop", "state", "snapshots"
 PROBE, PROBE_ANSWER = "probe.json", "probe.npz"
 
-SHIPPED = ("adjective-swap", "adjective-swap-unmasked", "dates", "multi30k-en-de", "phrases-en-de", "reverse")
+SHIPPED = (
+    "adjective-swap",
+    "adjective-swap-unmasked",
+    "dates",
+    "multi30k-en-de",
+    "phrases-en-de",
+    "reverse",
+    "reverse-lstm",
+)
 """Models that come with the repository; a person's own runs never take their place unasked."""
 
 MAX_JSON_BYTES = 64 * 1024**2

@@ -76,8 +76,8 @@ def _run(chosen: Sequence[Experiment], options: argparse.Namespace) -> int:
             _say(f"stopped; {_count(number - 1, 'run')} stored. The same command goes on from here.")
             return 130
         write_run(job.recipe, run, options.results)
-        exact = run.score("exact_match")
-        _say(f"{run.error or f'{100 * (exact or 0):.1f} % right'} after {clock(run.seconds)}")
+        told = run.error or _scored(run.score(job.recipe.base.metric) or 0.0, job.recipe.base.metric)
+        _say(f"{told} after {clock(run.seconds)}")
     _say(f"{_count(len(jobs), 'run')} took {clock(time.monotonic() - began)}.")
     for experiment in chosen:
         _report(experiment, options.results)
@@ -87,10 +87,15 @@ def _run(chosen: Sequence[Experiment], options: argparse.Namespace) -> int:
 def _report(experiment: Experiment, folder: Path) -> None:
     """Say which arm that should reach its task's target did not."""
     recipe = experiment.recipe(experiment.reaching)
-    short = [run.seed for run in read_runs(recipe, folder) if (run.score("exact_match") or 0) < recipe.base.target]
+    metric, runs = recipe.base.metric, read_runs(recipe, folder)
+    short = [run.seed for run in runs if (run.score(metric) or 0) < recipe.base.target]
     if short:
-        target = f"{100 * recipe.base.target:g} %"
+        target = _scored(recipe.base.target, metric)
         _say(f"{experiment.name}: '{experiment.reaching.label}' stays below its target of {target} with seeds {short}.")
+
+
+def _scored(value: float, metric: str) -> str:
+    return f"BLEU {value:.1f}" if metric == "bleu" else f"{100 * value:.1f} % right"
 
 
 def _count(number: int, noun: str) -> str:

@@ -12,6 +12,33 @@ REVERSE = Base("reverse", "reverse", "tiny", f"{_LEAN} eval_every=50 eval_senten
 SWAP = Base("swap", "adjective-swap", "tiny", f"{_LEAN} max_steps=200 accumulate=1 eval_every=10")
 SWAP_POST = Base("swap-post", "adjective-swap", "tiny", f"{SWAP.settings} norm_first=false")
 
+MULTI30K = Base(
+    "multi30k",
+    "multi30k-en-de",
+    "small",
+    f"{_LEAN} max_steps=8000 batch_tokens=4096 accumulate=1 learning_rate=3e-3 warmup_steps=800 average=5 "
+    "eval_every=500 select_by=bleu eval_sentences=300 dropout=0.2",
+    target=30.0,
+    metric="bleu",
+)
+# Two notebooks whose translations go wrong, rebuilt as far as this model goes.
+PHRASES = Base(
+    "phrases-512",
+    "phrases-en-de",
+    "tiny",
+    f"{_LEAN} d_model=512 d_ff=2048 n_encoder_heads=8 n_decoder_heads=8 norm_first=false dropout=0.1 "
+    "share_embeddings=none max_steps=30 batch_tokens=2048 accumulate=1 learning_rate=0.01 schedule=constant "
+    "warmup_steps=0 beta2=0.999 epsilon=1e-8 clip_norm=0 eval_every=5",
+)
+NOTEBOOK_SWAP = Base(
+    "swap-notebook",
+    "adjective-swap",
+    "tiny",
+    f"{_LEAN} d_model=128 d_ff=256 n_encoder_layers=4 n_decoder_layers=4 layer_norm=scalar dropout=0.1 "
+    "share_embeddings=none max_steps=20 batch_tokens=4096 accumulate=1 learning_rate=3e-4 schedule=constant "
+    "warmup_steps=0 beta2=0.999 clip_norm=0 eval_every=2",
+)
+
 EXPERIMENTS: dict[str, Experiment] = {
     experiment.name: experiment
     for experiment in (
@@ -131,6 +158,47 @@ EXPERIMENTS: dict[str, Experiment] = {
             "The paper multiplies embeddings by √d_model before positions are added. What if it does not?",
             SWAP,
             (Arm("× √d_model"), Arm("× 1", "scale_embeddings=false")),
+        ),
+        Experiment(
+            "notebook-phrases",
+            "The classic first notebook",
+            "A model of the paper's width learns a few phrases at a constant rate of 0.01 for 30 updates, and answers "
+            "nothing or nonsense. Its masks, its embeddings (times √length, about 3.3, instead of √d_model) or its "
+            "rate: which single change frees it?",
+            PHRASES,
+            (
+                Arm("rate 0.01"),
+                Arm("rate 0.01, future open", "causal=false"),
+                Arm("rate 0.01, embeddings × 3.3", "embedding_factor=3.3"),
+                Arm("rate 0.0003", "learning_rate=3e-4"),
+            ),
+            reaches="rate 0.0003",
+        ),
+        Experiment(
+            "notebook-swap",
+            "Adjective swap as notebooks train it",
+            "Pre-norm with a layer norm of one scale and one shift, d_model 128, four layers, a constant rate of 3e-4, "
+            "20 epochs: the sentences come out wrong. Rebuilt with all sentences in one update, so 20 updates in all: "
+            "what holds it back?",
+            NOTEBOOK_SWAP,
+            (
+                Arm("as described"),
+                Arm("standard layer norm", "layer_norm=standard"),
+                Arm("post-norm", "norm_first=false"),
+                Arm("no dropout", "dropout=0"),
+                Arm("rate 0.002", "learning_rate=2e-3"),
+                Arm("20 epochs of small batches", "batch_tokens=320 max_steps=140"),
+            ),
+            reaches="20 epochs of small batches",
+        ),
+        Experiment(
+            "lstm-multi30k",
+            "Transformer or LSTM: Multi30k",
+            "English descriptions of photographs into German, with as many parameters: which of the two translates "
+            "better after the same number of updates?",
+            MULTI30K,
+            (Arm("Transformer"), Arm("LSTM", "d_model=176", preset="lstm-tiny")),
+            reads_corpus=True,
         ),
     )
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 SEEDS = (1, 2, 3)
 _TRAIN = ("python", "-m", "model.train")
@@ -15,8 +16,8 @@ _PLAIN = ("--device", "cpu", "--precision", "fp32", "--threads", "1")
 class Base:
     """A setting that several experiments start from: a task, a preset, and what is changed in it.
 
-    `settings` are words as they stand after `--set`. `target` is the share of test sentences exactly right that the
-    task asks for; `splits` are scored besides `test`.
+    `settings` are words as they stand after `--set`. `target` is what the task asks for by its `metric`: a share of
+    test sentences exactly right (0 to 1), or BLEU (0 to 100). `splits` are scored besides `test`.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Base:
     preset: str
     settings: str = ""
     target: float = 0.99
+    metric: Literal["exact_match", "bleu"] = "exact_match"
     splits: tuple[str, ...] = ()
     seeds: tuple[int, ...] = SEEDS
 

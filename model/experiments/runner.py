@@ -12,14 +12,15 @@ import statistics
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from model.experiments.recipe import Experiment, Recipe
-from model.experiments.stored import SCORES, TRAIN, VALID, ResultError, StoredRun, read_runs, rounded
+from model.experiments.stored import BLEU, SCORES, TRAIN, VALID, ResultError, StoredRun, read_runs, rounded
 
 SAMPLES = 5
+SPEED_SECONDS = 1.5
 
 
 class Stopped(RuntimeError):
@@ -57,13 +58,20 @@ def _readable(recipe: Recipe, folder: Path) -> tuple[StoredRun, ...]:
 
 
 def expected_seconds(jobs: Sequence[Job], folder: Path, data_dir: Path | None = None) -> dict[Job, float]:
-    """How long each run will take: as the same recipe took before; where it was never run, measured by a dry run."""
+    """How long each run will take: as the same recipe took before, or its base; otherwise measured by a dry run."""
     known: dict[Recipe, float] = {}
     for job in jobs:
-        if job.recipe not in known:
-            before = [run.seconds for run in _readable(job.recipe, folder)]
-            known[job.recipe] = statistics.median(before) if before else _dry_run(job, data_dir)
+        recipe = job.recipe
+        if recipe not in known:
+            plain = Recipe(recipe.base, "", recipe.base.preset)
+            before = _taken(recipe, folder) or _taken(plain, folder) * recipe.steps / plain.steps
+            known[recipe] = before or _dry_run(job, data_dir)
     return {job: known[job.recipe] for job in jobs}
+
+
+def _taken(recipe: Recipe, folder: Path) -> float:
+    """How many seconds a run of this recipe took; 0 where none is stored."""
+    return statistics.median([run.seconds for run in _readable(recipe, folder)] or [0.0])
 
 
 def _dry_run(job: Job, data_dir: Path | None) -> float:
@@ -106,6 +114,7 @@ def make(job: Job, data_dir: Path | None = None) -> StoredRun:
         scored: dict[str, Any] = {} if error else _score(folder, ("test", *recipe.base.splits), data_dir)
         parameters = _parameters(folder)
     train = [line for line in lines if line["kind"] == "train"]
+    evals = [line for line in lines if line["kind"] == "eval"]
     return StoredRun(
         seed=job.seed,
         command=shlex.join(recipe.command(job.seed)),
@@ -113,12 +122,44 @@ def make(job: Job, data_dir: Path | None = None) -> StoredRun:
         torch=_torch_version(),
         seconds=round(time.monotonic() - began, 1),
         parameters=parameters,
-        tokens_per_s=round(statistics.median([line["tokens_per_s"] for line in train] or [0.0])),
+        tokens_per_s=round(core_speed(job, data_dir)) if not error else 0,
         train=_columns(train, TRAIN),
-        valid=_columns([line for line in lines if line["kind"] == "eval"], VALID),
+        valid=_columns(evals, (*VALID, BLEU) if recipe.base.metric == BLEU else VALID),
         error=error,
         **scored,
     )
+
+
+def core_speed(job: Job, data_dir: Path | None = None) -> float:
+    """Source and target tokens that an update gets through in a second of one core's time, over a few updates.
+
+    By the processor's clock, not the wall's: other programs on the machine take nothing from it.
+    """
+    import torch
+
+    from model.data import get_task
+    from model.presets import get_preset
+    from model.training.device import Runtime
+    from model.training.distributed import World
+    from model.training.settings import make_settings, parse_assignments
+    from model.training.setup import prepare
+    from model.training.trainer import Trainer
+    from model.training.trial import choose_runtime
+
+    recipe = job.recipe
+    task = get_task(recipe.base.task, data_dir=data_dir)
+    words = [*(f"{key}={value}" for key, value in recipe.settings.items()), f"seed={job.seed}", "log_every=1000000"]
+    settings = make_settings(task.data, get_preset(recipe.preset), parse_assignments(words))
+    settings = replace(settings, training=replace(settings.training, max_steps=10**9))
+    setup = prepare(recipe.name, task, settings, Runtime(precision="fp32", threads=1))
+    fitted = choose_runtime(setup.model, setup.corpus, setup.runtime, settings.training.label_smoothing)
+    torch.set_num_threads(1)
+    trainer = Trainer(replace(setup, runtime=fitted), World(), None)
+    trainer.update()  # the first one allocates
+    began, tokens = time.process_time(), trainer.progress.tokens
+    while time.process_time() - began < SPEED_SECONDS:
+        trainer.update()
+    return (trainer.progress.tokens - tokens) / (time.process_time() - began)
 
 
 def _columns(lines: Sequence[dict[str, Any]], names: Sequence[str]) -> dict[str, list[float]]:

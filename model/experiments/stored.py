@@ -15,6 +15,7 @@ RESULTS = Path(__file__).parent / "results"
 
 TRAIN = ("step", "loss")
 VALID = ("step", "loss", "exact_match", "token_accuracy")
+BLEU = "bleu"
 # The last two: how many different answers the model gave to these sentences, and how many empty ones.
 SCORES = ("exact_match", "token_accuracy", "loss", "bleu", "sentences", "different", "empty")
 
@@ -28,8 +29,9 @@ class StoredRun:
     """One run: how it was made, its curves, and its scores.
 
     `train` and `valid` are columns, named by `TRAIN` and `VALID`: steps, loss in nats per target token, shares from 0
-    to 1. `scores` and `groups` (exact match by group) go by split. `samples` are (source, target, prediction) of a
-    few test sentences. `tokens_per_s` is the median over the log lines; `seconds` the whole run with all scoring.
+    to 1; `valid` also has `BLEU` (0 to 100) where the task is judged by it. `scores` and `groups` (exact match by
+    group) go by split. `samples` are (source, target, prediction) of a few test sentences. `tokens_per_s` are those
+    of a second of one core's time, 0 if the run failed; `seconds` the whole run with all scoring, by the clock.
     `error` says why a run ended before its time; it has no scores then.
     """
 
@@ -104,7 +106,7 @@ def _run(values: dict[str, Any]) -> StoredRun:
     """One run from JSON, checked as far as pages rely on it."""
     known = {item.name for item in fields(StoredRun)}
     run = StoredRun(**{key: value for key, value in values.items() if key in known})
-    for curve, names in ((run.train, TRAIN), (run.valid, VALID)):
+    for curve, names in ((run.train, TRAIN), (run.valid, (*VALID, BLEU) if BLEU in run.valid else VALID)):
         columns = [_numbers(curve[name]) for name in names]
         if len({len(column) for column in columns}) != 1:
             raise ValueError("columns of unequal length")

@@ -58,12 +58,12 @@ def planted(first: Sequence[StoredRun], second: Sequence[StoredRun]) -> tuple[Ar
 def test_what_the_runs_show_is_said_and_no_more() -> None:
     target, against, chance = findings(PLANTED, planted(GOOD, BAD))
     assert target == (
-        "The task asks for 99 % of the test sentences exactly right: 'one' gets there in 2 of 2 runs; on validation it "
-        "first came to that after 25 (20 to 30) updates."
+        "The task asks for 99 % right on test: 'one' gets there in 2 of 2 runs; on validation it first came to that "
+        "after 25 (20 to 30) updates."
     )
     assert against == (
-        "'two' beside 'one': right on test 60.0 % (50.0 % to 70.0 %) beside 99.5 % (99.0 % to 100.0 %) (less in every "
-        "run); loss on test 0.95 (0.9 to 1) beside 0.15 (0.1 to 0.2) (higher in every run); none of its runs came to "
+        "'two' beside 'one': right on test 60 % (50 % to 70 %) beside 99.5 % (99 % to 100 %) (less in every run)"
+        "; loss on test 0.95 (0.9 to 1) beside 0.15 (0.1 to 0.2) (higher in every run); none of its runs came to "
         "99 % on validation."
     )
     assert "in one case of 3;" in chance  # 4 choose 2, halved: which of the two is above does not matter
@@ -146,4 +146,5 @@ def test_every_experiment_has_something_to_say(experiment: Experiment) -> None:
         stored = [run.score("exact_match") for run in one.runs]
         if stored and one.arm != experiment.arms[0] and None not in stored:
             mean = 100 * sum(value for value in stored if value is not None) / len(stored)
-            assert any(f"'{one.label}' beside" in line and f"right on test {mean:.1f} %" in line for line in said)
+            words = f"right on test {one.metric.shown(mean)}"
+            assert any(f"'{one.label}' beside" in line and words in line for line in said)
