@@ -17,6 +17,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 HEIGHT = 340
+MOST_ASLANT = 10  # names above a heatmap that fit side by side at 45 degrees, also in a narrow column
 MOST_LETTERS = 24  # of a token beside a heatmap; the table has all of it
 _LETTER, _LINE = 6.5, 22  # pixels of a letter and of a line
 # Streamlit puts the theme's categorical colours in place of these; Plotly's own would not change with the theme.
@@ -136,18 +137,13 @@ def name_rows(figure: go.Figure, names: Sequence[str]) -> None:
 
 
 def name_columns(figure: go.Figure, names: Sequence[str]) -> None:
-    """Name every column of a heatmap above it, aslant where the names would not fit side by side."""
+    """Name every column of a heatmap above it, aslant or upright where the names would not fit side by side."""
     short = [_short(name) for name in names]
     widest = max((width_of(unescape(name)) for name in short), default=0)
-    aslant = (widest + 8) * len(short) > 200
-    figure.update_xaxes(
-        tickmode="array",
-        tickvals=list(range(len(names))),
-        ticktext=short,
-        tickangle=-45 if aslant else 0,
-    )
-    # An aslant name rises by the sine of its angle, and reaches as far to the right.
-    figure.update_layout(margin_t=(48 + round(0.72 * widest)) if aslant else 56)
+    angle = 0 if (widest + 8) * len(short) <= 200 else 45 if len(short) <= MOST_ASLANT else 90
+    figure.update_xaxes(tickmode="array", tickvals=list(range(len(names))), ticktext=short, tickangle=-angle)
+    rise = {0: 8, 45: round(0.72 * widest), 90: widest}[angle]  # an aslant name rises by the sine of its angle
+    figure.update_layout(margin_t=48 + rise)
 
 
 def _short(name: str) -> str:

@@ -53,6 +53,10 @@ def test_names_of_rows_and_columns_have_room() -> None:
     assert made.layout.margin.l > widest
     assert made.layout.margin.t > 0.7 * widest
     assert made.layout.xaxis.tickangle == -45
+    many = labels(["token"] * 17)
+    upright = heatmap(np.zeros((17, 17)), x=many, y=many, x_title="key", y_title="query")
+    assert upright.layout.xaxis.tickangle == -90
+    assert upright.layout.margin.t > width_of(many[-1])
     narrow = heatmap(SQUARE[:2, :2], x=["H1", "H2"], y=["L1", "L2"], x_title="head", y_title="layer")
     assert narrow.layout.xaxis.tickangle == 0
 
