@@ -6,18 +6,21 @@ A model that was trained again and shows something else fails here, with the les
 from __future__ import annotations
 
 import dataclasses
+import html
+import re
 from pathlib import Path
 
 import pytest
 import streamlit as st
 
 from explorer import runtime
-from explorer.lesson import Lesson, Step
+from explorer.lesson import IN_PLACE, Lesson, Step
 from explorer.lesson_answer import is_right, solve
 from explorer.lesson_deeds import Here, done, is_deed
 from explorer.lesson_file import read_lesson
 from explorer.lesson_html import html_of
 from explorer.lesson_live import FOLDER, broken_claims, evaluate, fill, shelf, start_of
+from explorer.lesson_take import make_handout
 from explorer.lesson_terms import TermError, as_number
 from explorer.selection import Selection
 
@@ -176,6 +179,19 @@ def test_a_deed_is_open_at_first_and_done_by_doing_it(lesson: Lesson, at: int) -
         own = {"trained": True, "task": term.values.get("task"), "model": {"architecture": architecture}}
         after = dataclasses.replace(after, own=(own,))
     assert done(term, after)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+def test_a_handout_has_every_step_and_the_figures_of_now(lesson: Lesson) -> None:
+    page = make_handout(lesson, answers=True).decode()
+    for number, step in enumerate(lesson.steps, start=1):
+        assert f"{number}. {html.escape(step.title)}" in page
+    shows = [step for step in lesson.steps if step.link and step.link.page in IN_PLACE and not step.after]
+    assert page.count("<svg") == sum(not step.missing(runtime.models()) for step in shows)
+    assert "<script" not in page
+    assert "{" not in re.sub(r"<(style|svg).*?</\1>", "", page, flags=re.DOTALL)
+    assert make_handout(lesson, answers=False).decode().count("<h2>Answers</h2>") == 0
 
 
 def test_switches_that_deeds_look_at_exist() -> None:
