@@ -234,12 +234,32 @@ def speed_words(arms: Sequence[ArmRuns]) -> str:
     for one in run:
         speed = spread([done.tokens_per_s for done in one.runs])
         assert speed is not None
-        told.append(f"'{one.label}' has {one.runs[0].parameters:,} parameters and trained on {_range(speed, _whole)}")
-    return f"{_list(told)} tokens per second of one core."
+        told.append(f"'{one.label}' {one.runs[0].parameters:,}, {_range(speed, _whole)}")
+    return f"Parameters, and tokens trained on in a second of one core: {'; '.join(told)}."
+
+
+def beyond_words(arms: Sequence[ArmRuns]) -> list[str]:
+    """How many sentences of the other splits that were scored came out right, a sentence for each split."""
+    said = []
+    for split in arms[0].recipe.base.splits:
+        told = []
+        for one in arms:
+            found = spread([run.score("exact_match", split) for run in one.runs])
+            if found:
+                percent = Spread(100 * found.mean, 100 * found.low, 100 * found.high, found.n)
+                told.append(f"'{one.label}' {_range(percent, METRICS['exact_match'].shown)}")
+        if told:
+            said.append(f"Right on the split '{split}', which is unlike training: {'; '.join(told)}.")
+    return said
 
 
 def answers_words(arms: Sequence[ArmRuns]) -> str:
-    """How many different and empty answers each arm's models gave to the test sentences."""
+    """How many different and empty answers each arm gave to the test sentences; empty where nothing stands out.
+
+    A model that gives the same answer to everything has not learned to read.
+    """
+    if all(run.score("empty") == 0 and (run.score("exact_match") or 0) > 0.9 for one in arms for run in one.runs):
+        return ""
     told = []
     for one in arms:
         different = spread([run.score("different") for run in one.runs])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from explorer.experiment_facts import ArmRuns, answers_words, arm_runs, findings, speed_words, table
+from explorer.experiment_facts import ArmRuns, answers_words, arm_runs, beyond_words, findings, speed_words, table
 from explorer.experiment_maps import draw_maps
 from explorer.facts import plain
 from explorer.figures.draw import draw_figure
@@ -62,7 +62,8 @@ def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
         _curves(arms, experiment.base.metric)
     with right:
         st.markdown("##### What the runs show")
-        for sentence in filter(None, (*findings(experiment, arms), speed_words(arms), answers_words(arms))):
+        more = (*beyond_words(arms), speed_words(arms), answers_words(arms))
+        for sentence in filter(None, (*findings(experiment, arms), *more)):
             st.markdown(f"- {plain(sentence)}")
     st.markdown("##### Scores")
     rows = table(arms)

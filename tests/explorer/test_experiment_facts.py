@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -10,6 +11,7 @@ from explorer.experiment_facts import (
     ArmRuns,
     answers_words,
     arm_runs,
+    beyond_words,
     findings,
     reached_at,
     speed_words,
@@ -103,10 +105,19 @@ def test_speed_is_told_where_models_differ_and_answers_are_counted() -> None:
     assert speed_words(planted(GOOD, BAD)) == ""
     other = (run(1, 1, 1, (1.0,), parameters=200, tokens_per_s=3000.0),)
     assert speed_words(planted(GOOD, other)) == (
-        "'one' has 100 parameters and trained on 1,000 and 'two' has 200 parameters and trained on 3,000 tokens per "
-        "second of one core."
+        "Parameters, and tokens trained on in a second of one core: 'one' 100, 1,000; 'two' 200, 3,000."
     )
     assert answers_words(planted(GOOD, ())) == "Answers to the test sentences: 'one' 3 different ones, 1 empty."
+    flawless = replace(GOOD[0], scores={"test": {"exact_match": 1.0, "empty": 0, "different": 4, "sentences": 4}})
+    assert answers_words(planted((flawless,), ())) == ""
+
+
+def test_what_lies_beyond_training_is_told_by_split() -> None:
+    far = replace(PLANTED, base=replace(PLANTED.base, splits=("long",)))
+    one, two = (replace(GOOD[0], scores={"long": {"exact_match": share}}) for share in (0.1, 0.305))
+    arms = tuple(ArmRuns(arm, far.recipe(arm), runs) for arm, runs in zip(far.arms, ((one, two), ()), strict=True))
+    assert beyond_words(arms) == ["Right on the split 'long', which is unlike training: 'one' 20.2 % (10 % to 30.5 %)."]
+    assert beyond_words(planted(GOOD, BAD)) == []
 
 
 def test_numbers_that_are_missing_have_no_spread() -> None:
