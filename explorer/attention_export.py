@@ -7,6 +7,7 @@ from functools import partial
 import streamlit as st
 
 from explorer import runtime, session
+from explorer.attention_panels import LED
 from explorer.export_panel import draw_downloads
 from explorer.facts import plain
 from explorer.manifest import ManifestError, link, manifest_text, model_hash, read_manifest
@@ -98,3 +99,4 @@ def open_manifest(content: bytes) -> None:
         said.append(f"The model {selection.model} has other weights than when this manifest was written.")
     session.open_selection(selection, said)
     st.session_state.pop(_PANEL, None)
+    st.session_state[LED] = True

@@ -25,12 +25,24 @@ PANELS = {
     "export": "Export",
 }
 _KEY, _LAST = "attention_panel", "_attention_panel"
+LED = "_attention_led"  # set where a panel leads elsewhere from a callback, which cannot run the page itself
 _BY_TOKEN = ("cell", "aggregates", "compare")
 
 
 def offers(name: str) -> bool:
     """Whether this panel is there."""
     return name in PANELS and importlib.util.find_spec(f"explorer.attention_{name}") is not None
+
+
+def arrive() -> None:
+    """The whole page runs, so wherever a panel led, it is there now."""
+    st.session_state[LED] = False
+
+
+def follow() -> None:
+    """If a panel has just led elsewhere, run the whole page for it: another sentence is more than a fragment."""
+    if st.session_state.get(LED):
+        st.rerun()
 
 
 def choose(asked: str | None = None) -> str:

@@ -44,10 +44,11 @@ class Choices:
     def __init__(self, name: str) -> None:
         place = session.place()
         self.name = name
-        self.news = (place.panel, place.other) != st.session_state.get(_SAID)
-        given = place.panel.split(".")[1:] if name_of(place.panel) == name else []
+        mine = name_of(place.panel) == name
+        self.news = mine and (place.panel, place.other) != st.session_state.get(_SAID)
+        given = place.panel.split(".")[1:] if mine else []
         self._asked = {option: value for option, _, value in (part.partition("-") for part in given)}
-        self._other = place.other if name_of(place.panel) == name else ""
+        self._other = place.other if mine else ""
         self._kept: dict[str, tuple[str, Any]] = {}
         self._typed = ""
 

@@ -25,12 +25,14 @@ def draw() -> None:
             st.badge("a chosen path", color="orange")
     note = "Which words does each head look at? A weight says where something was read, not why the model decided so."
     st.caption(plain(" ".join([note, *found.shown.notes])))
+    attention_panels.arrive()
     _explore(found)
 
 
 @st.fragment
 def _explore(found: Opened) -> None:
     """The views and the panel below them; their messages run only this part of the page again."""
+    attention_panels.follow()
     result = draw_heads(found, key="heads", explains=attention_panels.offers("cell"))
     panel = attention_panels.choose("cell" if result.explain else None)
     attention_panels.draw(panel, found.address, found.shown, result.place)

@@ -99,14 +99,14 @@ def test_what_is_chosen_goes_into_the_address(app: AppTest) -> None:
     ("panel", "key", "value"),
     [
         ("aggregates.which-nonsense", "aggregates_which", "mean-heads"),
-        ("compare.row-999", "compare_row", 5),
+        ("compare.row-999", "compare_row", 3),
         ("compare.way-edit.layer-99.is-magic", "compare_operation", "zero"),
         ("compare.way-model", "compare_model", "another"),
         ("tree.beam-perhaps", "tree_beam", True),
     ],
 )
 def test_choices_that_do_not_exist_are_the_defaults(app: AppTest, panel: str, key: str, value: Any) -> None:
-    at = opened(app, panel, other="<script>alert(1)</script>")
+    at = opened(app, panel, step="2", other="<script>alert(1)</script>")
     assert at.session_state[key] == value
 
 
@@ -120,6 +120,15 @@ def test_a_manifest_brings_back_the_choices(app: AppTest) -> None:
     assert at.segmented_control(key="attention_panel").value == "compare"
     assert at.text_input(key="compare_text").value == "They buy blue cars"
     assert (address(at)["panel"], address(at)["other"]) == ("compare.way-text", "They buy blue cars")
+
+
+def test_the_tree_on_translate_keeps_its_switches_out_of_the_address(app: AppTest) -> None:
+    at = app.run()
+    at.toggle(key="translate_tree").set_value(True).run()
+    at.toggle(key="tree_beam").set_value(False).run()
+    assert not at.exception
+    assert not at.toggle(key="tree_beam").value
+    assert "panel" not in address(at)
 
 
 def test_panels_by_token_say_so_where_whole_words_are_shown(app: AppTest) -> None:
