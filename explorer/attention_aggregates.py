@@ -122,9 +122,10 @@ def draw(selection: Selection, shown: Translation, at: Place) -> None:
         return
     left, right = st.columns(2)
     with left:
-        draw_map(head_map(maps, at.layer, at.head), key="aggregates_raw", note="The weights themselves.")
+        raw = head_map(maps, at.layer, at.head)
+        draw_map(raw, key="aggregates_raw", note="The weights themselves.", away=shown.model)
     with right:
-        draw_map(made, key="aggregates_made", note=meaning(name, at.kind))
+        draw_map(made, key="aggregates_made", note=meaning(name, at.kind), away=shown.model)
 
 
 def meaning(name: str, kind: AttentionKind) -> str:

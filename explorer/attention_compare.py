@@ -47,15 +47,15 @@ def draw(selection: Selection, shown: Translation, at: Place) -> None:
     except (NothingToCompare, InputError, EditError, CheckpointError) as without:
         st.info(plain(str(without)))
         return
-    _draw(found)
+    _draw(found, shown.model)
 
 
-def _draw(found: Comparison) -> None:
+def _draw(found: Comparison, model: str) -> None:
     for column, one, key in zip(st.columns(2), (found.one, found.other), ("one", "other"), strict=True):
         with column:
-            draw_map(one, key=f"compare_{key}")
+            draw_map(one, key=f"compare_{key}", away=model)
     if found.difference is not None:
-        draw_map(found.difference, key="compare_difference", note=found.note)
+        draw_map(found.difference, key="compare_difference", note=found.note, away=model, wide=True)
     else:
         st.caption(plain(found.note))
 

@@ -44,14 +44,15 @@ def draw(selection: Selection, shown: Translation, at: Place | None = None) -> N
         st.info(plain(str(without)))
         return
     words, rows = tree_words(found), tree_table(found)
-    figure = st.plotly_chart(
-        tree_figure(found),
-        key=f"tree_chart_{shown.seq}",
-        width="stretch",
-        config=CONFIG,
-        on_select="rerun",
-        selection_mode="points",
-    )
+    with st.container(key="wide_tree"):
+        figure = st.plotly_chart(
+            tree_figure(found),
+            key=f"tree_chart_{shown.seq}",
+            width="stretch",
+            config=CONFIG,
+            on_select="rerun",
+            selection_mode="points",
+        )
     st.caption(plain(f"{words} Choose a node, in the figure or in the table, to see its attention."))
     table = st.dataframe(
         rows,

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 SCALE = (
     "#f7fbfc", "#e3f0f4", "#c8e1ea", "#a5cddc", "#7db4ca", "#5499b5", "#317d9c", "#186382", "#0b4963", "#063246",
 )  # fmt: skip
+# Differences (chartDivergingColors there): blue below zero, orange above.
+SIGNED = ("#0b4a7a", "#2a6da3", "#5e96c3", "#9abfdc", "#f5f5f5", "#f0b98a", "#df8d4b", "#bf641c", "#8a4307")
 FAINTEST = 1e-4  # the lower end of the logarithmic scale, as on screen
 NUMBERS_UP_TO = 225
 INK = "#1d2733"
@@ -83,6 +85,8 @@ def colours(sheet: Sheet) -> Colormap:
     import matplotlib as mpl
     from matplotlib.colors import LinearSegmentedColormap
 
+    if sheet.maps[0].signed:
+        return LinearSegmentedColormap.from_list("difference", list(SIGNED))
     if sheet.options.palette == "cividis":
         return mpl.colormaps["cividis"].reversed()
     if sheet.options.palette == "grey":
@@ -91,8 +95,10 @@ def colours(sheet: Sheet) -> Colormap:
 
 
 def levels(one: SingleMap, scale: str) -> NDArray[np.float64]:
-    """Where each weight stands on the colour scale, 0 to 1; NaN where masked."""
+    """Where each number stands on the colour scale, 0 to 1; NaN where masked. Differences of 0 are in its middle."""
     seen = one.seen()
+    if one.signed:
+        return np.clip(0.5 + seen / (2 * one.scale), 0, 1)
     if scale == "log":
         with np.errstate(divide="ignore"):
             return np.clip(1 - np.log10(seen) / math.log10(FAINTEST), 0, 1)
@@ -182,8 +188,9 @@ def _head(sheet: Sheet) -> Figure:
         shades = levels(one, sheet.options.scale)
         for (row, column), value in np.ndenumerate(one.seen()):
             if not np.isnan(value):
-                text = "0" if value < 0.005 else f"{value:.2f}".lstrip("0")
-                ink = "#ffffff" if shades[row, column] > 0.5 else INK
+                text = "0" if abs(value) < 0.005 else f"{value:+.2f}" if one.signed else f"{value:.2f}".lstrip("0")
+                shade = abs(2 * shades[row, column] - 1) - 0.2 if one.signed else shades[row, column]
+                ink = "#ffffff" if shade > 0.5 else INK
                 axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=5.5, color=ink)
     _bar(figure, sheet, 1 + 0.15 / max(width, 1.2), max(width, 1.2), max(height, 0.6))
     return figure
@@ -223,7 +230,7 @@ def _bar(figure: Figure, sheet: Sheet, left: float, width: float, height: float)
     log = sheet.options.scale == "log"
     tall = min(1.6, height) / height
     axes = figure.add_axes((left, 1 - tall, 0.1 / width, tall))
-    norm = LogNorm(FAINTEST, 1) if log else Normalize(0, one.scale)
+    norm = LogNorm(FAINTEST, 1) if log else Normalize(-one.scale if one.signed else 0, one.scale)
     bar = figure.colorbar(ScalarMappable(norm, colours(sheet)), cax=axes)
     bar.ax.tick_params(labelsize=6, colors=INK)
     if log:

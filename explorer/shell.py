@@ -28,6 +28,8 @@ _STYLE = """<style>
 @media (max-width: 640px) {
   .stMainBlockContainer { padding: 3.5rem 0.75rem 2rem; }
   .st-key-sentence_row > * { flex: 1 1 100% !important; width: 100% !important; }
+  [class*="st-key-wide_"] { overflow-x: auto; }
+  [class*="st-key-wide_"] > * { min-width: 540px; }
 }
 </style>"""
 

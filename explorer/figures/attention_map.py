@@ -5,6 +5,8 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from explorer.figures.curves import GREY
 from explorer.single_map import SingleMap
 from model.trace import VISIBLE
@@ -13,19 +15,21 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 NUMBERS_UP_TO = 225  # cells; more have no room for their number
+NUMBERS_ACROSS, NUMBERS_ACROSS_WIDE = 10, 15  # columns: in half of the page, and in all of it
+LEAST_HIGH = 290  # pixels: room for the title of the query axis, however few rows there are
 TICKS_UP_TO = 80
 # Blue below zero, orange above, with an honest nothing between; readable on white and on black.
 DIVERGING = [[0.0, "#2a6da3"], [0.25, "#8fb8d9"], [0.5, "#d9dde1"], [0.75, "#efb178"], [1.0, "#bf641c"]]
 
 
-def map_figure(shown: SingleMap, *, height: int | None = None) -> go.Figure:
+def map_figure(shown: SingleMap, *, height: int | None = None, wide: bool = False) -> go.Figure:
     """The heatmap: query 1 on top, key labels on top, both axes titled, numbers in the cells where there is room."""
     import plotly.graph_objects as go  # half a second that only a page with such a map should pay
 
     n_rows, n_columns = shown.values.shape
     seen = shown.seen()
-    numbers = shown.values.size <= NUMBERS_UP_TO
-    number = "%{z:+.2f}" if shown.signed else "%{z:.2f}"
+    across = NUMBERS_ACROSS_WIDE if wide else NUMBERS_ACROSS
+    numbers = shown.values.size <= NUMBERS_UP_TO and n_columns <= across
     scale = {"colorscale": DIVERGING, "zmid": 0} if shown.signed else {}
     figure = go.Figure(
         go.Heatmap(
@@ -34,7 +38,8 @@ def map_figure(shown: SingleMap, *, height: int | None = None) -> go.Figure:
             zmax=shown.scale,
             customdata=[[[row, column] for column in _safe(shown.column_labels)] for row in _safe(shown.row_labels)],
             hovertemplate=f"%{{customdata[0]}} → %{{customdata[1]}}<br>{shown.unit} %{{z:.4f}}<extra></extra>",
-            texttemplate=number if numbers else None,
+            text=[[_number(value, signed=shown.signed) for value in row] for row in seen] if numbers else None,
+            texttemplate="%{text}" if numbers else None,
             hoverongaps=False,
             colorbar={"title": {"text": shown.unit, "side": "right"}, "thickness": 12, "len": 1, "outlinewidth": 0},
             **scale,
@@ -62,7 +67,7 @@ def map_figure(shown: SingleMap, *, height: int | None = None) -> go.Figure:
     _axes(figure, shown)
     figure.update_layout(
         margin={"l": 10, "r": 10, "t": 10, "b": 10},
-        height=height or min(640, max(220, 110 + 26 * n_rows)),
+        height=height or min(640, max(LEAST_HIGH, 120 + 26 * n_rows)),
         plot_bgcolor="rgba(0,0,0,0)",
         dragmode=False if n_columns * n_rows <= NUMBERS_UP_TO else "zoom",
     )
@@ -87,6 +92,16 @@ def _axes(figure: go.Figure, shown: SingleMap) -> None:
         )
     figure.update_xaxes(side="top", tickangle=-45 if len(columns) > 4 else 0, range=[-0.5, len(columns) - 0.5])
     figure.update_yaxes(range=[len(rows) - 0.5, -0.5])
+
+
+def _number(value: float, *, signed: bool) -> str:
+    """A number as short as it can be read: ".98", "+.73", "0"; nothing where masked."""
+    if np.isnan(value):
+        return ""
+    if abs(value) < 0.005:
+        return "0"
+    text = f"{value:+.2f}" if signed else f"{value:.2f}"
+    return text.replace("0.", ".", 1) if abs(value) < 0.995 else text
 
 
 def _safe(labels: tuple[str, ...]) -> list[str]:

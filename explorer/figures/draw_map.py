@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from explorer.export_maps import TYPES, map_files, map_stem
 from explorer.facts import plain
 from explorer.figures.attention_map import map_figure
 from explorer.single_map import SingleMap, map_table, map_words
@@ -11,12 +12,35 @@ from explorer.single_map import SingleMap, map_table, map_words
 CONFIG = {"displayModeBar": False, "scrollZoom": False}
 
 
-def draw_map(shown: SingleMap, *, key: str, note: str = "", table: bool = True) -> None:
-    """Draw the map under its title; `note` goes before the caption that is computed from the numbers."""
+def draw_map(
+    shown: SingleMap, *, key: str, note: str = "", table: bool = True, away: str = "", wide: bool = False
+) -> None:
+    """Draw the map under its title; `note` goes before the caption that is computed from the numbers.
+
+    `wide` says that it has the page's whole width. `away` is what the names of its files begin with; without it, and
+    without the table, there are none.
+    """
     st.markdown(f"##### {plain(shown.title)}")
     caption = f"{note} {map_words(shown)}".strip()
-    st.plotly_chart(map_figure(shown), key=key, width="stretch", config=CONFIG)
+    with st.container(key=f"wide_{key}"):  # scrolls sideways on a phone; see explorer/shell.py
+        st.plotly_chart(map_figure(shown, wide=wide), key=key, width="stretch", config=CONFIG)
     st.caption(plain(caption))
     if table:
         with st.expander("The numbers"):
             st.dataframe(map_table(shown), hide_index=True, alt=caption)
+            if away:
+                _draw_files(shown, caption, key, map_stem(shown, away))
+
+
+def _draw_files(shown: SingleMap, caption: str, key: str, stem: str) -> None:
+    """A button a format; a file is made when somebody asks for it."""
+    with st.container(horizontal=True):
+        for kind, make in map_files(shown, caption).items():
+            st.download_button(
+                kind.upper(),
+                data=make,
+                file_name=f"{stem}.{kind}",
+                mime=TYPES[kind],
+                key=f"{key}_{kind}",
+                on_click="ignore",
+            )

@@ -101,3 +101,17 @@ def test_one_token_and_a_hundred_draw(size: int) -> None:
         figure = map_figure(head_map(attention_maps(trace, kind), 1, 1))
         assert len(figure.layout.xaxis.ticktext) <= 80
         assert np.asarray(figure.data[0].z).shape == (size, size)
+
+
+def test_numbers_are_written_where_they_have_room_and_nowhere_else() -> None:
+    shown = planted("decoder")
+    written = map_figure(shown).data[0].text
+    assert [list(row) for row in written[:2]] == [["1.00", "", "", "", ""], ["1.00", "0", "", "", ""]]
+    both = difference(planted("cross", 1, 1), planted("cross", 1, 2), "B minus A")
+    assert both is not None
+    assert {text for row in map_figure(both).data[0].text for text in row} <= {"0", "+1.00", "-1.00"}
+    few = labelled(
+        attention_maps(planted_trace(HOSTILE + HOSTILE[:4]), "cross"), np.full((5, 12), 0.25, np.float32), "x"
+    )
+    assert map_figure(few).data[0].text is None, "in half of the page, twelve numbers would lie on each other"
+    assert map_figure(few, wide=True).data[0].text[0][0] == ".25"
