@@ -21,7 +21,7 @@ from explorer.words import attention_maps
 from model.config import ATTENTION_KINDS, EOS, AttentionKind, DecodeConfig
 from model.decoding import decode_recorded
 from model.edits import HeadEdit, HeadEdits, Operation
-from model.folder import METRICS
+from model.folder import CARD, METRICS
 from model.masking import Switches, padded_batch, read
 from model.order import Shuffle, shuffle
 from model.trace import VISIBLE
@@ -225,6 +225,13 @@ def setting(live: Live, name: str) -> Value:
     """A setting of the model, such as d_model, positions, norm_first."""
     found = live.summary["model"][name]
     return found if isinstance(found, (str, bool)) else float(found)
+
+
+@check("words:word")
+def card_says(live: Live, words: str) -> Value:
+    """Whether the model's card has these words; line breaks do not matter."""
+    card = (Path(live.summary["folder"]) / CARD).read_text(encoding="utf-8", errors="replace")
+    return " ".join(words.split()) in " ".join(card.split())
 
 
 @check()

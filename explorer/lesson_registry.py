@@ -133,7 +133,7 @@ def answer(term: Term, live: Live) -> Value:
         found = known.function(live, **known.arguments(term))
     except TermError:
         raise
-    except (IndexError, KeyError, ValueError, TypeError) as unfit:
+    except (IndexError, KeyError, ValueError, TypeError, OSError) as unfit:
         where = f"{live.shown.model} and '{live.shown.source.text}'"
         raise TermError(f"{term} has no answer for {where}: {unfit}") from unfit
     return found.item() if isinstance(found, np.generic) else found
