@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import threading
 from dataclasses import dataclass
@@ -14,6 +13,8 @@ CHUNK = 1 << 20  # bytes read at a time; a line longer than this is no line that
 ANCHOR = 64  # bytes before the place read so far: when they differ, the file was written anew
 MAX_POINTS = 1000  # of each kind; beyond twice as many, every second one goes
 MAX_SAMPLES = 8  # evaluations whose sample translations are kept: the first and the last ones
+MAX_STEP = 10**12
+MAX_NUMBER = 1e300
 MAX_TEXT = 400  # characters of a sample sentence
 
 TRAIN_NUMBERS = ("epoch", "loss", "lr", "grad_norm", "tokens_per_s")
@@ -129,7 +130,7 @@ class MetricsReader:
         if not isinstance(values, dict):
             return False
         step = values.get("step")
-        if type(step) is not int or step < 0:
+        if type(step) is not int or not 0 <= step < MAX_STEP:
             return False
         if values.get("kind") == "train":
             _append(self._train, _point(step, values, TRAIN_NUMBERS))
@@ -156,7 +157,8 @@ def _point(step: int, values: dict[str, Any], names: tuple[str, ...]) -> Point:
     return {"step": float(step)} | {
         name: float(value)
         for name, value in numbers.items()
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+        # Not isfinite(): whole numbers of hundreds of digits are JSON, too, and no float.
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < MAX_NUMBER
     }
 
 

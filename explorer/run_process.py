@@ -102,7 +102,7 @@ def is_alive(pid: int, started: float) -> bool:
         process = psutil.Process(pid)
         same = abs(process.create_time() - started) < SAME_START_SECONDS
         return same and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.Error:
+    except (psutil.Error, ValueError, OverflowError):  # the last two: a number that no process can have
         return False
 
 
@@ -123,7 +123,7 @@ def read_launch(checkpoints: Path, name: str) -> Launch | None:
     try:
         values = json.loads((checkpoints / LAUNCHES / f"{name}.json").read_text(encoding="utf-8"))
         return Launch(name, int(values["pid"]), float(values["started"]), tuple(map(str, values["arguments"])))
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import signal
 import time
@@ -18,6 +19,7 @@ State = Literal["starting", "queued", "running", "stopping", "stopped", "finishe
 BUSY: tuple[State, ...] = ("starting", "queued", "running", "stopping")
 STATES: tuple[State, ...] = (*BUSY, "stopped", "finished", "failed")
 
+_MOST = 10**15  # steps, seconds: whatever is beyond was not written by a run
 _FULL_DISK_BYTES = 20 * 1024**2
 _OUT_OF_MEMORY = ("out of memory", "memoryerror", "bad_alloc", "can't allocate memory", "cannot allocate memory")
 _NO_SPACE = ("no space left on device", "disk is full")
@@ -100,8 +102,8 @@ def _at_work(values: dict[str, Any] | None) -> bool:
     """Whether the process that status.json names says that it is at work, and lives: whoever started it."""
     if values is None or values.get("state") not in BUSY:
         return False
-    pid, started = values.get("pid"), values.get("started")
-    return isinstance(pid, int) and isinstance(started, (int, float)) and is_alive(pid, float(started))
+    pid, started = values.get("pid"), _seconds(values.get("started"))
+    return isinstance(pid, int) and started is not None and is_alive(pid, started)
 
 
 def _status(checkpoints: Path, name: str, values: dict[str, Any]) -> RunStatus:
@@ -116,15 +118,15 @@ def _status(checkpoints: Path, name: str, values: dict[str, Any]) -> RunStatus:
             error = _why_gone(checkpoints, name, values)
         elif (checkpoints / name / STOP).exists():
             state = "stopping"
-    eta, speed, probe = values.get("eta_s"), values.get("tokens_per_s"), values.get("probe_step")
+    probe = values.get("probe_step")
     return RunStatus(
         name=name,
         state=state,
         step=_number(values, "step"),
         max_steps=_number(values, "max_steps"),
         epoch=_number(values, "epoch"),
-        eta_s=float(eta) if isinstance(eta, (int, float)) else None,
-        tokens_per_s=float(speed) if isinstance(speed, (int, float)) else None,
+        eta_s=_seconds(values.get("eta_s")),
+        tokens_per_s=_seconds(values.get("tokens_per_s")),
         error=error,
         updated=_updated(values),
         probe_step=probe if isinstance(probe, int) else None,
@@ -133,12 +135,16 @@ def _status(checkpoints: Path, name: str, values: dict[str, Any]) -> RunStatus:
 
 def _number(values: dict[str, Any] | None, name: str) -> int:
     found = (values or {}).get(name)
-    return max(found, 0) if isinstance(found, int) else 0
+    return min(max(found, 0), _MOST) if isinstance(found, int) else 0
 
 
 def _updated(values: dict[str, Any]) -> float:
-    found = values.get("updated")
-    return float(found) if isinstance(found, (int, float)) else 0.0
+    return _seconds(values.get("updated")) or 0.0
+
+
+def _seconds(found: Any) -> float | None:
+    """A number that a run wrote down; None for what no run would write."""
+    return float(found) if isinstance(found, (int, float)) and 0 <= found <= _MOST else None
 
 
 def _never_began(checkpoints: Path, name: str, launch: Launch) -> str:
@@ -200,7 +206,7 @@ def age(seconds_since_1970: float, now: float | None = None) -> str:
     """How long ago something was: "just now", "12 min ago", "3 days ago"."""
     passed = (time.time() if now is None else now) - seconds_since_1970
     for size, unit in ((86_400, "day"), (3_600, "h"), (60, "min")):
-        if passed >= size:
+        if size <= passed < math.inf:
             number = int(passed // size)
             return f"{number} {unit}{'s' if unit == 'day' and number > 1 else ''} ago"
     return "just now"

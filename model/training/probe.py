@@ -26,10 +26,11 @@ def read_probe(folder: Path) -> str | None:
         if path.stat().st_size > MAX_PROBE_BYTES:
             return None
         asked = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        text = asked.get("source") if isinstance(asked, dict) else None
+        sensible = isinstance(text, str) and text.strip() and text.encode()  # half a surrogate pair is no text
+    except (OSError, ValueError, RecursionError):
         return None
-    text = asked.get("source") if isinstance(asked, dict) else None
-    return text if isinstance(text, str) and text.strip() else None
+    return text if sensible else None
 
 
 def answer_probe(folder: Path, model: Model, source: Tokenizer, target: Tokenizer) -> bool:

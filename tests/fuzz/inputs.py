@@ -1,0 +1,88 @@
+"""What the fuzzing tests draw: text as people, scripts and cats type it, JSON of any shape, and files with damage."""
+
+from __future__ import annotations
+
+import copy
+import os
+from typing import Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+
+# `HEADLIGHT_FUZZ=50 python -m pytest tests/fuzz` looks fifty times as long, at other examples each time.
+_TIMES = max(1, int(os.environ.get("HEADLIGHT_FUZZ", "1")))
+
+
+def tries(number: int) -> settings:
+    """So many examples in an ordinary run of the tests."""
+    return settings(max_examples=number * _TIMES, derandomize=_TIMES == 1)
+
+
+STRANGE = (
+    *("", " ", "\0", "\ud800", "\u200b", "\u202eabc", "\ufeff", "a\u0301" * 30, "\n", "\t\r", "</script>", "<eos>"),
+    *("👩‍👩‍👧", "مرحبا", "你好", "%s%n", "../../etc/passwd", "a" * 3000, "NaN", "-0", "1e999", "<sos> <pad> <unk>"),
+)
+TEXTS = st.one_of(st.sampled_from(STRANGE), st.text(max_size=40), st.text("abc XYZ.'-", max_size=30))
+LEAVES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**70), 2**70),
+    st.sampled_from([10**400, 2**63, -1, 0, 10**9]),
+    st.floats(),
+    TEXTS.filter(lambda text: "\ud800" not in text),
+)
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6), inner, max_size=4),
+    max_leaves=8,
+)
+
+
+def paths(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The places in a JSON value where another value may be put; of long lists only the beginning."""
+    found = [at] if at else []
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            found += paths(inner, (*at, key))
+    elif isinstance(value, list):
+        for key, inner in enumerate(value[:4]):
+            found += paths(inner, (*at, key))
+    return found
+
+
+@st.composite
+def changed(draw: st.DrawFn, value: Any) -> Any:
+    """The value with one to three of its parts replaced by anything, or left out."""
+    made = copy.deepcopy(value)
+    for _ in range(draw(st.integers(1, 3))):
+        places = paths(made)
+        if not places:
+            break
+        *way, last = draw(st.sampled_from(places))
+        owner = made
+        for key in way:
+            owner = owner[key]
+        if isinstance(owner, dict) and draw(st.booleans()) and draw(st.booleans()):
+            del owner[last]
+        else:
+            owner[last] = draw(VALUES)
+    return made
+
+
+@st.composite
+def damaged(draw: st.DrawFn, content: bytes) -> bytes:
+    """The file with some bytes changed, cut off, put in or doubled."""
+    made = bytearray(content)
+    for _ in range(draw(st.integers(1, 4))):
+        at = draw(st.integers(0, max(len(made) - 1, 0)))
+        what = draw(st.sampled_from(["change", "cut", "insert", "double"]))
+        piece = draw(st.binary(min_size=1, max_size=8))
+        if what == "change":
+            made[at : at + len(piece)] = piece
+        elif what == "cut":
+            del made[at:]
+        elif what == "insert":
+            made[at:at] = piece
+        else:
+            made[at:at] = made[at : at + 64]
+    return bytes(made)

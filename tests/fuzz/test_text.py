@@ -1,0 +1,129 @@
+"""The sentence box, links, manifests, lessons and pairs: anything typed or brought gets an answer or a sentence."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from explorer.lesson import LessonError
+from explorer.lesson_file import parse_lesson
+from explorer.manifest import ManifestError, read_manifest
+from explorer.selection import from_query, to_query
+from explorer.train_upload import keep
+from explorer.translator import InputError, Translator
+from model.checkpoint import load_model
+from model.config import DecodeConfig
+from model.data import DataError
+from model.data.files import read_pairs, read_parallel
+from tests.explorer.toy_models import save_toy
+from tests.fuzz.inputs import TEXTS, changed, damaged, tries
+
+MODELS = {"letters": "reverse", "words": "adjective-swap", "dates": "dates"}
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def translators(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Translator]:
+    folder = tmp_path_factory.mktemp("models")
+    found = {}
+    for name, task in MODELS.items():
+        save_toy(folder / name, task)
+        found[name] = Translator(load_model(folder / name))
+    return found | {"subwords": Translator(load_model(ROOT / "checkpoints" / "multi30k-en-de"))}
+
+
+@pytest.mark.parametrize("model", [*MODELS, "subwords"])
+@tries(25)
+@given(text=TEXTS, prefix=st.lists(st.integers(-3, 80), max_size=4), beam=st.booleans())
+def test_any_sentence_and_path(
+    translators: dict[str, Translator], model: str, text: str, prefix: list[int], beam: bool
+) -> None:
+    config = DecodeConfig(method="beam", beam_size=2, max_length=6) if beam else DecodeConfig(max_length=6)
+    with contextlib.suppress(InputError):
+        made = translators[model].translate(text, config, prefix=prefix)
+        made.text.encode()
+        for kind in ("encoder", "decoder", "cross"):
+            weights = made.trace.weights(kind)  # type: ignore[arg-type]
+            assert np.allclose(weights.sum(-1), 1, atol=1e-4)
+
+
+@pytest.mark.parametrize("model", [*MODELS, "subwords"])
+@tries(20)
+@given(text=TEXTS, target=TEXTS)
+def test_any_target_is_forced(translators: dict[str, Translator], model: str, text: str, target: str) -> None:
+    with contextlib.suppress(InputError):
+        made = translators[model].force(text, target)
+        assert made.trace.cross.shape[-2] == len(made.path)
+
+
+@tries(100)
+@given(query=st.dictionaries(st.sampled_from(["model", "text", "path", "step", "kind", "view", "cell", "head"]), TEXTS))
+def test_any_link_is_read_and_written_again(query: dict[str, str]) -> None:
+    selection, problems = from_query(query)
+    assert from_query(to_query(selection))[0] == selection
+    assert all(problem.endswith(".") for problem in problems)
+
+
+MANIFEST = {
+    "manifest_version": 1,
+    "model": {"name": "reverse", "sha256": "x"},
+    "text": "abc",
+    "target_ids": [4, 5],
+    "selection": {"step": "1"},
+}
+
+
+@tries(60)
+@given(data=st.data())
+def test_any_manifest(data: st.DataObject) -> None:
+    content = data.draw(changed(MANIFEST).map(lambda value: json.dumps(value).encode()) | st.binary(max_size=60))
+    with contextlib.suppress(ManifestError):
+        read_manifest(content).selection.text.encode()
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in (ROOT / "explorer" / "lessons").glob("*.md"))[:2])
+@tries(30)
+@given(data=st.data())
+def test_any_lesson(name: str, data: st.DataObject) -> None:
+    content = (ROOT / "explorer" / "lessons" / name).read_bytes()
+    with contextlib.suppress(LessonError):
+        parse_lesson(data.draw(damaged(content)), name)
+
+
+class Upload:
+    """A file as the browser sends it."""
+
+    def __init__(self, name: str, content: bytes) -> None:
+        self.name, self.content = name, content
+
+    def getvalue(self) -> bytes:
+        return self.content
+
+
+PAIRS = b"source\ttarget\nI read\tje lis\nyou read\ttu lis\n"
+JSONL = b'{"source": "I read", "target": "je lis"}\n{"source": "you read", "target": "tu lis"}\n'
+
+
+@tries(80)
+@given(data=st.data())
+def test_any_pairs_are_read_or_refused_and_stay_in_their_folder(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    root = tmp_path_factory.mktemp("uploads")
+    checkpoints = root / "checkpoints"
+    suffix = data.draw(st.sampled_from([".tsv", ".csv", ".jsonl", ".txt", ""]))
+    name = data.draw(TEXTS.filter(lambda text: "\ud800" not in text)) + suffix
+    content = data.draw(damaged(JSONL if suffix == ".jsonl" else PAIRS) | st.binary(max_size=80))
+    path = keep(Upload(name, content), checkpoints)
+    assert path.resolve().is_relative_to(checkpoints.resolve())
+    assert {found.name for found in root.iterdir()} == {"checkpoints"}
+    for read in (lambda: read_pairs(path), lambda: read_parallel(path, path)):
+        with contextlib.suppress(DataError):
+            pairs = read()
+            assert all(example.source.strip() and example.target.strip() for example in pairs.examples)
