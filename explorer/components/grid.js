@@ -54,9 +54,10 @@ function drawGrid(S, m, canvas, grid, none, beneath, columns) {
   // The mean closes each layer's row, where rows are layers.
   const tiles = aligned || compact ? heads.flatMap((h) => (h.head < m.heads ? [h] : [h, { layer: h.layer, head: 0 }])) : heads;
   const wide = aligned ? room / across : compact ? 30 : 84;
-  const tall = compact ? 34 : Math.max(52, (innerHeight - 350) / m.layers - 36);
-  const size = Math.floor(clamp(Math.min(wide - (compact ? 4 : 12), tall, columns > 1 ? 96 : 150), compact ? 10 : 34, 150));
-  const most = Math.min(wide, Math.max(size + 14, compact ? 0 : 128));
+  const [around, under, largest] = presenting(S) ? [200, 50, 260] : [350, 36, 150];
+  const tall = compact ? 34 : Math.max(52, (innerHeight - around) / m.layers - under);
+  const size = Math.floor(clamp(Math.min(wide - (compact ? 4 : 12), tall, columns > 1 ? 96 : largest), compact ? 10 : 34, largest));
+  const most = Math.min(wide, Math.max(size + 14, compact ? 0 : presenting(S) ? 180 : 128));
   grid.style.gridTemplateColumns = aligned ? `22px repeat(${across},${most}px)` : `repeat(auto-fill,minmax(${Math.ceil(wide)}px,1fr))`;
   grid.classList.toggle("compact", compact);
   const top = topOf(S, kindsShown(S)), ratio = window.devicePixelRatio || 1;

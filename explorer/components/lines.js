@@ -27,7 +27,8 @@ function drawLines(S) {
   box.hidden = S.view !== "lines" || !m;
   if (box.hidden) return;
   const { layer } = S.pick[S.kind], [querySide, keySide] = SIDES[S.kind];
-  const most = Math.max(m.queries, m.keys), step = Math.round(clamp((innerHeight - 452) / most, 14, 26));
+  const most = Math.max(m.queries, m.keys), [around, largest] = presenting(S) ? [290, 40] : [452, 26];
+  const step = Math.round(clamp((innerHeight - around) / most, 14, largest));
   const [heads, titles, body] = box.children, [left, canvas, right] = body.children;
   drawHeadButtons(S, m, layer, heads);
   say(titles.firstElementChild, rowTitle(S, S.kind));

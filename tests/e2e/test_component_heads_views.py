@@ -191,6 +191,17 @@ def test_any_length_is_drawn(bench: HeadsBench, n_src: int, n_tgt: int) -> None:
                 assert bench(".strip > div:last-child .word").count() == columns
 
 
+def test_twelve_layers_of_twelve_heads_and_128_tokens_are_drawn(bench: HeadsBench) -> None:
+    trace = random_trace([*(f"w{i}" for i in range(127)), "<eos>"], ["<sos>"], layers=(12, 1), heads=(12, 1))
+    trace.encoder[11, 4] = np.eye(128)
+    bench.mount(trace, kind="encoder", kinds=("encoder",))
+    assert bench(".tile").count() == 12 * 13, "the heads, and the mean of each layer"
+    head = '.tile[value="encoder 12 5"]'
+    assert "1.0 keys, itself 100" in (bench(head).get_attribute("aria-label") or "")
+    for x in (0.15, 0.4, 0.6, 0.85):
+        assert sum(bench.in_thumbnail(head, x, x)[:3]) < sum(bench.in_thumbnail(head, x, 1.1 - x)[:3]) - 60
+
+
 def test_an_encoder_alone_has_no_steps_and_no_other_kind(bench: HeadsBench) -> None:
     trace = random_trace(["a", "b", "<eos>"], ["<sos>"])
     empty = {kind: np.zeros((0, 0, *getattr(trace, kind).shape[2:]), dtype=np.float32) for kind in ("decoder", "cross")}
