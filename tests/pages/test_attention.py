@@ -149,6 +149,18 @@ def test_panels_open_by_link_on_any_model(app: AppTest, panel: str) -> None:
         assert at.segmented_control(key="attention_panel").value == panel
 
 
+@pytest.mark.parametrize(
+    "text", ["a", "a a a a a", "🏳️‍🌈", "مرحبا بالعالم", "你好 世界", "</script>", "x" * 100], ids=lambda text: text[:8]
+)
+def test_panels_take_any_sentence(app: AppTest, text: str) -> None:
+    query = {"model": "reverse", "kind": "encoder", "layer": "2", "head": "1", "view": "head", "cell": "1-1"}
+    for panel in ("cell", "aggregates.which-norm", "tree", "compare.way-text", "forcing", "export"):
+        at = link(app, **query, text=text, panel=panel, other=text)
+        assert not at.exception
+        assert address(at)["panel"] == panel
+        assert address(at)["text"] == text
+
+
 def test_the_button_of_a_cell_opens_its_panel(app: AppTest) -> None:
     at = app.run()
     assert header(at)["explains"]
