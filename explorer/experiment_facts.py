@@ -104,6 +104,12 @@ def reached_at(run: StoredRun, target: float, metric: str = "exact_match") -> fl
     return next((step for step, value in zip(steps, values, strict=True) if value >= target), None)
 
 
+def by_length(run: StoredRun, split: str) -> dict[float, float]:
+    """Exact match in % by length of the input, for tasks that group their sentences so; otherwise empty."""
+    lengths = {name.split()[0]: share for name, share in run.groups.get(split, {}).items()}
+    return {float(n): 100.0 * share for n, share in lengths.items()} if all(map(str.isdecimal, lengths)) else {}
+
+
 def table(arms: Sequence[ArmRuns]) -> list[dict[str, Any]]:
     """A row for each arm: mean and range of its scores, and how many runs they are of."""
     rows = []

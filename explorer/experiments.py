@@ -6,7 +6,16 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from explorer.experiment_facts import ArmRuns, answers_words, arm_runs, beyond_words, findings, speed_words, table
+from explorer.experiment_facts import (
+    ArmRuns,
+    answers_words,
+    arm_runs,
+    beyond_words,
+    by_length,
+    findings,
+    speed_words,
+    table,
+)
 from explorer.experiment_maps import draw_maps
 from explorer.facts import plain
 from explorer.figures.draw import draw_figure
@@ -73,7 +82,7 @@ def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
         "Each number is the mean of a way's runs, with its lowest and highest beside it. Test sentences are scored "
         "with the weights that were best on validation."
     )
-    if any(run.groups for one in arms for run in one.runs):
+    if any(by_length(run, "test") for one in arms for run in one.runs):
         _by_length(arms)
     _samples(arms)
     draw_maps(experiment)
@@ -107,18 +116,13 @@ def _curves(arms: Sequence[ArmRuns], metric: str) -> None:
 
 def _by_length(arms: Sequence[ArmRuns]) -> None:
     """Right by length of the input, within the lengths of training (split test) and beyond (split long)."""
-    ways = {}
+    ways: dict[str, list[tuple[list[float], list[float]]]] = {}
     longest = 0.0
     for one in arms:
-        series = []
         for run in one.runs:
-            found = {
-                float(name.split()[0]): 100.0 * share for split in run.groups.values() for name, share in split.items()
-            }
-            longest = max(longest, *(float(name.split()[0]) for name in run.groups.get("test", {"0": 0.0})))
-            series.append((sorted(found), [found[length] for length in sorted(found)]))
-        if series:
-            ways[one.label] = series
+            found = {x: y for split in run.groups for x, y in by_length(run, split).items()}
+            longest = max([longest, *by_length(run, "test")])
+            ways.setdefault(one.label, []).append((sorted(found), [found[length] for length in sorted(found)]))
     figure = band_figure(
         ways, x_title="letters", title="Right by length, in %", unit=" %", top=100.0, mark=longest + 0.5
     )

@@ -12,6 +12,7 @@ from explorer.experiment_facts import (
     answers_words,
     arm_runs,
     beyond_words,
+    by_length,
     findings,
     reached_at,
     speed_words,
@@ -126,6 +127,12 @@ def test_numbers_that_are_missing_have_no_spread() -> None:
     assert found is not None
     assert (found.mean, found.low, found.high, found.n) == (2.0, 1.0, 3.0, 2)
     assert reached_at(BAD[0], 0.99) is None
+
+
+def test_groups_that_are_lengths_become_numbers() -> None:
+    lengths = replace(GOOD[0], groups={"test": {"01 letters": 1.0, "12 letters": 0.5}, "long": {"words": 1.0}})
+    assert by_length(lengths, "test") == {1.0: 100.0, 12.0: 50.0}
+    assert by_length(lengths, "long") == by_length(lengths, "valid") == {}
 
 
 def test_bands_hold_mean_and_range_at_each_step() -> None:
