@@ -38,14 +38,16 @@ from tests.benchmarks.grid import trace_of
 
 st.set_page_config(layout="wide")
 copy_link(key="copy")  # stands on every page of the app, so the browser has Streamlit's part of components by then
-size = tuple(int(part) for part in st.query_params["size"].split("-"))
+name = st.query_params["size"]
+size = tuple(int(part) for part in name.split("-"))
 made = st.cache_resource(trace_of, max_entries=64, show_spinner=False)
 made(*size, st.session_state.get("shown", 0) + 1)  # making the arrays is no part of what is measured
 if st.button("Show"):
     st.session_state["shown"] = st.session_state.get("shown", 0) + 1
 if "shown" in st.session_state:
     number = st.session_state["shown"]
-    heads_view(HeadsView(made(*size, number), f"number-{number}", "random", kind="encoder"), key="heads")
+    # What is kept for a decoding is kept under its name, so each size has names of its own.
+    heads_view(HeadsView(made(*size, number), f"{name}-number-{number}", "random", kind="encoder"), key="heads")
 """
 
 # Every message from the server, by its size; a script of ours hears of all of them, the debugger of some too late.
@@ -90,18 +92,21 @@ class Ours:
 
 def our_times(browser: Browser, url: str, size: tuple[int, int, int], tabs: int = N_TABS) -> Ours:
     """Click to painted: the first time in a tab, again with other arrays, and a change of scale after that."""
-    found = Ours()
+    found, name = Ours(), "-".join(map(str, size))
     for _ in range(tabs):
         page = browser.new_page(viewport=SCREEN)
         page.set_default_timeout(PATIENCE_MS)
         page.add_init_script(COUNT)
-        page.goto(f"{url}/?size={'-'.join(map(str, size))}")
+        page.goto(f"{url}/?size={name}")
         settle(page, PATIENCE_MS)
         page.evaluate(SCRIPT.read_text(encoding="utf-8"))
         for number in range(1, 1 + N_SHOWN):
             page.wait_for_timeout(500)
             page.evaluate("window.received = 0")
-            took = _click(page, page.get_by_role("button", name="Show"), f"number-{number} heads encoder")
+            took = _click(page, page.get_by_role("button", name="Show"), f"{name}-number-{number} heads encoder")
+            tiles = page.locator(".tile").count()
+            if tiles != size[0] * (size[1] + 1):  # the heads, and the mean of each layer
+                raise RuntimeError(f"{tiles} thumbnails were drawn for {name}")
             settle(page, PATIENCE_MS)
             (found.first if number == 1 else found.shown).append(took)
             received = page.evaluate("window.received")

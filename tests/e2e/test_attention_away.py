@@ -1,0 +1,281 @@
+"""Taking the Attention page away in a real browser, and coming back: files, manifest, links, tree, files of others."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from explorer.own_attention import read_own
+from explorer.translator import Translator
+from model.checkpoint import load_model
+from model.config import DecodeConfig
+from model.trace import AttentionTrace
+from tests.browser import ROOT, Watch, settle
+from tests.explorer.attention_files import HOSTILE, npz, weights_of
+
+Visit = Callable[[str], Page]
+Open = Callable[[str], Page]
+TEXT = "I read red books"
+HEAD = {"model": "adjective-swap", "text": TEXT, "layer": "2", "head": "2", "view": "head", "step": "3"}
+MARKS = re.compile("[\u2066-\u2069\u200e\u200f]")  # they steer the layout of mixed scripts and say nothing
+
+
+@pytest.fixture(scope="module")
+def translator() -> Translator:
+    return Translator(load_model(ROOT / "checkpoints" / "adjective-swap"))
+
+
+@pytest.fixture(scope="module")
+def trace(translator: Translator) -> AttentionTrace:
+    """What the page must show."""
+    return translator.translate(TEXT, DecodeConfig()).trace
+
+
+@pytest.fixture
+def elsewhere(browser: Browser, watch: Watch) -> Iterator[Open]:
+    """Another person's browser, with nothing in it."""
+    context = browser.new_context(viewport={"width": 1366, "height": 768})
+    watch.follow(context)
+
+    def go(url: str) -> Page:
+        page = context.new_page()
+        page.goto(url)
+        settle(page)
+        return page
+
+    yield go
+    context.close()
+
+
+def address(**query: str) -> str:
+    return f"/attention?{urlencode(HEAD | query)}"
+
+
+def query(page: Page) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+
+
+def wait_for(page: Page, **expected: str | None) -> None:
+    """Until the address says this; None where a parameter must be gone."""
+    page.wait_for_function(
+        "want => { const has = new URLSearchParams(location.search);"
+        " return Object.entries(want).every(([name, value]) => has.get(name) === value); }",
+        arg=expected,
+    )
+    settle(page)
+
+
+def downloaded(page: Page, name: str, folder: Path) -> Path:
+    """The file that a button gives."""
+    with page.expect_download() as coming:
+        page.get_by_role("button", name=name, exact=True).click()
+    path = folder / coming.value.suggested_filename
+    coming.value.save_as(path)
+    return path
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"))))
+
+
+def weights_in(rows: list[dict[str, str]], shape: tuple[int, ...]) -> np.ndarray:
+    return np.array([float(row["weight"]) for row in rows], np.float32).reshape(shape)
+
+
+@pytest.mark.parametrize("view", ["heads", "head", "lines", "text"])
+def test_files_hold_the_numbers_on_screen(visit: Visit, trace: AttentionTrace, tmp_path: Path, view: str) -> None:
+    page = visit(address(panel="export", view=view))
+    rows = rows_of(downloaded(page, "CSV", tmp_path))
+    if view == "heads":
+        assert {(row["layer"], row["head"]) for row in rows} == {(layer, head) for layer in "12" for head in "1234"}
+        np.testing.assert_array_equal(weights_in(rows, trace.cross.shape), trace.cross)
+    else:
+        np.testing.assert_array_equal(weights_in(rows, (5, 5)), trace.cross[1, 1])
+        page.locator(".explorer summary").click()
+        table = [line.split("\t") for line in page.locator(".explorer tbody tr").all_inner_texts()]
+        assert [float(cells[1]) for cells in table] == pytest.approx(trace.cross[1, 1, 2].tolist(), abs=5e-5)
+    assert [row["key"] for row in rows[:5]] == [f"{i} {token}" for i, token in enumerate(trace.src_tokens, start=1)]
+    again = read_own(downloaded(page, "NPZ", tmp_path).read_bytes(), "again.npz").trace
+    np.testing.assert_array_equal(again.cross, trace.cross)
+    assert again.read_tokens == trace.read_tokens
+
+
+def test_a_map_of_a_panel_is_taken_away_with_its_own_numbers(
+    visit: Visit, trace: AttentionTrace, tmp_path: Path
+) -> None:
+    page = visit(address(panel="aggregates.which-mean-all"))
+    page.get_by_text("The numbers").nth(1).click()
+    rows = rows_of(downloaded(page, "CSV", tmp_path))
+    means = np.array([float(row["mean weight"]) for row in rows]).reshape(5, 5)
+    np.testing.assert_allclose(means, trace.cross.mean((0, 1)), atol=1e-6)
+    assert {row["map"] for row in rows} == {"All layers: mean over heads and layers"}
+    assert downloaded(page, "PDF", tmp_path).read_bytes().startswith(b"%PDF-")
+
+
+def test_pictures_are_whole_files_with_something_on_them(visit: Visit, trace: AttentionTrace, tmp_path: Path) -> None:
+    page = visit(address(panel="export"))
+    picture = imread(downloaded(page, "PNG", tmp_path))
+    assert min(picture.shape[:2]) > 300
+    assert len(np.unique(picture.reshape(-1, picture.shape[2]), axis=0)) > 50
+    drawing = ET.parse(downloaded(page, "SVG", tmp_path)).getroot()
+    assert drawing.tag.endswith("svg")
+    texts = {MARKS.sub("", "".join(node.itertext())) for node in drawing.iter() if node.tag.endswith("text")}
+    assert {f"{i} {token}" for i, token in enumerate(trace.src_tokens, start=1)} <= texts
+    assert {f"{weight:.2f}".lstrip("0") for weight in trace.cross[1, 1].flat if weight >= 0.005} <= texts
+    document = downloaded(page, "PDF", tmp_path).read_bytes()
+    assert document.startswith(b"%PDF-")
+    assert document.rstrip().endswith(b"%%EOF")
+    assert b"/Page" in document
+
+
+def test_the_page_opens_offline_with_the_same_numbers(
+    visit: Visit, browser: Browser, trace: AttentionTrace, tmp_path: Path
+) -> None:
+    page = visit(address(panel="export", kind="decoder"))
+    path = downloaded(page, "HTML", tmp_path)
+    context = browser.new_context(offline=True)
+    asked: list[str] = []
+    context.on("request", lambda request: asked.append(request.url))
+    try:
+        alone = context.new_page()
+        alone.goto(path.as_uri())
+        seen = trace.decoder[1, 1][trace.decoder_mask == 0]
+        numbers = [float(text) for text in alone.locator("td:not(.masked):not(:has(bdi))").all_inner_texts()]
+        np.testing.assert_array_equal(np.array(numbers, np.float32), seen)
+        assert alone.locator("td.masked").count() == int((trace.decoder_mask != 0).sum())
+        assert alone.locator("figure svg").bounding_box()["width"] > 200  # type: ignore[index]
+        told = page.get_by_text(re.compile("^On screen:")).inner_text()
+        assert alone.locator("figcaption").inner_text() in told
+        assert asked == [path.as_uri()], "it needs nothing else"
+    finally:
+        context.close()
+
+
+def shown(page: Page) -> list[str]:
+    """What the views say in words."""
+    parts = (".explorer figcaption:visible", ".cell", ".caption", ".player output", ".legend select[name=scale]")
+    return [page.locator(part).first.evaluate("e => e.value ?? e.innerText") for part in parts]
+
+
+def test_a_manifest_reopens_the_same_view(
+    visit: Visit, elsewhere: Open, server: object, translator: Translator, tmp_path: Path
+) -> None:
+    path = (*translator.translate(TEXT, DecodeConfig()).path[:1], 9)
+    chosen = {"path": "-".join(map(str, path)), "kind": "decoder", "view": "head.log", "cell": "3-2"}
+    page = visit(address(panel="export", **chosen))
+    expect(page.get_by_text("a chosen path")).to_be_visible()
+    file = downloaded(page, "Manifest", tmp_path)
+    assert json.loads(file.read_text())["model"]["name"] == "adjective-swap"
+    other = elsewhere(f"{server.url}/attention?model=reverse&text=abc&view=text&panel=export")  # type: ignore[attr-defined]
+    other.locator('input[type="file"]').set_input_files(file)
+    wait_for(other, model="adjective-swap", cell="3-2")
+    expect(other.get_by_text("a chosen path")).to_be_visible()
+    expect(other.locator(".cell")).to_contain_text("weight")
+    assert shown(other) == shown(page)
+    assert query(other) == query(page)
+
+
+def test_a_link_reopens_a_panel_with_what_was_chosen_in_it(visit: Visit, elsewhere: Open) -> None:
+    page = visit(address(panel="compare"))
+    page.get_by_test_id("stButtonGroup").get_by_text("another sentence").click()
+    field = page.get_by_role("textbox", name="The other sentence")
+    field.fill("They buy blue cars")
+    field.press("Enter")
+    wait_for(page, panel="compare.way-text", other="They buy blue cars")
+    expect(page.get_by_text("Cells are compared by position")).to_be_visible()
+    other = elsewhere(page.url)
+    expect(other.get_by_role("textbox", name="The other sentence")).to_have_value("They buy blue cars")
+    expect(other.get_by_text("Cells are compared by position")).to_be_visible()
+
+    def words(tab: Page) -> list[str]:
+        return tab.get_by_test_id("stCaptionContainer").all_inner_texts()
+
+    assert words(other) == words(page)
+    assert query(other) == query(page)
+
+
+def test_grid_to_head_to_cell_to_its_numbers_by_keyboard(visit: Visit, trace: AttentionTrace) -> None:
+    page = visit(address(view="heads"))
+    page.get_by_role("button", name=re.compile("^Layer 2, head 2:")).focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    page.locator("figure.cross canvas").focus()
+    for key in ("Home", "ArrowRight", "ArrowRight"):
+        page.keyboard.press(key)
+    expect(page.locator(".cell")).to_contain_text(f"{trace.cross[1, 2, 2, 2]:.4f}")
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Enter")
+    wait_for(page, panel="cell", cell="3-3", head="3")
+    heading = page.get_by_text("Where does this weight come from?")
+    expect(heading).to_be_visible()
+    expect(page.get_by_text(re.compile(rf"gives the weight|{trace.cross[1, 2, 2, 2]:.3f}")).first).to_be_visible()
+
+
+def test_a_node_of_the_tree_opens_its_attention(visit: Visit) -> None:
+    visit("/").set_viewport_size({"width": 1366, "height": 2400})  # all of the tree, below the views
+    page = visit(address(panel="tree", step="1"))
+    chart = page.locator(".js-plotly-plot")
+    expect(chart).to_be_visible()
+    # The first of the branches that beam search dropped: where it is drawn, how long its path is, and what it says.
+    x, y, step, token = chart.evaluate(
+        """plot => {
+          const trace = plot.data.find((each) => each.name === "dropped"), { xaxis, yaxis } = plot._fullLayout;
+          const box = plot.getBoundingClientRect();
+          return [box.left + xaxis._offset + xaxis.d2p(trace.x[0]), box.top + yaxis._offset + yaxis.d2p(trace.y[0]),
+            trace.x[0], trace.text[0]];
+        }"""
+    )
+    page.mouse.move(x, y)
+    page.mouse.click(x, y)
+    wait_for(page, step=str(step))
+    expect(page.get_by_text("a chosen path")).to_be_visible()
+    assert len(query(page)["path"].split("-")) == step
+    expect(page.locator(".reads")).to_contain_text(re.compile(rf"predicts {re.escape(html.unescape(token))}$"))
+
+
+def the_own(page: Page) -> Locator:
+    """The views of a file, below those of the page."""
+    return page.locator(".explorer").nth(1)
+
+
+def test_the_attention_of_another_model_is_loaded_and_looked_at(visit: Visit, tmp_path: Path) -> None:
+    tokens = [token or "empty" for token in HOSTILE]
+    weights = weights_of(2, 3, len(tokens), len(tokens))
+    page = visit(address(panel="own"))
+    file = {"name": "mine.npz", "mimeType": "application/octet-stream"}
+    page.locator('input[type="file"]').set_input_files({**file, "buffer": npz(encoder=weights, src_tokens=tokens)})  # type: ignore[list-item]
+    own = the_own(page)
+    expect(own.locator(".tile")).to_have_count(2 * 4)
+    own.get_by_role("button", name=re.compile("^Layer 1, head 3:")).click()
+    canvas = own.locator("figure.encoder canvas")
+    left, top, cell, *_ = map(float, (canvas.get_attribute("data-plot") or "").split(","))
+    canvas.click(position={"x": left + 1.5 * cell, "y": top + 4.2 * cell})
+    expect(own.locator(".cell")).to_contain_text(f"{weights[0, 2, 4, 1]:.4f}")
+    for view in ("Lines", "Sentence", "All heads"):
+        own.get_by_role("button", name=view, exact=True).click()
+        expect(own.locator(".caption")).not_to_be_empty()
+    own.get_by_role("button", name="One head", exact=True).click()
+    page.get_by_text("Take it away").click()
+    expect(page.get_by_text("On screen: Encoder self-attention, layer 1, head 3.")).to_be_visible()
+    settle(page)
+    rows = rows_of(downloaded(page, "CSV", tmp_path))
+    np.testing.assert_array_equal(weights_in(rows, weights.shape[2:]), weights[0, 2])
+
+
+def test_a_file_of_something_else_gets_a_sentence(visit: Visit) -> None:
+    page = visit(address(panel="own"))
+    file = {"name": "notes.json", "mimeType": "application/json", "buffer": b'{"encoder": "none"}'}
+    page.locator('input[type="file"]').set_input_files(file)  # type: ignore[arg-type]
+    expect(page.get_by_text("notes.json cannot be shown")).to_be_visible()
