@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 
 from explorer.export_page import document, inline
 from explorer.lesson import Lesson, Question, Step
 from explorer.lesson_html import html_of, inline_html
-from explorer.lesson_state import AT_ONCE, LATER, SHOWN, Given
+from explorer.lesson_state import AT_ONCE, LATER, SHOWN, Record
 
 _STYLE = """
 body{max-width:46rem}h1{font-size:1.5rem}h2{break-after:avoid}section{break-inside:avoid;margin-bottom:1.5rem}
@@ -83,41 +83,39 @@ def summary(
     *,
     who: str,
     when: str,
-    outcome: Callable[[str, int], int],
-    is_done: Callable[[str, int], bool],
-    given: Callable[[str, int], Given | None],
-    solutions: Mapping[tuple[str, int], str],
+    records: Mapping[tuple[str, int], Record],
+    words: Mapping[tuple[str, int], tuple[str, str]],
 ) -> bytes:
-    """One page to hand in: every step with what was answered, and how it went."""
+    """One page to hand in: every step with what was answered, and how it went.
+
+    `records` and `words` go by lesson and step; the latter are question and right answer with their numbers filled in.
+    """
     title = f"Lessons: {who}" if who else "Lessons"
     parts = [f"<h1>{escape(title)}</h1>", f'<p class="small">{escape(when)}</p>']
     for lesson in lessons:
-        asked = [at for at, step in enumerate(lesson.steps, start=1) if step.question is not None]
-        counted = {how: sum(outcome(lesson.name, at) == how for at in asked) for how in HOW}
-        words = ", ".join(f"{count} {HOW[how]}" for how, count in counted.items())
-        parts.append(f"<h2>{escape(lesson.title)}</h2><p>{len(asked)} questions: {words}.</p>")
-        rows = "".join(_row(lesson, at, outcome, is_done, given, solutions) for at in range(1, len(lesson.steps) + 1))
+        steps = range(1, len(lesson.steps) + 1)
+        asked = [records.get((lesson.name, at), Record()).outcome for at in steps if lesson.step(at).question]
+        said = ", ".join(f"{asked.count(how)} {name}" for how, name in HOW.items())
+        parts.append(f"<h2>{escape(lesson.title)}</h2><p>{len(asked)} questions: {said}.</p>")
         head = "".join(f"<th>{name}</th>" for name in ("step", "question", "your answer", "how it went", "done"))
-        parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>")
+        rows = (
+            _row(lesson, at, records.get((lesson.name, at), Record()), *words.get((lesson.name, at), ("", "")))
+            for at in steps
+        )
+        parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>")
     return document(title, "\n".join(parts), style=_STYLE)
 
 
-def _row(
-    lesson: Lesson,
-    at: int,
-    outcome: Callable[[str, int], int],
-    is_done: Callable[[str, int], bool],
-    given: Callable[[str, int], Given | None],
-    solutions: Mapping[tuple[str, int], str],
-) -> str:
-    step, how, answer = lesson.step(at), outcome(lesson.name, at), given(lesson.name, at)
-    said = answer.text if answer else (solutions.get((lesson.name, at), "") if how in (AT_ONCE, LATER) else "")
+def _row(lesson: Lesson, at: int, record: Record, question: str, solution: str) -> str:
+    step, answer = lesson.step(at), record.given
+    # What was typed before the page was opened anew is not in the link; that it was right is.
+    said = answer.text if answer else (solution if record.outcome in (AT_ONCE, LATER) else "")
     tries = f", {answer.tries} tries" if answer and answer.tries > 1 else ""
     cells = (
         escape(f"{at}. {step.title}"),
-        inline_html(step.question.text) if step.question else "",
+        inline_html(question),
         escape(said),
-        f"{HOW.get(how, 'open')}{tries}" if step.question else "",
-        ("yes" if is_done(lesson.name, at) else "no") if step.do else "",
+        f"{HOW.get(record.outcome, 'open')}{tries}" if step.question else "",
+        ("yes" if record.done else "no") if step.do else "",
     )
     return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"

@@ -178,6 +178,20 @@ def note(name: str, at: int, *, outcome: int | None = None, done: bool = False) 
     st.session_state[_STATE] = Place(here.lesson, here.at, tuple(sorted(progress.items())), here.present)
 
 
+@dataclass(frozen=True)
+class Record:
+    """How a step went: its question's outcome, whether its thing was done, and the last answer in this session."""
+
+    outcome: int = UNTOUCHED
+    done: bool = False
+    given: Given | None = None
+
+
+def record(name: str, at: int) -> Record:
+    """How a step went so far."""
+    return Record(outcome(name, at), is_done(name, at), given(name, at))
+
+
 def given(name: str, at: int) -> Given | None:
     """What the reader answered last to a step, in this session."""
     answers: dict[tuple[str, int], Given] = st.session_state.get(_ANSWERS, {})

@@ -13,6 +13,7 @@ from explorer.lesson import IN_PLACE, Lesson, Step
 from explorer.lesson_answer import solve
 from explorer.lesson_handout import Paper, handout, summary
 from explorer.lesson_live import evaluate, fill, start_of
+from explorer.lesson_state import Record
 from explorer.lesson_terms import TermError
 from explorer.place import Place
 from explorer.selection import Selection
@@ -33,7 +34,7 @@ def draw_take(lessons: tuple[Lesson, ...]) -> None:
     with fold:
         who = st.text_input("Your name, for the summary", key="lesson_who", max_chars=MAX_NAME, autocomplete="off")
         with st.container(horizontal=True):
-            _button("Summary to hand in", partial(_summary, lessons, who or ""), "lessons-summary")
+            _button("Summary to hand in", partial(_summary, lessons, who or "", _records(lessons)), "lessons-summary")
             if len(lessons) == 1:
                 _button("Handout", partial(make_handout, lessons[0], False), f"lesson-{lessons[0].name}")
                 _button(
@@ -113,20 +114,29 @@ def _sheet(step: Step, start: Selection) -> Sheet | None:
     return sheet_of(shown.trace, at, view)
 
 
-def _summary(lessons: tuple[Lesson, ...], who: str) -> bytes:
-    begun = tuple(lesson for lesson in lessons if lesson.name in dict(lesson_state.place().progress)) or lessons
-    solutions = {
-        (lesson.name, at): _solution(step, start_of(step))
-        for lesson in begun
-        for at, step in enumerate(lesson.steps, start=1)
-        if not step.missing(runtime.models())
+def _records(lessons: tuple[Lesson, ...]) -> dict[tuple[str, int], Record]:
+    """How every step went: read here, since files are made outside of the session."""
+    return {
+        (lesson.name, at): lesson_state.record(lesson.name, at)
+        for lesson in lessons
+        for at in range(1, len(lesson.steps) + 1)
     }
-    return summary(
-        begun,
-        who=who,
-        when=f"{datetime.date.today():%Y-%m-%d}",
-        outcome=lesson_state.outcome,
-        is_done=lesson_state.is_done,
-        given=lesson_state.given,
-        solutions=solutions,
-    )
+
+
+def _summary(lessons: tuple[Lesson, ...], who: str, records: dict[tuple[str, int], Record]) -> bytes:
+    begun = {name for (name, _), record in records.items() if record != Record()}
+    chosen = tuple(lesson for lesson in lessons if lesson.name in begun) or lessons
+    words = {(lesson.name, at): _words(step) for lesson in chosen for at, step in enumerate(lesson.steps, start=1)}
+    when = f"{datetime.date.today():%Y-%m-%d}"
+    return summary(chosen, who=who, when=when, records=records, words=words)
+
+
+def _words(step: Step) -> tuple[str, str]:
+    """A step's question and right answer."""
+    if step.question is None:
+        return "", ""
+    try:
+        asked = fill(step.question.text, start_of(step))
+    except TermError:
+        asked = step.question.text
+    return asked, "" if step.missing(runtime.models()) else _solution(step, start_of(step))

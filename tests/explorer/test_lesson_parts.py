@@ -13,7 +13,7 @@ from explorer.lesson_answer import Solution, is_right, solve
 from explorer.lesson_checks import CHECKS, Live, answer
 from explorer.lesson_handout import Paper, handout, summary
 from explorer.lesson_html import html_of, inline_html
-from explorer.lesson_state import AT_ONCE, LATER, Given, progress_text, read_progress
+from explorer.lesson_state import AT_ONCE, LATER, Given, Record, progress_text, read_progress
 from explorer.lesson_terms import Expression, Term, TermError, as_number, compare, read_expression, shown
 from explorer.translator import Translator
 from model.checkpoint import load_model
@@ -156,10 +156,8 @@ def test_paper_holds_words_figures_and_answers_as_text() -> None:
         (lesson,),
         who=HOSTILE,
         when="2026-01-01",
-        outcome=lambda _, at: AT_ONCE if at == 1 else LATER,
-        is_done=lambda _, at: at == 1,
-        given=lambda _, at: Given(HOSTILE, 3) if at == 1 else None,
-        solutions={("one", 2): "o"},
+        records={("one", 1): Record(AT_ONCE, True, Given(HOSTILE, 3)), ("one", 2): Record(LATER)},
+        words={("one", 1): ("which?", "o"), ("one", 2): ("which?", "o")},
     ).decode()
     assert "<img" not in taken
     assert "1 right at once, 1 right later, 0 shown" in taken
