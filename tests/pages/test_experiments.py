@@ -1,0 +1,122 @@
+"""The Experiments page, run by Streamlit's own test harness from app.py; and the Train form that it fills."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from explorer import experiment_facts, run_plan, runtime, train_form
+from explorer.experiment_facts import arm_runs
+from explorer.run_plan import read_plan
+from model.experiments.catalogue import EXPERIMENTS
+from model.experiments.stored import path_of, read_runs, write_run
+from model.train import parser
+from model.training.settings import make_settings, parse_assignments
+from tests.explorer.test_run_plan import ANSWER
+from tests.explorer.toy_models import save_toy
+from tests.pages.test_train import button, command, words
+
+ROOT = Path(__file__).parents[2]
+
+
+def opened(name: str) -> AppTest:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    at.switch_page("pages/experiments.py").run()
+    return at.selectbox(key="experiment").set_value(name).run()  # in a browser the address does this, too
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_experiment_is_shown_with_its_question_figures_and_commands(name: str) -> None:
+    at = opened(name)
+    assert not at.exception
+    assert at.selectbox(key="experiment").value == name
+    said = words(at)
+    experiment = EXPERIMENTS[name]
+    assert " ".join(experiment.question.split()) in said
+    arms = arm_runs(experiment)
+    assert {run.command for one in arms for run in one.runs} <= {
+        line for at_ in at.code for line in at_.value.split("\n")
+    }
+    if not any(one.runs for one in arms):
+        assert "This experiment has not been run" in said
+        return
+    assert at.get("arrow_vega_lite_chart") or at.get("vega_lite_chart")
+    assert "mean and range over the runs" in said  # the figure's caption
+    scores = next(table.value for table in at.dataframe if "way" in table.value.columns)
+    assert list(scores["way"]) == [arm.label for arm in experiment.arms]
+    assert list(scores["runs"]) == [len(one.runs) for one in arms]
+
+
+def test_the_loss_can_be_seen_instead() -> None:
+    at = opened("lstm-reverse")
+    before = words(at)
+    at.session_state["experiment_measure_exact_match"] = "loss"
+    at.run()
+    assert not at.exception
+    assert "Loss on validation" in words(at)
+    assert "Loss on validation" not in before
+
+
+def test_both_models_look_at_the_same_sentence(checkpoints: Path) -> None:
+    save_toy(checkpoints / "reverse", "reverse")
+    at = opened("lstm-reverse")
+    assert "The models to compare are not all here: reverse-lstm is missing." in words(at)
+    lstm = {"architecture": "lstm", "positions": "none", "n_encoder_heads": 1, "n_decoder_heads": 1}
+    save_toy(checkpoints / "reverse-lstm", "reverse", **lstm)
+    runtime._summaries.clear()
+    at = opened("lstm-reverse")
+    assert not at.exception
+    titles = [element.value for element in at.markdown if "Cross" in element.value]
+    assert len(titles) == 2
+    assert len(at.get("plotly_chart")) == 2
+    at.text_input(key="experiment_text").set_value("  ").run()
+    assert not at.exception
+    assert at.info
+
+
+@pytest.fixture
+def checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(runtime, "CHECKPOINTS", tmp_path)
+    runtime._summaries.clear()
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "arm"), [("positions", 2), ("lstm-reverse", 1), ("heads", 1), ("notebook-phrases", 2), ("rate", 4)]
+)
+def test_run_again_fills_the_train_form(
+    name: str, arm: int, checkpoints: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command on the Train page comes to the same settings as the stored one; what was there before is gone."""
+    monkeypatch.setattr(run_plan, "run_trial", lambda command: read_plan(json.dumps(ANSWER)))
+    train_form.plan_desk.clear()
+    experiment = EXPERIMENTS[name]
+    recipe = experiment.recipe(experiment.arms[arm])
+    at = opened(name)
+    at.session_state[f"train_{recipe.base.task}_{recipe.preset}_clip_norm"] = 0.5  # somebody tried something before
+    at.selectbox(key=f"experiment_way_{name}").set_value(arm)
+    at.selectbox(key=f"experiment_seed_{name}").set_value(3).run()
+    button(at, "Run it again on the Train page").click().run()
+    assert not at.exception
+    options = parser().parse_args(command(at)[3:])
+    assert (options.task, options.preset) == (recipe.base.task, recipe.preset)
+    from model.data import get_task
+    from model.presets import get_preset
+
+    data, preset = get_task(recipe.base.task).data, get_preset(recipe.preset)
+    wanted = {**recipe.settings, "seed": "3"}
+    assert make_settings(data, preset, parse_assignments(options.set)) == make_settings(data, preset, wanted)
+
+
+def test_damaged_results_are_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe = EXPERIMENTS["norm"].recipe(EXPERIMENTS["norm"].arms[0])
+    write_run(recipe, read_runs(EXPERIMENTS["norm"].recipe(EXPERIMENTS["norm"].arms[0]))[0], tmp_path)
+    monkeypatch.setattr(experiment_facts.arm_runs, "__defaults__", (tmp_path,))
+    assert "Not run yet: post-norm." in words(opened("norm"))
+    path_of(recipe, tmp_path).write_text("{")
+    at = opened("norm")
+    assert not at.exception
+    assert "swap.json is not valid JSON" in words(at)
