@@ -264,7 +264,8 @@ def answers_words(arms: Sequence[ArmRuns]) -> str:
 
     A model that gives the same answer to everything has not learned to read.
     """
-    if all(run.score("empty") == 0 and (run.score("exact_match") or 0) > 0.9 for one in arms for run in one.runs):
+    runs = [run for one in arms for run in one.runs]
+    if all(not run.score("empty") and (run.score("exact_match") or 0) > 0.9 for run in runs):
         return ""
     told = []
     for one in arms:

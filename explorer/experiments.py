@@ -20,13 +20,13 @@ from explorer.experiment_maps import draw_maps
 from explorer.facts import plain
 from explorer.figures.draw import draw_figure
 from explorer.figures.experiments import band_figure, wide
-from explorer.run_choice import run_box
 from explorer.train_fill import fill_form
 from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import Experiment
 from model.experiments.stored import ResultError
 
 EXPERIMENT = "experiment"  # key of the box, and name of its URL parameter
+_WRITTEN = "_experiment_written"  # what the address said last by our own hand: anything else there is a wish
 MEASURES = {
     "exact_match": ("right", "Validation sentences exactly right, in %", " %"),
     "bleu": ("BLEU", "BLEU on validation", ""),
@@ -41,8 +41,7 @@ def draw() -> None:
     with title:
         st.markdown("#### Why this way?")
     with box:
-        name = run_box(EXPERIMENT, "Experiment", list(EXPERIMENTS), lambda name: EXPERIMENTS[name].title)
-    experiment = EXPERIMENTS[name]
+        experiment = _choose()
     st.caption(plain(experiment.question))
     try:
         arms = arm_runs(experiment)
@@ -54,6 +53,24 @@ def draw() -> None:
     else:
         st.info(_not_run(experiment))
     _repeat(experiment, arms)
+
+
+def _choose() -> Experiment:
+    """The box, kept in the address by the experiment's name; a name that does not exist is passed over."""
+    # Not bound by Streamlit, which would put the title into the address.
+    asked = st.query_params.get(EXPERIMENT)
+    if asked in EXPERIMENTS and asked != st.session_state.get(_WRITTEN):
+        st.session_state[EXPERIMENT] = asked
+    chosen = st.selectbox(
+        "Experiment",
+        list(EXPERIMENTS),
+        format_func=lambda name: EXPERIMENTS[name].title,
+        key=EXPERIMENT,
+        persist_state="session",
+        label_visibility="collapsed",
+    )
+    st.query_params[EXPERIMENT] = st.session_state[_WRITTEN] = chosen
+    return EXPERIMENTS[chosen]
 
 
 def _not_run(experiment: Experiment) -> str:

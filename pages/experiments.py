@@ -8,8 +8,6 @@ ensure_shell()
 
 from explorer.experiments import draw  # noqa: E402 - nothing runs before the shell has had its say
 from explorer.figures.draw import freeze_after  # noqa: E402
-from explorer.run_choice import settle_choice  # noqa: E402
 
 draw()
 freeze_after("experiments")
-settle_choice()

@@ -87,7 +87,7 @@ def _spec(ways: tuple[str, ...], x_title: str, top: float | None, marked: bool) 
     shades = base.mark_area(opacity=0.18).encode(
         y=alt.Y("low:Q", title=None, scale=scale),
         y2="high:Q",
-        color=alt.Color("way:N", legend=None, sort=None, scale=colour),
+        color=alt.Color("way:N", legend=legend, sort=None, scale=colour),
     )
     lines = base.mark_line(strokeWidth=2).encode(
         y=alt.Y("mean:Q", title=None, scale=scale, axis=alt.Axis(tickCount=5)),

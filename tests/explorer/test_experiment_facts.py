@@ -152,6 +152,8 @@ def test_bands_hold_mean_and_range_at_each_step() -> None:
     assert set(figure.data["mark"]) == {15}
     dashes = figure.spec["layer"][1]["encoding"]["strokeDash"]["scale"]
     assert len({tuple(dash) for dash in dashes["range"]}) == len(ways)  # not by colour alone
+    for layer in figure.spec["layer"][:2]:  # one layer without a legend would take it from the other
+        assert layer["encoding"]["color"]["legend"]
     assert "There is nothing to draw" in band_figure({}, x_title="updates", title="", unit="").caption
 
 

@@ -24,8 +24,8 @@ ROOT = Path(__file__).parents[2]
 
 def opened(name: str) -> AppTest:
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    at.switch_page("pages/experiments.py").run()
-    return at.selectbox(key="experiment").set_value(name).run()  # in a browser the address does this, too
+    at.query_params["experiment"] = name
+    return at.switch_page("pages/experiments.py").run()
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -48,6 +48,16 @@ def test_every_experiment_is_shown_with_its_question_figures_and_commands(name: 
     scores = next(table.value for table in at.dataframe if "way" in table.value.columns)
     assert list(scores["way"]) == [arm.label for arm in experiment.arms]
     assert list(scores["runs"]) == [len(one.runs) for one in arms]
+
+
+def test_the_address_says_what_is_chosen_and_a_name_of_nothing_is_passed_over() -> None:
+    at = opened("nothing of the kind")
+    assert not at.exception
+    assert at.selectbox(key="experiment").value == next(iter(EXPERIMENTS))
+    at.selectbox(key="experiment").set_value("norm").run()
+    assert at.query_params["experiment"] in ("norm", ["norm"])
+    at.query_params["experiment"] = "residual"  # a link, opened in the same tab
+    assert at.run().selectbox(key="experiment").value == "residual"
 
 
 def test_the_loss_can_be_seen_instead() -> None:
