@@ -14,6 +14,7 @@ from explorer.runs import Runs
 from model.folder import METRICS
 from tests.explorer.test_run_status import wait_until
 
+pytestmark = pytest.mark.slow  # real processes
 TINY = {"d_model": 16, "d_ff": 16, "n_encoder_heads": 2, "n_decoder_heads": 2, "eval_sentences": 8, "snapshots": 0}
 PATIENCE = 120.0  # seconds; the machine may be busy with other things
 

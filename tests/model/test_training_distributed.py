@@ -18,6 +18,8 @@ from model.training.runfolder import read_metrics
 from tests.model import two_processes
 from tests.model.engine import pairs_file
 
+pytestmark = pytest.mark.slow  # real processes
+
 ROOT = Path(__file__).resolve().parents[2]
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
 

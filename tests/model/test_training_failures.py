@@ -23,6 +23,7 @@ from tests.model.engine import pairs_file
 
 resource = pytest.importorskip("resource", reason="limits of a process are set through the resource module")
 
+pytestmark = pytest.mark.slow  # real processes
 ROOT = Path(__file__).resolve().parents[2]
 SIZES = ["tokenizer=whitespace", "d_model=16", "d_ff=16", "n_encoder_layers=1", "n_decoder_layers=1"]
 SIZES += ["n_encoder_heads=2", "n_decoder_heads=2"]
