@@ -1,0 +1,159 @@
+"""Every lesson in a real browser, first step to last, by mouse and by keyboard; handouts without a network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from explorer import runtime
+from explorer.lesson import Lesson
+from explorer.lesson_answer import solve
+from explorer.lesson_file import read_lesson
+from explorer.lesson_live import evaluate, start_of
+from tests.browser import settle
+
+Visit = Callable[[str], Page]
+ROOT = Path(__file__).parents[2]
+LESSONS = [read_lesson(path) for path in sorted((ROOT / "explorer" / "lessons").glob("*.md"))]
+NEXT = ".st-key-lesson_next button"
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture(autouse=True)
+def shipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime, "CHECKPOINTS", ROOT / "checkpoints")
+
+
+def right_answer(lesson: Lesson, at: int) -> tuple[int | None, str]:
+    """The number of the right choice, or None, and the answer in words."""
+    step = lesson.step(at)
+    assert step.question is not None
+    start = start_of(step)
+    found = solve(step.question, lambda expression: evaluate(expression, start, start))
+    return found.choice, found.text
+
+
+def on_step(page: Page, lesson: Lesson, at: int) -> None:
+    expect(page.get_by_role("heading", name=lesson.step(at).title, exact=True)).to_be_visible()
+    settle(page)
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+def test_a_lesson_by_mouse(visit: Visit, lesson: Lesson) -> None:
+    page = visit("/lessons")
+    page.locator(f".st-key-lesson_start_{lesson.name} button").click()
+    on_step(page, lesson, 1)
+    choice, text = right_answer(lesson, 1)
+    if choice is None:
+        page.get_by_test_id("stForm").get_by_role("textbox").fill(text)
+    else:
+        page.get_by_test_id("stForm").get_by_test_id("stRadio").locator("label:has(input)").nth(choice).click()
+    page.get_by_role("button", name="Check the answer").click()
+    expect(page.get_by_test_id("stAlert").filter(has_text="Right:")).to_be_visible()
+    for at in range(2, len(lesson.steps) + 1):
+        page.locator(NEXT).click()
+        on_step(page, lesson, at)
+    expect(page.locator(NEXT)).to_be_disabled()
+    expect(page.get_by_text("That was the last step.")).to_be_visible()
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+def test_a_lesson_by_keyboard_in_large_type(visit: Visit, lesson: Lesson) -> None:
+    page = visit(f"/lessons?lesson={lesson.name}&at=1&present=1")
+    expect(page.get_by_test_id("stSidebar")).to_be_hidden()
+    on_step(page, lesson, 1)
+    choice, text = right_answer(lesson, 1)
+    if choice is None:
+        page.get_by_test_id("stForm").get_by_role("textbox").focus()
+        page.keyboard.type(text)
+        page.keyboard.press("Enter")
+    else:
+        page.get_by_test_id("stForm").get_by_role("radio").nth(choice).focus()
+        page.keyboard.press("Space")
+        button = page.get_by_role("button", name="Check the answer")
+        button.focus()
+        page.keyboard.press("Enter")
+    expect(page.get_by_test_id("stAlert").filter(has_text="Right:")).to_be_visible()
+    settle(page)
+    page.evaluate("document.activeElement.blur()")
+    for at in range(2, len(lesson.steps) + 1):
+        page.keyboard.press("PageDown")
+        on_step(page, lesson, at)
+    page.keyboard.press("PageUp")
+    on_step(page, lesson, len(lesson.steps) - 1)
+    page.keyboard.press("p")
+    expect(page.get_by_test_id("stSidebar")).to_be_visible()
+
+
+def test_what_is_done_in_the_figure_is_seen(visit: Visit) -> None:
+    page = visit("/lessons?lesson=attention&at=1")
+    page.get_by_role("button", name="Check what I did").click()
+    expect(page.get_by_text("Not yet: the app does not see it.")).to_be_visible()
+    for _ in range(2):
+        page.get_by_role("button", name="One step forward").click()
+    page.wait_for_timeout(400)  # the view reports 250 ms after the last move
+    settle(page)
+    page.get_by_role("button", name="Check what I did").click()
+    expect(page.locator("p", has_text="Done.")).to_be_visible()
+
+
+def test_the_lesson_comes_along_to_another_page_and_back(visit: Visit) -> None:
+    page = visit("/lessons?lesson=masks&at=4")
+    page.get_by_role("button", name="Go to Masks, tab 'Given target'").click()
+    expect(page.get_by_role("heading", name="Decoder self-attention, masked")).to_be_visible()
+    settle(page)
+    side = page.get_by_test_id("stSidebar")
+    expect(side.get_by_text("Why close anything?")).to_be_visible()
+    page.get_by_test_id("stMain").get_by_text("Lift the causal mask", exact=True).click()
+    settle(page)
+    side.get_by_role("button", name="Check what I did").click()
+    expect(side.locator("p", has_text="Done.")).to_be_visible()
+    side.locator(".st-key-lesson_onward button").click()
+    on_step(page, next(lesson for lesson in LESSONS if lesson.name == "masks"), 5)
+
+
+@pytest.fixture
+def offline(browser: Browser) -> Iterator[tuple[Page, list[str], list[str]]]:
+    """A page without a network, its requests for anything but files, and the dialogs that opened."""
+    context = browser.new_context(offline=True)
+    page = context.new_page()
+    asked: list[str] = []
+    dialogs: list[str] = []
+    page.on("request", lambda request: None if request.url.startswith("file:") else asked.append(request.url))
+    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    yield page, asked, dialogs
+    context.close()
+
+
+def test_handout_and_summary_open_without_a_network_and_run_nothing(
+    visit: Visit, offline: tuple[Page, list[str], list[str]], tmp_path: Path
+) -> None:
+    lesson = next(lesson for lesson in LESSONS if lesson.name == "attention")
+    page = visit(f"/lessons?lesson=attention&at={len(lesson.steps)}")
+    page.get_by_test_id("stForm").get_by_role("textbox").fill(HOSTILE)
+    page.get_by_role("button", name="Check the answer").click()
+    expect(page.get_by_test_id("stAlert").filter(has_text=HOSTILE)).to_be_visible()
+    page.get_by_text("On paper: handout and summary").click()
+    page.get_by_role("textbox", name="Your name, for the summary").fill(HOSTILE)
+    page.keyboard.press("Enter")
+    settle(page)
+    paper, asked, dialogs = offline
+    for button in ("Summary to hand in", "Handout with answers"):
+        with page.expect_download() as waiting:
+            page.get_by_role("button", name=button, exact=True).click()
+        file = tmp_path / f"{button}.html"
+        waiting.value.save_as(file)
+        paper.goto(file.as_uri())
+        expect(paper.get_by_role("heading", name=lesson.title)).to_be_visible()
+        assert not paper.locator("img, script").count()
+        if button == "Summary to hand in":
+            expect(paper.get_by_role("heading", name=f"Lessons: {HOSTILE}")).to_be_visible()
+            expect(paper.get_by_role("cell", name=HOSTILE, exact=True)).to_be_visible()
+        else:
+            assert paper.locator("figure svg").count() >= 3
+            expect(paper.get_by_role("heading", name="Answers")).to_be_visible()
+    assert not asked
+    assert not dialogs
