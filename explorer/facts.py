@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Any
 
@@ -18,6 +19,15 @@ def plain(text: str) -> str:
     """`text` as Markdown that shows exactly these characters: names, tokens and sentences are never markup."""
     joined = _ADDRESS.sub("\\1\u2060", " ".join(text.split("\n")))
     return _MARKDOWN.sub(r"\\\1", joined)
+
+
+def why(error: Exception) -> str:
+    """What an error says to people: our own speak for themselves, the system's name the file and the reason."""
+    if not isinstance(error, OSError):
+        return str(error)
+    what = os.path.basename(str(error.filename)) if error.filename else "A file"
+    reason = error.strerror or str(error)
+    return f"{what} cannot be read or written: {reason}. Is the disk full, or the folder read-only?"
 
 
 def title(summary: dict[str, Any]) -> str:

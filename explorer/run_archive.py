@@ -14,6 +14,7 @@ import shutil
 import stat
 import struct
 import tempfile
+import time
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -43,6 +44,7 @@ MAX_BYTES = 2 * 1024**3  # of all files together, unpacked
 MAX_TEXT_BYTES = 64 * 1024**2  # of one file that is not weights
 MAX_RATIO = 200  # unpacked to packed; weights hardly shrink, text by 20 at most
 _BLOCK = 1 << 20
+_HOLDER, _LEFT_SECONDS = ".import-", 6 * 3600
 _UNREADABLE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -107,7 +109,8 @@ def take_in(file: IO[bytes], checkpoints: Path, name: str = "") -> str:
         if target.exists():
             raise ArchiveError(f"There is a model '{target.name}' already; give the new one another name.")
         checkpoints.mkdir(parents=True, exist_ok=True)
-        holder = checkpoints / f".import-{secrets.token_hex(8)}"
+        _sweep(checkpoints)
+        holder = checkpoints / f"{_HOLDER}{secrets.token_hex(8)}"
         building = holder / target.name
         building.mkdir(parents=True)
         try:
@@ -119,6 +122,13 @@ def take_in(file: IO[bytes], checkpoints: Path, name: str = "") -> str:
         finally:
             shutil.rmtree(holder, ignore_errors=True)
     return target.name
+
+
+def _sweep(checkpoints: Path) -> None:
+    """Remove what imports left behind whose server was killed; no import takes hours."""
+    for left in checkpoints.glob(f"{_HOLDER}*"):
+        if time.time() - left.stat().st_mtime > _LEFT_SECONDS:
+            shutil.rmtree(left, ignore_errors=True)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import IO
 
 import streamlit as st
 
-from explorer.facts import count, plain
+from explorer.facts import count, plain, why
 from explorer.run_archive import ArchiveError, export, take_in
 from explorer.run_choice import ENTRY, choose_run, is_settling
 from explorer.run_status import age
@@ -77,7 +77,7 @@ def _attempt(action: Callable[[str], None], name: str, done: str) -> bool:
     try:
         action(name)
     except (RunError, CheckpointError, OSError) as refused:
-        st.session_state[_SAID] = (False, str(refused))
+        st.session_state[_SAID] = (False, why(refused))
         return False
     st.session_state[_SAID] = (True, f"'{name}' {done}.")
     return True
@@ -151,7 +151,7 @@ def _take_in(runs: Runs, file: IO[bytes], name: str) -> None:
     try:
         taken = take_in(file, runs.checkpoints, name)
     except (ArchiveError, CheckpointError, OSError) as refused:
-        st.session_state[_SAID] = (False, str(refused))
+        st.session_state[_SAID] = (False, why(refused))
         return
     st.session_state[_SAID] = (True, f"'{taken}' is here now.")
     choose_run(taken, ENTRY)

@@ -7,7 +7,7 @@ import uuid
 
 import streamlit as st
 
-from explorer.facts import count, plain
+from explorer.facts import count, plain, why
 from explorer.figures.draw import draw_figure
 from explorer.figures.schedule import schedule_figure
 from explorer.run_choice import choose_run
@@ -170,8 +170,8 @@ def _plan(runs: Runs, order: Order, unfit: str) -> None:
 def _start(runs: Runs, order: Order) -> None:
     try:
         runs.start(order.name, order.command(runs.checkpoints))
-    except (CheckpointError, RunError) as refused:
-        st.session_state[_REFUSED] = (order.name, str(refused))
+    except (CheckpointError, RunError, OSError) as refused:
+        st.session_state[_REFUSED] = (order.name, why(refused))
         return
     st.session_state.pop(_REFUSED, None)
     st.session_state.pop(_NAME, None)

@@ -8,15 +8,16 @@ import streamlit as st
 
 from explorer.components.film import Film, Frame, film_view
 from explorer.examples import examples_of
-from explorer.facts import plain
+from explorer.facts import plain, why
 from explorer.figures.attention_words import head_caption, head_table
-from explorer.runs import MAX_PROBE_TEXT, Runs
+from explorer.runs import MAX_PROBE_TEXT, RunError, Runs
 from model.config import ATTENTION_KINDS, AttentionKind
 from model.folder import PROBE_ANSWER, CheckpointError
 from model.trace import AttentionTrace, TraceError
 
 KINDS: dict[AttentionKind, str] = {"cross": "Cross", "encoder": "Encoder self", "decoder": "Decoder self"}
 MAX_TRACE_BYTES = 64 * 1024**2
+_REFUSED = "_probe_refused"
 
 
 def draw_sentence(runs: Runs, name: str, *, watching: bool) -> None:
@@ -30,7 +31,7 @@ def draw_sentence(runs: Runs, name: str, *, watching: bool) -> None:
     if not asked and watching:
         asked = _suggestion(runs, name)
         if asked:
-            runs.watch(name, asked)
+            _ask(runs, name, asked)
     if not watching:
         if asked:
             st.caption(plain(f"The watched sentence was: {asked}"))
@@ -50,12 +51,21 @@ def draw_sentence(runs: Runs, name: str, *, watching: bool) -> None:
         on_change=_watch,
         args=(runs, name, key),
     )
+    if refused := st.session_state.pop(_REFUSED, ""):
+        st.error(plain(refused))
 
 
 def _watch(runs: Runs, name: str, key: str) -> None:
     text = str(st.session_state[key]).strip()
     if text and runs.folder(name).is_dir():
+        _ask(runs, name, text)
+
+
+def _ask(runs: Runs, name: str, text: str) -> None:
+    try:
         runs.watch(name, text)
+    except (RunError, OSError) as refused:
+        st.session_state[_REFUSED] = why(refused)
 
 
 def _suggestion(runs: Runs, name: str) -> str:

@@ -13,11 +13,12 @@ from typing import Protocol
 
 import streamlit as st
 
-from explorer.facts import plain
+from explorer.facts import plain, why
 from explorer.viewer import refuse
 from model.data import DataError
 from model.data.files import Pairs, read_pairs, read_parallel
 from model.data.tables import read_table
+from model.folder import write_bytes
 
 UPLOADS = ".uploads"  # inside the checkpoints folder; a run keeps a copy of its own, so old ones may go
 KEPT_SECONDS = 7 * 86_400
@@ -59,7 +60,7 @@ def keep(file: Uploaded, checkpoints: Path) -> Path:
     if not path.is_file():
         _forget_old(checkpoints / UPLOADS)
         folder.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
+        write_bytes(path, content)  # all of it or nothing: what is there already is taken as it is
     return path
 
 
@@ -104,8 +105,8 @@ def choose_files(checkpoints: Path) -> tuple[tuple[str, ...], Pairs, str, str] |
     try:
         paths = [keep(upload, checkpoints) for upload in uploads[:2]]
         words, pairs = _two(paths) if two else _one(paths[0])
-    except DataError as unfit:
-        st.error(plain(str(unfit)))
+    except (DataError, OSError) as unfit:
+        st.error(plain(why(unfit)))
         return None
     st.dataframe(
         [{pairs.source_name: pair.source, pairs.target_name: pair.target} for pair in pairs.examples[:SHOWN]],

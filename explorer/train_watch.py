@@ -7,7 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from explorer.facts import count, plain
+from explorer.facts import count, plain, why
 from explorer.figures.curves import (
     Table,
     evaluation_table,
@@ -133,8 +133,8 @@ def _buttons(runs: Runs, status: RunStatus) -> None:
 def _do(action: Callable[[str], None], name: str) -> None:
     try:
         action(name)
-    except (RunError, CheckpointError) as refused:
-        st.session_state[_REFUSED] = str(refused)
+    except (RunError, CheckpointError, OSError) as refused:
+        st.session_state[_REFUSED] = why(refused)
 
 
 def _progress(status: RunStatus) -> str:
