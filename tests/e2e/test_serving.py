@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import socket
+import urllib.error
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +13,7 @@ import psutil
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser import ROOT, Server, settle
+from tests.browser import ROOT, Server, serve, settle
 
 
 def test_the_first_page_opens_without_a_word_in_the_log(visit: Callable[..., Page], server: Server) -> None:
@@ -122,6 +125,32 @@ def test_the_running_sign_does_not_blink(fresh_server: Callable, page: Page, sma
         assert "visible" not in page.evaluate("window.signs")
         page.get_by_role("button", name="Work").click()
         page.get_by_test_id("stStatusWidget").get_by_role("button", name="Stop").wait_for()
+
+
+def upgraded(server: Server, origin: str, host: str) -> int:
+    """The status of a request for a websocket, as a proxy would hand it on."""
+    head = (
+        f"GET /_stcore/stream HTTP/1.1\r\nHost: {host}\r\nOrigin: {origin}\r\nUpgrade: websocket\r\n"
+        "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    )
+    with socket.create_connection(("localhost", server.port), timeout=30) as line:
+        line.sendall(head.encode())
+        return int(line.recv(200).split()[1])
+
+
+def test_behind_a_proxy_as_the_readme_says() -> None:
+    """The name of the server lets its own pages in; another site's page is refused."""
+    host = "headlight.example.org"
+    with serve({"STREAMLIT_BROWSER_SERVER_ADDRESS": host, "HEADLIGHT_VIEWER": "1"}) as server:
+        assert upgraded(server, f"https://{host}", host) == 101
+        assert upgraded(server, "http://localhost:8501", "localhost:8501") == 101
+        assert upgraded(server, "https://elsewhere.example", host) == 403
+        with urllib.request.urlopen(f"{server.url}/translate") as answer:
+            assert answer.headers["X-Content-Type-Options"] == "nosniff"
+            assert "frame-ancestors 'self'" in answer.headers["Content-Security-Policy"]
+        put = urllib.request.Request(f"{server.url}/_stcore/upload_file/a/b", data=b"x", method="PUT")
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            urllib.request.urlopen(put)
 
 
 def test_the_server_listens_on_this_machine_only(server: Server) -> None:
