@@ -162,24 +162,28 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(
             "notebook-phrases",
             "The classic first notebook",
-            "A model of the paper's width learns a few phrases at a constant rate of 0.01 for 30 updates, and answers "
-            "nothing or nonsense. Its masks, its embeddings (times √length, about 3.3, instead of √d_model) or its "
-            "rate: which single change frees it?",
+            "In a notebook, a model of the paper's width that learned a few phrases at a constant rate of 0.01 for 30 "
+            "updates answered nothing or nonsense. Its mask, its embeddings (times √length, about 3.3, instead of "
+            "√d_model) or its rate: which single change frees it?",
             PHRASES,
             (
                 Arm("rate 0.01"),
                 Arm("rate 0.01, future open", "causal=false"),
                 Arm("rate 0.01, embeddings × 3.3", "embedding_factor=3.3"),
-                Arm("rate 0.0003", "learning_rate=3e-4"),
+                Arm("rate 0.0005", "learning_rate=5e-4"),
+                Arm(
+                    "rate 0.0005, warm-up, cosine fall, 45 updates",
+                    "learning_rate=5e-4 warmup_steps=10 schedule=cosine max_steps=45",
+                ),
             ),
-            reaches="rate 0.0003",
+            reaches="rate 0.0005, warm-up, cosine fall, 45 updates",
         ),
         Experiment(
             "notebook-swap",
             "Adjective swap as notebooks train it",
-            "Pre-norm with a layer norm of one scale and one shift, d_model 128, four layers, a constant rate of 3e-4, "
-            "20 epochs: the sentences come out wrong. Rebuilt with all sentences in one update, so 20 updates in all: "
-            "what holds it back?",
+            "In a notebook (pre-norm, a layer norm of one scale and one shift, d_model 128, four layers, a constant "
+            "rate of 3e-4, 20 epochs) the sentences came out wrong. Rebuilt with all sentences in one update, so 20 "
+            "updates in all: do they here, and what holds the model back?",
             NOTEBOOK_SWAP,
             (
                 Arm("as described"),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass
 from typing import Literal
 
 SEEDS = (1, 2, 3)
+_MAX_WORDS = 44  # characters of changes in a name, so that base and seed fit, too
 _TRAIN = ("python", "-m", "model.train")
 # Every stored run is computed the same way, so that the same command gives the same weights bit for bit.
 _PLAIN = ("--device", "cpu", "--precision", "fp32", "--threads", "1")
@@ -78,9 +80,12 @@ class Recipe:
 
     @property
     def name(self) -> str:
-        """A name that is also a file's and a model's: the base's, with the changes."""
+        """A name that is also a file's and a model's: the base's, with the changes, or their hash if they are long."""
         preset = [] if self.preset == self.base.preset else [self.preset]
-        return ".".join([self.base.name, *preset, *(re.sub(r"[^\w.-]", "-", word) for word in self.changes.split())])
+        words = [*preset, *(re.sub(r"[^\w.-]", "-", word) for word in self.changes.split())]
+        if sum(map(len, words)) + len(words) > _MAX_WORDS:
+            words = [hashlib.sha256(" ".join(words).encode()).hexdigest()[:8]]
+        return ".".join([self.base.name, *words])
 
     @property
     def settings(self) -> dict[str, str]:
