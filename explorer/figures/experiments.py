@@ -83,7 +83,9 @@ def _spec(ways: tuple[str, ...], x_title: str, top: float | None, marked: bool) 
             alt.Tooltip("runs:Q"),
         ],
     )
-    legend = alt.Legend(orient="top", title=None, labelLimit=260, symbolSize=400, symbolType="stroke", columns=3)
+    legend = alt.Legend(
+        orient="top", title=None, labelLimit=260, symbolSize=400, symbolType="stroke", symbolOpacity=1, columns=3
+    )
     shades = base.mark_area(opacity=0.18).encode(
         y=alt.Y("low:Q", title=None, scale=scale),
         y2="high:Q",

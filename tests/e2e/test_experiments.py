@@ -1,0 +1,32 @@
+"""The Experiments page in the browser: choose one, read what it shows, and have the Train page filled in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from tests.browser import settle
+
+PATIENCE = 30_000
+
+
+def test_choose_an_experiment_and_run_it_again(visit: Callable[[str], Page]) -> None:
+    page = visit("/experiments")
+    page.set_default_timeout(PATIENCE)
+    expect(page.get_by_text("What the runs show")).to_be_visible(timeout=PATIENCE)
+    page.get_by_test_id("stMain").get_by_test_id("stSelectbox").first.click()
+    page.get_by_role("option", name="Pre-norm or post-norm").click()
+    settle(page, PATIENCE)
+    expect(page).to_have_url(re.compile("experiment=norm"), timeout=PATIENCE)
+    expect(page.get_by_text("beside 'pre-norm'")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_test_id("stVegaLiteChart").first).to_be_visible()
+
+    page.get_by_role("button", name="Run it again on the Train page").click()
+    expect(page.get_by_role("button", name="Start training")).to_be_visible(timeout=PATIENCE)
+    page.get_by_text("The command").click()
+    command = page.get_by_test_id("stCode").last
+    expect(command).to_contain_text("--task adjective-swap", timeout=PATIENCE)
+    for word in ("--preset tiny", "max_steps=200", "accumulate=1", "eval_every=10"):
+        expect(command).to_contain_text(word)
