@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 from pathlib import Path
 
 import pytest
 
+from tests import loop
 from tests.benchmarks.load import N_VISITORS, alone, crowd, sentences
 from tests.browser import ROOT, serve
 from tests.visitor import Trouble, Visitor
@@ -26,12 +26,12 @@ def test_everybody_is_shown_what_they_would_be_shown_alone(checkpoints: Path) ->
     """30 visitors type, step and switch heads; the same sentences again, to one visitor of a server of their own."""
     environment = {"HEADLIGHT_CHECKPOINTS": str(checkpoints)}
     with serve(environment) as server:
-        log = asyncio.run(crowd(server.port, sentences(), seconds=4.0))
+        log = loop.run(crowd(server.port, sentences(), seconds=4.0))
         assert "Traceback" not in server.output()
     assert len(log.sentences) >= 3
     assert len(log.looks) >= N_VISITORS / 3
     with serve(environment) as server:
-        solo = asyncio.run(alone(server.port, list(log.shown)))
+        solo = loop.run(alone(server.port, list(log.shown)))
     assert log.shown == solo
     assert len({shown.digest for shown in solo.values()}) > 1, "the comparison cannot tell sentences apart"
 
@@ -50,4 +50,4 @@ def test_a_visitor_notices_what_was_not_asked_for(checkpoints: Path) -> None:
         await visitor.leave()
 
     with serve({"HEADLIGHT_CHECKPOINTS": str(checkpoints)}) as server:
-        asyncio.run(misled(server.port))
+        loop.run(misled(server.port))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.security import FRAMES, SecurityHeaders, policy
 from explorer.viewer import VARIABLE
+from tests import loop
 
 ROOT = Path(__file__).parents[2]
 
@@ -27,7 +27,7 @@ def answered(path: str = "/", *, method: str = "GET", host: str = "localhost:850
         sent.append(message)
 
     scope = {"type": "http", "method": method, "path": path, "headers": [(b"host", host.encode())]}
-    asyncio.run(SecurityHeaders(app)(scope, None, send))
+    loop.run(SecurityHeaders(app)(scope, None, send))
     headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
     return sent[0]["status"], headers
 
@@ -91,7 +91,7 @@ def test_websockets_pass_untouched() -> None:
         seen.extend((scope, receive, send))
 
     scope = {"type": "websocket", "path": "/_stcore/stream"}
-    asyncio.run(SecurityHeaders(app)(scope, "receive", "send"))
+    loop.run(SecurityHeaders(app)(scope, "receive", "send"))
     assert seen == [scope, "receive", "send"]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import subprocess
 import sys
@@ -12,11 +11,12 @@ from typing import Any
 import pytest
 
 from explorer import runtime, server
+from tests import loop
 from tests.browser import ROOT
 
 
 def ask(middleware: server.WarmUp, path: str, kind: str = "http") -> None:
-    asyncio.run(middleware({"type": kind, "path": path}, None, None))
+    loop.run(middleware({"type": kind, "path": path}, None, None))
 
 
 @pytest.fixture
