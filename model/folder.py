@@ -13,6 +13,7 @@ import os
 import re
 import secrets
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,13 @@ def write_bytes(path: Path, content: bytes) -> None:
         replace_file(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def sweep_drafts(folder: Path, keep: Collection[str] = ()) -> None:
+    """Delete the drafts that killed writers left in a folder, but for those of the files named in `keep`."""
+    for draft in folder.glob(".*.tmp"):
+        if not draft.name.startswith(tuple(f".{name}." for name in keep)):
+            draft.unlink(missing_ok=True)
 
 
 def write_json(path: Path, value: Any) -> None:

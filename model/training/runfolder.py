@@ -12,7 +12,20 @@ from typing import IO, Any, Literal
 
 import psutil
 
-from model.folder import METRICS, STATUS, STOP, CheckpointError, label, read_json, write_bytes, write_json
+from model.folder import (
+    METRICS,
+    PROBE,
+    SNAPSHOTS,
+    STATE,
+    STATUS,
+    STOP,
+    CheckpointError,
+    label,
+    read_json,
+    sweep_drafts,
+    write_bytes,
+    write_json,
+)
 from model.metrics import flat
 
 RunState = Literal["queued", "running", "stopping", "stopped", "finished", "failed"]
@@ -59,7 +72,9 @@ class RunFolder:
             file.write(line.encode() + b"\n")
 
     def forget_after(self, step: int) -> None:
-        """Drop metrics of steps after `step`, and a half-written last line: a resumed run does those steps again."""
+        """Drop metrics of steps after `step`, which a resumed run does again, and what a kill left half-written."""
+        for folder in (self.folder, self.folder / STATE, self.folder / SNAPSHOTS):
+            sweep_drafts(folder, keep=(PROBE, STOP))  # a page may be writing these just now
         path = self.folder / METRICS
         kept = [line for line in read_metrics(path) if line["step"] <= step]
         write_bytes(path, b"".join(json.dumps(line, ensure_ascii=False).encode() + b"\n" for line in kept))

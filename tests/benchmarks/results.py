@@ -51,7 +51,7 @@ def by_measure(lines: Iterable[Line]) -> dict[tuple[str, str, str], list[Line]]:
     return found
 
 
-def table(lines: Iterable[Line]) -> str:
+def table(lines: Sequence[Line]) -> str:
     """RESULTS.md."""
     rows = ["| benchmark | measure | before | now | beside | ratio | asked for |", "|---|---|---|---|---|---|---|"]
     runs: dict[tuple[str, str], str] = {}
@@ -69,19 +69,10 @@ def table(lines: Iterable[Line]) -> str:
         for line in (first, last):
             facts = ", ".join(f"{key} {value}" for key, value in line["machine"].items())
             runs[line["when"], line["benchmark"]] = f"- {line['when']}, {line['commit']}: `{line['command']}` ({facts})"
-    plot = f"## Growth with length\n\n![Milliseconds of a recorded decoding by its number of tokens]({PLOT.name})\n"
-    return (
-        "\n\n".join(
-            (
-                HEAD,
-                "\n".join(rows),
-                plot,
-                "## Details\n\n" + "\n".join(details),
-                "## Runs\n\n" + "\n".join(runs.values()),
-            )
-        ).replace("\n\n\n", "\n\n")
-        + "\n"
-    )
+    plot = f"## Growth with length\n\n![Milliseconds of a recorded decoding by its number of tokens]({PLOT.name})"
+    parts = [HEAD.rstrip(), "\n".join(rows), *([plot] if growth(lines) else [])]
+    parts += ["## Details", "\n".join(details), "## Runs", "\n".join(runs.values())]
+    return "\n\n".join(parts) + "\n"
 
 
 def growth(lines: Iterable[Line]) -> dict[str, list[tuple[int, float]]]:
@@ -115,7 +106,8 @@ def write() -> None:
     """Make the table and the plot from what is kept."""
     lines = read()
     TABLE.write_text(table(lines), encoding="utf-8")
-    draw(growth(lines))
+    if curves := growth(lines):
+        draw(curves)
 
 
 def number(value: float | None, unit: str = "") -> str:

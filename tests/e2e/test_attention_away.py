@@ -78,7 +78,8 @@ def wait_for(page: Page, **expected: str | None) -> None:
 
 
 def downloaded(page: Page, name: str, folder: Path) -> Path:
-    """The file that a button gives."""
+    """The file that a button gives; a click while the page is still being drawn would be lost."""
+    settle(page)
     with page.expect_download() as coming:
         page.get_by_role("button", name=name, exact=True).click()
     path = folder / coming.value.suggested_filename
@@ -117,6 +118,9 @@ def test_a_map_of_a_panel_is_taken_away_with_its_own_numbers(
 ) -> None:
     page = visit(address(panel="aggregates.which-mean-all"))
     page.get_by_text("The numbers").nth(1).click()
+    # The table comes a moment after its box has opened, and pushes the buttons below it down.
+    page.locator('[data-testid="stDataFrame"] canvas').locator("visible=true").first.wait_for()
+    page.wait_for_timeout(500)
     rows = rows_of(downloaded(page, "CSV", tmp_path))
     means = np.array([float(row["mean weight"]) for row in rows]).reshape(5, 5)
     np.testing.assert_allclose(means, trace.cross.mean((0, 1)), atol=1e-6)

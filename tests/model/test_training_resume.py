@@ -93,8 +93,12 @@ def test_resumed_from_an_older_save_does_the_lost_steps_again(tmp_path: Path) ->
         path.rename(cut / "state" / path.name)
     with (cut / METRICS).open("ab") as file:
         file.write(b'{"kind": "train", "st')  # torn while it was written
+    for name in ("model.safetensors", "snapshots/step-00000001.safetensors", "state/state.json", "probe.json"):
+        (cut / name).with_name(f".{Path(name).name}.1234-abcd.tmp").write_bytes(b"half")
     assert run(tmp_path / "cut", make, resume=True)
     assert_same_run(tmp_path / "whole" / "run", cut)
+    drafts = [path.name for path in cut.rglob("*.tmp")]
+    assert drafts == [".probe.json.1234-abcd.tmp"], "that one is the page's, which may be writing it"
 
 
 def test_a_run_without_any_save_starts_again(tmp_path: Path) -> None:
