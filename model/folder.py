@@ -27,6 +27,7 @@ SHIPPED = (
     "adjective-swap",
     "adjective-swap-unmasked",
     "dates",
+    "multi30k-de-en",
     "multi30k-en-de",
     "phrases-en-de",
     "reverse",
