@@ -94,7 +94,11 @@ def at_work(key: Key, make: Callable[[Report], Result], label: str) -> Result | 
             shown = (done, words)
             bar.progress(min(max(done, 0.0), 1.0), text=plain(words))
 
-    result = store().get(key, make, report)
+    try:
+        result = store().get(key, make, report)
+    except Exception:  # whoever asked says what is wrong; there is nothing to wait for or to stop any more
+        place.empty()
+        raise
     place.empty()
     return result
 
