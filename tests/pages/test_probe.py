@@ -255,3 +255,4 @@ def test_an_lstm_has_no_heads_to_probe(tmp_path: Path, monkeypatch: pytest.Monke
     at.switch_page("pages/probe.py").run()
     assert not at.exception
     assert "mine is an LSTM and has nothing of what is shown here; choose a Transformer." in words(at)
+    assert "Stop" not in {button.label for button in at.button}, "there is nothing to stop"
