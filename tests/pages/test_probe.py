@@ -227,6 +227,7 @@ def test_a_model_of_unknown_data_asks_for_sentences(tmp_path: Path, monkeypatch:
     at.switch_page("pages/probe.py").run()
     assert not at.exception
     assert "give your own" in words(at)
+    assert "Stop" not in {button.label for button in at.button}, "there is nothing to stop"
     on_tab(at, "Surgery")
     assert not at.exception
     assert "Translation, unchanged" in words(at), "surgery needs no sample"
@@ -255,4 +256,3 @@ def test_an_lstm_has_no_heads_to_probe(tmp_path: Path, monkeypatch: pytest.Monke
     at.switch_page("pages/probe.py").run()
     assert not at.exception
     assert "mine is an LSTM and has nothing of what is shown here; choose a Transformer." in words(at)
-    assert "Stop" not in {button.label for button in at.button}, "there is nothing to stop"
