@@ -19,7 +19,7 @@ import numpy as np
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from model.trace import AttentionTrace
-from tests.benchmarks.page import SCREEN
+from tests.benchmarks.page import COUNT, SCREEN
 from tests.benchmarks.registry import Row, benchmark, median
 from tests.browser import launch, serve, settle
 from tests.explorer.planted_heads import random_trace
@@ -48,17 +48,6 @@ if "shown" in st.session_state:
     number = st.session_state["shown"]
     # What is kept for a decoding is kept under its name, so each size has names of its own.
     heads_view(HeadsView(made(*size, number), f"{name}-number-{number}", "random", kind="encoder"), key="heads")
-"""
-
-# Every message from the server, by its size; a script of ours hears of all of them, the debugger of some too late.
-COUNT = """
-window.received = 0;
-window.WebSocket = class extends WebSocket {
-  constructor(...all) {
-    super(...all);
-    this.addEventListener("message", ({ data }) => { window.received += data.byteLength ?? data.size ?? data.length; });
-  }
-};
 """
 
 # What require.js would do for BertViz, given that both libraries are there.
