@@ -207,12 +207,13 @@ def _compared_updates(first: ArmRuns, other: ArmRuns) -> str:
 
 def _apart(one: Spread, two: Spread, words: tuple[str, str]) -> str:
     """Whether every run of the second lies on one side of every run of the first."""
+    where = "in the one run of each" if one.n == two.n == 1 else "in every run"
     if two.low > one.high:
-        return f"{words[0]} in every run"
+        return f"{words[0]} {where}"
     if two.high < one.low:
-        return f"{words[1]} in every run"
+        return f"{words[1]} {where}"
     same = one.low == one.high == two.low == two.high
-    return "the same in every run" if same else "the runs overlap: not told apart"
+    return f"the same {where}" if same else "the runs overlap: not told apart"
 
 
 def _failures(arms: Sequence[ArmRuns]) -> list[str]:
@@ -222,7 +223,9 @@ def _failures(arms: Sequence[ArmRuns]) -> list[str]:
 def _chance(arms: Sequence[ArmRuns]) -> list[str]:
     """How easily ranges of so few runs lie apart by chance."""
     counts = {len(one.runs) for one in arms}
-    if len(arms) < 2 or len(counts) != 1 or min(counts) < 2:
+    if len(arms) > 1 and min(counts) == 1:
+        return ["One run is too few to tell a difference from chance: another seed could turn it round."]
+    if len(arms) < 2 or len(counts) != 1:
         return []
     (n,) = counts
     return [

@@ -77,7 +77,14 @@ def test_runs_that_overlap_are_not_told_apart() -> None:
     said = findings(PLANTED, planted(GOOD, mixed))[1]
     assert said.count("the runs overlap: not told apart") == 3
     said = findings(PLANTED, planted(GOOD[:1], GOOD[:1]))[1]
-    assert said.count("the same in every run") == 3
+    assert said.count("the same in the one run of each") == 3
+
+
+def test_single_runs_are_called_what_they_are() -> None:
+    _, against, chance = findings(PLANTED, planted(GOOD[:1], BAD[:1]))
+    assert "(less in the one run of each)" in against
+    assert "every run" not in against
+    assert chance == "One run is too few to tell a difference from chance: another seed could turn it round."
 
 
 def test_a_target_that_is_missed_by_some_is_counted() -> None:

@@ -38,7 +38,8 @@ def test_an_experiment_of_the_catalogue_can_be_run(experiment: Experiment) -> No
     assert len(set(labels)) == len(labels) >= 2
     assert not experiment.reaches or experiment.reaches in labels
     assert experiment.question.endswith("?")
-    assert len(experiment.base.seeds) >= 3
+    # Runs of one seed tell no chance from difference: only where one takes minutes, and the question has to say so.
+    assert len(experiment.base.seeds) >= 3 or (experiment.reads_corpus and "one seed" in experiment.question)
     assert experiment.arms[0].changes == experiment.arms[0].preset == ""  # the base itself is compared with
     task = get_task(experiment.base.task)
     assert experiment.reads_corpus == task.from_folder
@@ -86,7 +87,8 @@ def test_what_has_been_run_has_all_its_seeds_and_its_baseline_reaches_the_target
         runs = read_runs(experiment.recipe(arm))
         assert not runs or [run.seed for run in runs] == list(experiment.base.seeds)
     for run in read_runs(experiment.recipe(experiment.reaching)):
-        assert (run.score("exact_match") or 0) >= experiment.base.target, f"{experiment.name}, seed {run.seed}"
+        score = run.score(experiment.base.metric) or 0
+        assert score >= experiment.base.target, f"{experiment.name}, seed {run.seed}"
 
 
 def test_stored_results_stay_small() -> None:
