@@ -40,7 +40,10 @@ def _spec() -> dict[str, Any]:
             # Up or down says the same as the colour.
             x=alt.X("dimension:O", title="dimension of the head", axis=alt.Axis(labelAngle=0)),
             y=alt.Y("product:Q", title="query × key"),
-            color=alt.Color("sign:N", scale=scale, legend=alt.Legend(orient="top", title=None)),
+            # One below the other: side by side they are wider than a phone.
+            color=alt.Color(
+                "sign:N", scale=scale, legend=alt.Legend(orient="top", title=None, columns=1, labelLimit=220)
+            ),
             tooltip=["dimension:O", alt.Tooltip("product:Q", format=".4f")],
         )
         .properties(height=HEIGHT)

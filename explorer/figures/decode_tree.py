@@ -20,6 +20,8 @@ LOOKS: dict[Fate, tuple[str, str, str, int, str]] = {
     "pruned": ("dropped", "x-thin-open", GREY, 7, "dot"),
 }
 LABELS_UP_TO = 120  # nodes; more names would stand on each other
+ROOM, LETTER = 900, 7  # pixels: the width of the tree on a laptop, and of a letter; names are cut to fit between steps
+ROW, CLOSEST, HIGHEST = 32, 20, 1360  # pixels: a row, a row with names in a long tree, and a tree of shorter rows
 
 
 def tree_figure(tree: Tree) -> go.Figure:
@@ -28,6 +30,9 @@ def tree_figure(tree: Tree) -> go.Figure:
 
     figure = go.Figure()
     rows = {node.path: node.row for node in tree.nodes}
+    deepest, lowest = max(len(node.path) for node in tree.nodes), max(rows.values())
+    letters = min(14, max(3, ROOM // (deepest + 1) // LETTER))
+    all_named = len(tree.nodes) <= LABELS_UP_TO
     for fate, (name, symbol, colour, size, dash) in LOOKS.items():
         chosen = [(i, node) for i, node in enumerate(tree.nodes) if node.fate == fate]
         if not chosen:
@@ -41,12 +46,12 @@ def tree_figure(tree: Tree) -> go.Figure:
                 ys += [parent, node.row, node.row, None]
         line = {"color": colour, "width": 2 if fate == "shown" else 1, "dash": dash}
         figure.add_scatter(x=xs, y=ys, mode="lines", line=line, hoverinfo="skip", showlegend=False)
-        named = len(tree.nodes) <= LABELS_UP_TO or fate == "shown"
+        named = all_named or fate == "shown"
         figure.add_scatter(
             x=[len(node.path) for _, node in chosen],
             y=[node.row for _, node in chosen],
             mode="markers+text" if named else "markers",
-            text=[_label(node) for _, node in chosen],
+            text=[_label(node, letters) for _, node in chosen],
             textposition="top center",
             textfont={"size": 12},
             marker={"symbol": symbol, "color": colour, "size": size, "line": {"width": 1.5, "color": colour}},
@@ -55,13 +60,12 @@ def tree_figure(tree: Tree) -> go.Figure:
             hoverinfo="text",
             name=name,
         )
-    deepest, lowest = max(len(node.path) for node in tree.nodes), max(rows.values())
     figure.update_xaxes(
         title_text="step (target tokens)", range=[-0.4, deepest + 0.6], dtick=1, showgrid=False, zeroline=False
     )
     figure.update_yaxes(visible=False, range=[lowest + 0.7, -0.9])
     figure.update_layout(
-        height=min(1500, 140 + 32 * (lowest + 1)),
+        height=140 + max(min(HIGHEST, ROW * (lowest + 1)), CLOSEST * (lowest + 1) if all_named else 0),
         margin={"l": 10, "r": 10, "t": 10, "b": 10},
         legend={"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0},
         clickmode="event+select",
@@ -70,8 +74,8 @@ def tree_figure(tree: Tree) -> go.Figure:
     return figure
 
 
-def _label(node: Node) -> str:
-    text = node.token if len(node.token) <= 14 else f"{node.token[:13]}…"
+def _label(node: Node, letters: int) -> str:
+    text = node.token if len(node.token) <= letters else f"{node.token[: letters - 1]}…"
     return html.escape(text)
 
 
