@@ -18,7 +18,7 @@ from model.config import EOS, DecodeConfig
 from model.data import TASKS, get_task
 from model.data.task import DataError
 from model.folder import CheckpointError
-from model.order import Length, Shuffle, by_length, longest, shuffle
+from model.order import Answer, Length, Shuffle, answer, by_length, longest, side_by_side
 
 MAX_TIMES = 24
 
@@ -97,10 +97,16 @@ def _follows(found: Shuffle) -> str:
     return f"Attention does not just follow the words: over all heads a weight changed by up to {found.difference:.2f}."
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
 def _shuffled(name: str, version: str, ids: tuple[int, ...], order: tuple[int, ...], positions: bool) -> Shuffle:
+    there = tuple(ids[i] for i in order)
+    return side_by_side(_answer(name, version, ids, positions), _answer(name, version, there, positions), order)
+
+
+@st.cache_resource(max_entries=128, show_spinner=False)
+def _answer(name: str, version: str, ids: tuple[int, ...], positions: bool) -> Answer:
+    """What the model makes of these tokens: computed once, also for the sentence whose words are shuffled often."""
     del version  # part of the key only
-    return shuffle(runtime.translator(name).loaded.transformer, ids, order, positions=positions)
+    return answer(runtime.translator(name).loaded.transformer, ids, positions=positions)
 
 
 def draw_length_tab(translator: Translator, shown: Translation) -> None:

@@ -48,7 +48,30 @@ class Shuffle:
         return float(np.abs(self.before - self.after).max())
 
 
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """Encoder self-attention [layer, head, query, key] of one sentence, and what the model answers (target ids)."""
+
+    weights: NDArray[np.float32]
+    path: tuple[int, ...]
+
+
 @torch.inference_mode()
+def answer(model: Transformer, ids: Sequence[int], *, positions: bool = True) -> Answer:
+    """Read source `ids` (with <eos>), with or without positions in the encoder, and translate them greedily."""
+    src, recorder = torch.tensor([list(ids)]), AttentionRecorder()
+    memory = model.encode(src, record=recorder) if positions else encode_unplaced(model, src, record=recorder)
+    limit = DecodeConfig().length_limit(len(ids), model.config.max_positions)
+    (chosen,) = follow(list(greedy(model.step, model.start(src, memory=memory), limit=limit)))
+    return Answer(recorder.weights("encoder"), chosen.tokens)
+
+
+def side_by_side(straight: Answer, shuffled: Answer, order: Sequence[int]) -> Shuffle:
+    """The answers to a sentence as it stands and to its tokens in `order`."""
+    back = np.argsort(np.asarray(order))
+    return Shuffle(straight.weights, shuffled.weights[:, :, back][:, :, :, back], straight.path, shuffled.path)
+
+
 def shuffle(model: Transformer, ids: Sequence[int], order: Sequence[int], *, positions: bool = True) -> Shuffle:
     """Read source `ids` (with <eos>) as they stand and in `order`, with or without positions in the encoder.
 
@@ -57,16 +80,8 @@ def shuffle(model: Transformer, ids: Sequence[int], order: Sequence[int], *, pos
     """
     if sorted(order) != list(range(len(ids))):
         raise ValueError(f"an order of {len(ids)} tokens names each of them once, not {list(order)}.")
-    found, paths = [], []
-    for tokens in (list(ids), [ids[i] for i in order]):
-        src, recorder = torch.tensor([tokens]), AttentionRecorder()
-        memory = model.encode(src, record=recorder) if positions else encode_unplaced(model, src, record=recorder)
-        found.append(recorder.weights("encoder"))
-        limit = DecodeConfig().length_limit(len(tokens), model.config.max_positions)
-        (chosen,) = follow(list(greedy(model.step, model.start(src, memory=memory), limit=limit)))
-        paths.append(chosen.tokens)
-    back = np.argsort(np.asarray(order))
-    return Shuffle(found[0], found[1][:, :, back][:, :, :, back], paths[0], paths[1])
+    straight, shuffled = (answer(model, tokens, positions=positions) for tokens in (ids, [ids[i] for i in order]))
+    return side_by_side(straight, shuffled, order)
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,13 @@ from explorer.figures.plots import (
     Columns,
     Plot,
     bars,
+    beside,
     curves,
     heatmap,
     label,
     labels,
     margin,
-    name_rows,
+    names_at,
     numbered,
     width_of,
 )
@@ -37,7 +38,8 @@ def activation_plot(values: Floats, tokens: Sequence[str], title: str, *, side: 
     figure = heatmap(
         values, x_title="dimension", y_title=side, span=(-top, top), height=120 + 24 * min(len(values), 16)
     )
-    name_rows(figure, labels(tokens))
+    names = labels(tokens)
+    figure.update_layout(margin_l=beside(names), yaxis=names_at(names, figure.layout.height - 66))
     flat = int(np.abs(values).argmax())
     row, column = divmod(flat, values.shape[1])
     caption = (
@@ -110,9 +112,17 @@ def projection_plot(found: Projection, groups: Sequence[tuple[str, Sequence[str]
         columns["token"] += numbered(tokens)
         columns["x"] += points[:, 0].round(4).tolist()
         columns["y"] += points[:, 1].round(4).tolist()
-    made.update_layout(height=460, margin=margin(top=44), legend={"orientation": "h", "y": 1.1})
-    made.update_xaxes(title={"text": "direction of most difference", "standoff": 10}, zeroline=False)
-    made.update_yaxes(title={"text": "second", "standoff": 14}, zeroline=False)
+    made.update_layout(
+        height=460,
+        margin=margin(top=44),
+        legend={"orientation": "h", "y": 1.1},
+        xaxis={
+            "title": {"text": "direction of most difference", "standoff": 10},
+            "zeroline": False,
+            "automargin": False,
+        },
+        yaxis={"title": {"text": "second", "standoff": 14}, "zeroline": False, "automargin": False},
+    )
     caption = (
         f"The two directions hold {100 * found.kept:.0f} % of what the vectors differ by; the rest is not in the "
         f"picture, so points that lie together here may still be apart."
@@ -198,8 +208,12 @@ def budget_plot(parts: Sequence[Part], *, flops: bool) -> Plot:
     )
     unit = "FLOPs of one pass" if flops else "parameters"
     room = margin(left=14 + max(width_of(name) for name in names))
-    figure.update_layout(height=110 + 28 * len(names), margin=room)
-    figure.update_xaxes(title={"text": unit, "standoff": 10}, nticks=4, tickangle=0)
+    figure.update_layout(
+        height=110 + 28 * len(names),
+        margin=room,
+        xaxis={"title": {"text": unit, "standoff": 10}, "nticks": 4, "tickangle": 0, "automargin": False},
+        yaxis={"automargin": False},
+    )
     most, value = max(known, key=lambda each: each[1])
     caption = f"{count(sum(values))} {unit}; most of them in the {most} ({100 * value / total:.0f} %)."
     table: Columns = {

@@ -19,9 +19,10 @@ AXES: dict[AttentionKind, tuple[str, str]] = {
     "decoder": ("decoder reads (query)", "decoder reads (key)"),
     "cross": ("decoder reads (query)", "source (key)"),
 }
-SIGNS = {VISIBLE: "", FUTURE: "╱", PADDING: "╳"}
 WORDS = {VISIBLE: "open", FUTURE: "closed: the future", PADDING: "closed: padding"}
 _GREY = "rgba(125, 136, 147, 0.25)"  # readable on white and on black, and off every scale
+_THIRD = 310  # pixels of a figure in a third of the page
+_STROKE, _SIDE = 5.5, 180  # pixels of half a sign in a cell that has the room, and about those of a map
 _OPEN = "#000014"  # in its place the theme puts a colour from the lower part of its sequential scale
 
 
@@ -38,6 +39,7 @@ def mask_plot(
         y_title=y_title,
         hover=_words(codes),
         height=height,
+        width=_THIRD,
     )
     figure.data[0].update(colorscale=[[0, _OPEN], [1, _OPEN]], autocolorscale=False, showscale=False)
     figure.update_layout(margin_r=40)  # no scale stands there, but the last name leans over
@@ -71,7 +73,14 @@ def score_plot(
     y_title, x_title = AXES[kind]
     shown = np.where(codes == VISIBLE, values, np.nan) if masked else values
     figure = heatmap(
-        shown, x=labels(columns), y=labels(rows), x_title=x_title, y_title=y_title, span=(-span, span), height=320
+        shown,
+        x=labels(columns),
+        y=labels(rows),
+        x_title=x_title,
+        y_title=y_title,
+        span=(-span, span),
+        height=320,
+        width=_THIRD,
     )
     cells: list[list[float | None]] = [[round(float(value), 3) for value in row] for row in values]
     if masked:
@@ -105,6 +114,7 @@ def weight_plot(
         x_title=x_title,
         y_title=y_title,
         height=320,
+        width=_THIRD,
     )
     _close(figure, codes, labels(rows), labels(columns), np.full(codes.shape, "weight 0, "))
     closed = codes != VISIBLE
@@ -156,15 +166,11 @@ def _close(figure: go.Figure, codes: Codes, y: list[str], x: list[str], said: ND
     """Lay closed cells over a heatmap: grey, with the sign of their reason, which hovering says in words."""
     if not (codes != VISIBLE).any():
         return
-    signs = np.array([SIGNS[code] for code in (VISIBLE, FUTURE, PADDING)])[codes]
     figure.add_trace(
         go.Heatmap(
             z=np.where(codes == VISIBLE, np.nan, 1.0),
             x=x,
             y=y,
-            text=signs,
-            texttemplate="%{text}",
-            textfont={"color": "#7d8893", "size": 13},
             customdata=np.char.add(said.astype(str), _words(codes)),
             hovertemplate="%{y}, %{x}: %{customdata}<extra></extra>",
             hoverongaps=False,
@@ -174,6 +180,20 @@ def _close(figure: go.Figure, codes: Codes, y: list[str], x: list[str], said: ND
             ygap=1,
         )
     )
+    # All signs are one path: as texts they would take the browser longer than all the rest.
+    figure.add_shape(type="path", path=_signs(codes), line={"color": "#7d8893", "width": 1.3})
+
+
+def _signs(codes: Codes) -> str:
+    """A stroke / through each cell that is the future, and a cross through padding, as the path of a shape."""
+    across, up = (min(0.3, _STROKE * size / _SIDE) for size in codes.shape[::-1])
+    strokes = []
+    for row, column in np.argwhere(codes != VISIBLE).tolist():
+        left, right, low, high = column - across, column + across, row + up, row - up
+        strokes.append(f"M{left:.2f},{low:.2f}L{right:.2f},{high:.2f}")
+        if codes[row, column] == PADDING:
+            strokes.append(f"M{left:.2f},{high:.2f}L{right:.2f},{low:.2f}")
+    return "".join(strokes)
 
 
 def _table(rows: Sequence[str], columns: Sequence[str], cells: Sequence[Sequence[Any]]) -> Columns:

@@ -6,6 +6,7 @@ or, around zero, its diverging scale. Labels that people typed go through :func:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape, unescape
@@ -20,6 +21,7 @@ HEIGHT = 340
 MOST_ASLANT = 10  # names above a heatmap that fit side by side at 45 degrees, also in a narrow column
 MOST_LETTERS = 24  # of a token beside a heatmap; the table has all of it
 _LETTER, _LINE = 6.5, 22  # pixels of a letter and of a line
+_TIGHT = 11.5  # pixels from one name to the next, under which they would touch
 # Streamlit puts the theme's categorical colours in place of these; Plotly's own would not change with the theme.
 COLOURS = tuple(f"#{i:06d}" for i in range(1, 9))
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
@@ -77,15 +79,25 @@ def legend_room(names: Sequence[str], width: int = 380) -> int:
     return 10 + _LINE * rows
 
 
-def _layout(height: int, x_title: str, y_title: str, room: Mapping[str, Any], **more: Any) -> go.Layout:
+def _layout(
+    height: int, x_axis: Mapping[str, Any], y_axis: Mapping[str, Any], room: Mapping[str, Any], **more: Any
+) -> go.Layout:
     return go.Layout(
         height=height,
         margin=room,
-        xaxis={"title": {"text": x_title, "standoff": 10}},
-        yaxis={"title": {"text": y_title, "standoff": 14}},
+        xaxis={"automargin": False, **x_axis},
+        yaxis={"automargin": False, **y_axis},
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0},
         **more,
     )
+
+
+def _x_title(text: str) -> dict[str, Any]:
+    return {"title": {"text": text, "standoff": 10}}
+
+
+def _y_title(text: str) -> dict[str, Any]:
+    return {"title": {"text": text, "standoff": 14}}
 
 
 def heatmap(
@@ -99,10 +111,12 @@ def heatmap(
     scale_title: str = "",
     hover: NDArray[Any] | None = None,
     height: int = HEIGHT,
+    width: int = 480,
 ) -> go.Figure:
     """Values [row, column] with row 0 on top; a span that begins below 0 takes the diverging scale.
 
-    Cells that are not numbers stay empty; `hover` [row, column] are words to say about each cell.
+    Cells that are not numbers stay empty; `hover` [row, column] are words to say about each cell. `width` is how many
+    pixels the figure has on a small screen: names that would touch are left out, every second or so.
     """
     words = "%{y}, %{x}: %{z:.3~f}" if hover is None else "%{y}, %{x}: %{customdata}"
     trace = go.Heatmap(
@@ -118,32 +132,39 @@ def heatmap(
         xgap=1 if values.shape[-1] <= 40 else 0,
         ygap=1 if values.shape[0] <= 40 else 0,
     )
-    made = go.Figure(trace, _layout(height, x_title, y_title, margin(right=76, top=56, bottom=10)))
-    made.update_yaxes(autorange="reversed", showgrid=False)
-    made.update_xaxes(side="top", showgrid=False)
+    room = margin(right=76, top=56, bottom=10)
+    x_axis: dict[str, Any] = {**_x_title(x_title), "side": "top", "showgrid": False}
+    y_axis: dict[str, Any] = {**_y_title(y_title), "autorange": "reversed", "showgrid": False}
     if x is not None and y is not None:  # tokens: every one is named, in its own row
-        made.update_xaxes(type="category")
-        made.update_yaxes(type="category")
-        name_columns(made, x)
-        name_rows(made, y)
-    return made
+        left, angle, top = beside(y), *above(x)
+        room |= {"l": left, "t": top}
+        x_axis |= {"type": "category", "tickangle": -angle, **names_at(x, width - left - room["r"])}
+        y_axis |= {"type": "category", **names_at(y, height - top - room["b"])}
+    return go.Figure(trace, _layout(height, x_axis, y_axis, room))
 
 
-def name_rows(figure: go.Figure, names: Sequence[str]) -> None:
-    """Name every row of a heatmap at its left; the names may hold what :func:`label` made of tokens."""
-    short = [_short(name) for name in names]
-    figure.update_yaxes(tickmode="array", tickvals=list(range(len(names))), ticktext=short)
-    figure.update_layout(margin_l=50 + max((width_of(unescape(name)) for name in short), default=0))
+def beside(names: Sequence[str]) -> int:
+    """Pixels at the left of a heatmap whose rows have these names, which may hold what :func:`label` made of tokens."""
+    return 50 + _widest(names)
 
 
-def name_columns(figure: go.Figure, names: Sequence[str]) -> None:
-    """Name every column of a heatmap above it, aslant or upright where the names would not fit side by side."""
-    short = [_short(name) for name in names]
-    widest = max((width_of(unescape(name)) for name in short), default=0)
-    angle = 0 if (widest + 8) * len(short) <= 200 else 45 if len(short) <= MOST_ASLANT else 90
-    figure.update_xaxes(tickmode="array", tickvals=list(range(len(names))), ticktext=short, tickangle=-angle)
+def above(names: Sequence[str]) -> tuple[int, int]:
+    """The angle of the names of columns, aslant or upright where they would not fit side by side, and their pixels."""
+    widest = _widest(names)
+    angle = 0 if (widest + 8) * len(names) <= 200 else 45 if len(names) <= MOST_ASLANT else 90
     rise = {0: 8, 45: round(0.72 * widest), 90: widest}[angle]  # an aslant name rises by the sine of its angle
-    figure.update_layout(margin_t=48 + rise)
+    return angle, 48 + rise
+
+
+def names_at(names: Sequence[str], pixels: int) -> dict[str, Any]:
+    """Ticks of an axis so many pixels long: every name, or every second, third, … where they would touch."""
+    every = max(1, math.ceil(_TIGHT * len(names) / max(pixels, 1)))
+    shown = range(0, len(names), every)
+    return {"tickmode": "array", "tickvals": list(shown), "ticktext": [_short(names[i]) for i in shown]}
+
+
+def _widest(names: Sequence[str]) -> int:
+    return max((width_of(unescape(_short(name))) for name in names), default=0)
 
 
 def _short(name: str) -> str:
@@ -161,22 +182,20 @@ def curves(
     height: int = HEIGHT,
 ) -> go.Figure:
     """Curves by name; dashes as well as colours tell them apart."""
-    room = margin(top=legend_room(list(series)))
-    made = go.Figure(layout=_layout(height, x_title, y_title, room, hovermode="x unified"))
-    for i, (name, (x, y)) in enumerate(series.items()):
-        made.add_trace(
-            go.Scatter(
-                x=np.asarray(x),
-                y=np.asarray(y),
-                name=label(name),
-                mode="lines+markers" if dots else "lines",
-                line={"dash": DASHES[i % len(DASHES)], "width": 2, "color": COLOURS[i % len(COLOURS)]},
-                showlegend=len(series) > 1,
-            )
+    lines = [
+        go.Scatter(
+            x=np.asarray(x),
+            y=np.asarray(y),
+            name=label(name),
+            mode="lines+markers" if dots else "lines",
+            line={"dash": DASHES[i % len(DASHES)], "width": 2, "color": COLOURS[i % len(COLOURS)]},
+            showlegend=len(series) > 1,
         )
-    if log:
-        made.update_yaxes(type="log")
-    return made
+        for i, (name, (x, y)) in enumerate(series.items())
+    ]
+    y_axis = _y_title(y_title) | ({"type": "log"} if log else {})
+    room = margin(top=legend_room(list(series)))
+    return go.Figure(lines, _layout(height, _x_title(x_title), y_axis, room, hovermode="x unified"))
 
 
 def bars(
@@ -192,15 +211,20 @@ def bars(
     widest = max((width_of(unescape(name)) for name in names), default=0)
     aslant = (widest + 8) * len(names) > 400
     bottom = 16 + (round(0.72 * widest) if aslant else _LINE)
-    made = go.Figure(layout=_layout(height, "", y_title, margin(top=legend_room(list(series)), bottom=bottom)))
-    for i, (name, values) in enumerate(series.items()):
-        marker = {"color": COLOURS[i], "pattern": {"shape": PATTERNS[i % len(PATTERNS)]}}
-        made.add_trace(go.Bar(x=names, y=list(values), name=label(name), marker=marker, showlegend=len(series) > 1))
-    made.update_layout(barmode="group")
-    made.update_xaxes(tickangle=-45 if aslant else 0, type="category")
-    if top is not None:
-        made.update_yaxes(range=[0, top])
-    return made
+    room = margin(top=legend_room(list(series)), bottom=bottom)
+    drawn = [
+        go.Bar(
+            x=names,
+            y=list(values),
+            name=label(name),
+            marker={"color": COLOURS[i], "pattern": {"shape": PATTERNS[i % len(PATTERNS)]}},
+            showlegend=len(series) > 1,
+        )
+        for i, (name, values) in enumerate(series.items())
+    ]
+    x_axis = {**_x_title(""), "tickangle": -45 if aslant else 0, "type": "category"}
+    y_axis = _y_title(y_title) | ({} if top is None else {"range": [0, top]})
+    return go.Figure(drawn, _layout(height, x_axis, y_axis, room, barmode="group"))
 
 
 def rule(figure: go.Figure, *, x: float | None = None, y: float | None = None, text: str = "") -> go.Figure:

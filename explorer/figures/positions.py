@@ -171,7 +171,7 @@ def _share(found: Sequence[Length]) -> str:
 def shuffle_plot(weights: NDArray[np.float32], tokens: Sequence[str], title: str, caption: str) -> Plot:
     """One encoder head [query, key] over the tokens."""
     names = labels(tokens)
-    figure = heatmap(weights, x=names, y=names, x_title="source (key)", y_title="source (query)", height=330)
+    figure = heatmap(weights, x=names, y=names, x_title="source (key)", y_title="source (query)", height=330, width=310)
     plain = numbered(tokens)
     columns: dict[str, list[Any]] = {"query": plain}
     columns |= {key: (100 * weights[:, i]).round(1).tolist() for i, key in enumerate(plain)}

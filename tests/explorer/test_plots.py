@@ -12,6 +12,7 @@ from explorer.figures import inside, masks, positions, probe
 from explorer.figures.plots import MOST_LETTERS, bars, curves, heatmap, label, labels, legend_room, width_of
 from model.budget import Part
 from model.positions import sinusoidal_table, wavelengths
+from model.trace import FUTURE, PADDING, VISIBLE
 
 TOKENS = ("a", "<eos>", "w" * 60, "日本語")
 SQUARE = np.full((4, 4), 0.25, dtype=np.float32)
@@ -59,6 +60,27 @@ def test_names_of_rows_and_columns_have_room() -> None:
     assert upright.layout.margin.t > width_of(many[-1])
     narrow = heatmap(SQUARE[:2, :2], x=["H1", "H2"], y=["L1", "L2"], x_title="head", y_title="layer")
     assert narrow.layout.xaxis.tickangle == 0
+
+
+def test_names_that_would_touch_are_left_out() -> None:
+    many = labels(["token"] * 17)
+    narrow, wide = (
+        heatmap(np.zeros((17, 17)), x=many, y=many, x_title="key", y_title="query", width=width).layout.xaxis
+        for width in (310, 900)
+    )
+    assert list(wide.tickvals) == list(range(17))
+    assert list(narrow.tickvals) == [0, 2, 4, 6, 8, 10, 12, 14, 16]
+    assert ticks(narrow) == [many[i] for i in narrow.tickvals]
+
+
+def test_every_closed_cell_has_its_sign() -> None:
+    codes = np.full((3, 4), VISIBLE, dtype=np.uint8)
+    codes[0, 1:], codes[1, 3], codes[2, 3] = FUTURE, PADDING, PADDING
+    made = masks.mask_plot(codes, "cross", TOKENS[:3], TOKENS, "t").figure
+    (signs,) = made.layout.shapes
+    assert signs.path.count("M") == 3 + 2 * 2, "a stroke for the future, a cross for padding"
+    assert signs.path.startswith("M0."), "in the cell of row 0 and column 1"
+    assert not masks.mask_plot(CODES, "encoder", TOKENS, TOKENS, "t").figure.layout.shapes
 
 
 def test_long_names_are_cut_and_markup_stays_whole() -> None:
