@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,7 @@ from explorer.translator import InputError
 from model.config import DecodeConfig
 from model.folder import CheckpointError
 
-FOLDER = Path(__file__).parent / "lessons"
+FOLDER = Path(os.environ.get("HEADLIGHT_LESSONS", Path(__file__).parent / "lessons"))
 MAX_LESSONS = 60
 
 
