@@ -16,6 +16,7 @@ body{max-width:46rem}h1{font-size:1.5rem}h2{break-after:avoid}section{break-insi
 .do{border-left:3px solid #0f5e7d;padding-left:.75rem}.ask{background:#f3f5f7;padding:.5rem .75rem;border-radius:6px}
 .ask ul{list-style:"☐  ";margin:.25rem 0}.line{border-bottom:1px solid #8a939c;height:1.6rem}
 td,th{text-align:left;vertical-align:top}figcaption,.small{font-size:13px;color:#43505c}
+figure svg{width:36rem}
 @media print{body{margin:0}.answers{break-before:page}}
 """
 HOW = {AT_ONCE: "right at once", LATER: "right later", SHOWN: "shown"}

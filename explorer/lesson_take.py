@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 from functools import partial
 
@@ -75,7 +76,8 @@ def _paper(step: Step) -> Paper:
         right=filled(question.right, solution) if question else "",
         solution=solution,
         where=_where(step, start),
-        figure=draw_figure(sheet, "svg").content if sheet and not step.after else b"",
+        # The page has the caption in its own type, under the drawing.
+        figure=draw_figure(dataclasses.replace(sheet, caption=""), "svg").content if sheet and not step.after else b"",
         caption=sheet.caption if sheet else "",
     )
 

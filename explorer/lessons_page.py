@@ -13,11 +13,13 @@ from explorer.lesson_step import draw_do, draw_question, draw_text, draw_view
 from explorer.lesson_take import draw_take
 from explorer.teach import heading
 
-# Larger type for the projector, and nothing around the lesson; everything on the page is sized in rem.
+# Larger type for the projector, and nothing around the lesson. What the page draws is sized in rem and grows with its
+# type; our own figures are sized in pixels, so they are magnified as much (23 of 16).
 _PRESENTING = """<style>
 html { font-size: 23px !important; }
 [data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], [data-testid="stHeader"] { display: none !important; }
 .stMainBlockContainer { padding: 0.75rem 2rem 1rem; }
+[data-testid="stBidiComponentIsolated"] { zoom: 1.44; --settings: none; }
 </style>"""
 
 
@@ -85,7 +87,7 @@ def _step(lesson: Lesson, at: int) -> None:
     st.markdown(f"#### {plain(step.title)}")
     start = start_of(step)
     if step.link is not None and step.link.page:
-        words, view = st.columns([2, 3], gap="medium")
+        words, view = st.columns([1, 2] if presenting else [2, 3], gap="medium")
     else:
         words, view = st.container(), st.container()
     with words:

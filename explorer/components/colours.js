@@ -74,9 +74,21 @@ function bitmap(S, kind, layer, head) {
   return S.bitmaps.get(name);
 }
 
+// How much larger a page shows an element than its own pixels say (CSS zoom, in presentations).
+const magnified = (element) => element.currentCSSZoom ?? 1;
+
+// The height of the screen in an element's own pixels.
+const heightFor = (element) => innerHeight / magnified(element);
+
+// Where a pointer is on an element, in the element's own pixels; browsers differ in offsetX where a page is magnified.
+function pointerOn(element, event) {
+  const { left, top, width } = element.getBoundingClientRect(), by = width / element.offsetWidth || 1;
+  return [(event.clientX - left) / by, (event.clientY - top) / by];
+}
+
 // A canvas of this size in CSS pixels, sharp on any screen, empty, ready to draw on.
 function paper(canvas, width, height) {
-  const ratio = window.devicePixelRatio || 1;
+  const ratio = (window.devicePixelRatio || 1) * magnified(canvas);
   const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
   if (canvas.width !== w || canvas.height !== h) {
     Object.assign(canvas, { width: w, height: h });

@@ -55,12 +55,12 @@ function drawGrid(S, m, canvas, grid, none, beneath, columns) {
   const tiles = aligned || compact ? heads.flatMap((h) => (h.head < m.heads ? [h] : [h, { layer: h.layer, head: 0 }])) : heads;
   const wide = aligned ? room / across : compact ? 30 : 84;
   const [around, under, largest] = presenting(S) ? [200, 50, 260] : [350, 36, 150];
-  const tall = compact ? 34 : Math.max(52, (innerHeight - around) / m.layers - under);
+  const tall = compact ? 34 : Math.max(52, (heightFor(S.box) - around) / m.layers - under);
   const size = Math.floor(clamp(Math.min(wide - (compact ? 4 : 12), tall, columns > 1 ? 96 : largest), compact ? 10 : 34, largest));
   const most = Math.min(wide, Math.max(size + 14, compact ? 0 : presenting(S) ? 180 : 128));
   grid.style.gridTemplateColumns = aligned ? `22px repeat(${across},${most}px)` : `repeat(auto-fill,minmax(${Math.ceil(wide)}px,1fr))`;
   grid.classList.toggle("compact", compact);
-  const top = topOf(S, kindsShown(S)), ratio = window.devicePixelRatio || 1;
+  const top = topOf(S, kindsShown(S)), ratio = (window.devicePixelRatio || 1) * magnified(grid);
   const shown = shownRows(S, m), scale = size / Math.max(m.keys, m.queries), row = rowIn(S, m);
   const labels = aligned ? m.layers : 0, pick = S.pick[m.kind];
   const cells = children(grid, tiles.length + labels, () => make("div", "spot"));
@@ -96,10 +96,11 @@ function drawGrid(S, m, canvas, grid, none, beneath, columns) {
 
 // All thumbnails of a grid on one canvas that lies over the buttons, each where its button has left room.
 function paintTiles(S, m, canvas, grid, buttons, { canvas: from, places }, { scale, shown, row, marked }) {
-  const ratio = window.devicePixelRatio || 1, ctx = paper(canvas, grid.clientWidth, grid.clientHeight);
+  const ratio = (window.devicePixelRatio || 1) * magnified(grid), ctx = paper(canvas, grid.clientWidth, grid.clientHeight);
   const { left, top } = grid.getBoundingClientRect(), [wide, high] = [m.keys * scale, shown * scale];
   // On whole pixels of the screen, like the frame that the browser draws around it.
-  const snap = (to, start) => (Math.round(to * ratio) - Math.round(start * ratio)) / ratio;
+  const onScreen = window.devicePixelRatio || 1;
+  const snap = (to, start) => (Math.round(to * onScreen) - Math.round(start * onScreen)) / ratio;
   ctx.imageSmoothingEnabled = scale * ratio < 1;
   ctx.fillStyle = S.theme[SIDES[m.kind][0]];
   buttons.forEach((button, i) => {

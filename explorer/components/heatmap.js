@@ -25,7 +25,7 @@ function layOut(S) {
   // As many plots side by side as leave room for the smallest cells.
   const least = Math.max(...sizes.map(({ m, left, over }) => left + m.keys * LOW + over));
   S.$(".maps").style.setProperty("--least", `${Math.ceil(least)}px`);
-  const tall = Math.max(186, innerHeight - 586);
+  const tall = Math.max(186, heightFor(S.box) - 586);
   for (const { f, m, wide, left, over } of sizes) {
     const across = (f.box.clientWidth - left - over) / m.keys, fair = Math.min(across, tall / m.queries);
     // Many rows: rather a taller plot than cells too small to see.
@@ -159,7 +159,8 @@ function currentRow(S, kind) {
 
 // The cell under the pointer, or null outside the rows that are drawn.
 function cellAt(S, kind, event) {
-  const [left, top, cell, rows, columns] = S.figures[kind].canvas.dataset.plot.split(",").map(Number);
-  const query = Math.floor((event.offsetY - top) / cell), key = Math.floor((event.offsetX - left) / cell);
+  const { canvas } = S.figures[kind], [x, y] = pointerOn(canvas, event);
+  const [left, top, cell, rows, columns] = canvas.dataset.plot.split(",").map(Number);
+  const query = Math.floor((y - top) / cell), key = Math.floor((x - left) / cell);
   return query >= 0 && key >= 0 && query < rows && key < columns ? { kind, query, key } : null;
 }

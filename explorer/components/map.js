@@ -33,7 +33,7 @@ function drawHead(S, kind, columns) {
   const keys = m.columns.map((_, k) => fitText(measure, label(m.columns, k)));
   const left = AXIS + widest(names) + 8, right = m.predicted.length ? widest(others) + 10 : 0;
   const wideKeys = widest(keys), room = f.box.clientWidth - left - 4;
-  const tall = Math.max(230, innerHeight - 420);
+  const tall = Math.max(230, heightFor(f.box) - 420);
   // Where type is large, so are the cells that it stands in.
   const fit = (over) => Math.min((room - over) / m.keys, tall / m.queries);
   let cell = Math.floor(fit(Math.max(right, wideKeys * Math.cos(TILT))));
@@ -120,8 +120,9 @@ function dim(S, ctx, m, shown, { left, top, cell }) {
 
 // Row and column under the pointer; -1 over the labels of the other axis; null outside.
 function cellUnder(S, kind, event) {
-  const [left, top, cell, rows, columns] = S.figures[kind].canvas.dataset.plot.split(",").map(Number);
-  const query = Math.floor((event.offsetY - top) / cell), key = Math.floor((event.offsetX - left) / cell);
+  const { canvas } = S.figures[kind], [x, y] = pointerOn(canvas, event);
+  const [left, top, cell, rows, columns] = canvas.dataset.plot.split(",").map(Number);
+  const query = Math.floor((y - top) / cell), key = Math.floor((x - left) / cell);
   if (query >= rows || key >= columns || (query < 0 && key < 0)) return null;
   return { kind, query: Math.max(query, -1), key: Math.max(key, -1) };
 }

@@ -13,7 +13,7 @@ from explorer.lesson import Lesson
 from explorer.lesson_answer import solve
 from explorer.lesson_file import read_lesson
 from explorer.lesson_live import evaluate, start_of
-from tests.browser import settle
+from tests.browser import SCREEN, settle
 
 Visit = Callable[[str], Page]
 ROOT = Path(__file__).parents[2]
@@ -86,6 +86,23 @@ def test_a_lesson_by_keyboard_in_large_type(visit: Visit, lesson: Lesson) -> Non
     on_step(page, lesson, len(lesson.steps) - 1)
     page.keyboard.press("p")
     expect(page.get_by_test_id("stSidebar")).to_be_visible()
+
+
+def test_a_figure_grows_with_the_type_and_knows_where_it_is_clicked(visit: Visit) -> None:
+    page = visit("/lessons?lesson=attention&at=3&present=1")
+    canvas = page.locator("canvas[data-plot]").first
+    larger = canvas.evaluate("canvas => canvas.getBoundingClientRect().width / canvas.offsetWidth")
+    assert larger > 1.4
+    canvas.scroll_into_view_if_needed()
+    left, top, cell, *_ = (float(number) for number in (canvas.get_attribute("data-plot") or "").split(","))
+    box = canvas.bounding_box()
+    assert box
+    assert box["x"] + box["width"] <= SCREEN["width"]
+    page.mouse.click(box["x"] + larger * (left + 4.5 * cell), box["y"] + larger * (top + 0.5 * cell))
+    page.wait_for_timeout(400)  # the view reports 250 ms after the last click
+    settle(page)
+    page.get_by_role("button", name="Check what I did").click()
+    expect(page.locator("p", has_text="Done.")).to_be_visible()
 
 
 def test_what_is_done_in_the_figure_is_seen(visit: Visit) -> None:
