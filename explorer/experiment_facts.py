@@ -143,10 +143,7 @@ def _columns(name: str, found: Spread | None, digits: int) -> dict[str, float | 
 
 def findings(experiment: Experiment, arms: Sequence[ArmRuns]) -> list[str]:
     """What the stored runs show: the target, then each arm against the first; nothing that is not in the numbers."""
-    missing = [one.label for one in arms if not one.runs]
-    said = []
-    if missing:
-        said.append(f"Not run yet: {_list(missing)}.")
+    said = _missing(experiment, arms)
     reaching = next(one for one in arms if one.arm == experiment.reaching)
     if reaching.runs:
         said.append(_target(reaching))
@@ -156,6 +153,15 @@ def findings(experiment: Experiment, arms: Sequence[ArmRuns]) -> list[str]:
         said += _failures(arms)
         said += _chance([one for one in arms if one.runs])
     return said
+
+
+def _missing(experiment: Experiment, arms: Sequence[ArmRuns]) -> list[str]:
+    """Which arms have no runs, and which have fewer than they should."""
+    wanted = len(experiment.base.seeds)
+    none = [f"'{one.label}'" for one in arms if not one.runs]
+    some = [f"'{one.label}' has {len(one.runs)} of {wanted}" for one in arms if 0 < len(one.runs) < wanted]
+    said = [f"Not run yet: {_list(none)}."] if none else []
+    return [*said, f"Runs are missing: {_list(some)}."] if some else said
 
 
 def _target(one: ArmRuns) -> str:
@@ -202,7 +208,10 @@ def _compared_updates(first: ArmRuns, other: ArmRuns) -> str:
         counts = f"{two.n} of {len(other.runs)} runs came to it"
         beside = f"{one.n if one else 0} of {len(first.runs)}"
         return f"{what}: {counts} beside {beside}"
-    return f"{what} {_range(two, _whole)} beside {_range(one, _whole)} ({_apart(one, two, ('more', 'fewer'))})"
+    # What happens between two evaluations is not seen.
+    every = max(run.valid["step"][0] for run in (*first.runs, *other.runs))
+    apart = _apart(one, two, ("more", "fewer"))
+    return f"{what}, looked at every {every:.0f}, {_range(two, _whole)} beside {_range(one, _whole)} ({apart})"
 
 
 def _apart(one: Spread, two: Spread, words: tuple[str, str]) -> str:
@@ -224,7 +233,7 @@ def _chance(arms: Sequence[ArmRuns]) -> list[str]:
     """How easily ranges of so few runs lie apart by chance."""
     counts = {len(one.runs) for one in arms}
     if len(arms) > 1 and min(counts) == 1:
-        return ["One run is too few to tell a difference from chance: another seed could turn it round."]
+        return ["One run of a way is too few to tell a difference from chance: another seed could turn it round."]
     if len(arms) < 2 or len(counts) != 1:
         return []
     (n,) = counts
@@ -274,10 +283,10 @@ def answers_words(arms: Sequence[ArmRuns]) -> str:
     for one in arms:
         different = spread([run.score("different") for run in one.runs])
         empty = spread([run.score("empty") for run in one.runs])
-        n = spread([run.score("sentences") for run in one.runs])
-        if different and empty and n:
+        if different and empty:
             told.append(f"'{one.label}' {_range(different, _whole)} different ones, {_range(empty, _whole)} empty")
-    return f"Answers to the test sentences: {'; '.join(told)}." if told else ""
+    asked = max([run.score("sentences") or 0 for run in runs], default=0)
+    return f"Answers to the {asked:,.0f} test sentences: {'; '.join(told)}." if told else ""
 
 
 def _range(found: Spread, shown: Callable[[float], str]) -> str:

@@ -11,14 +11,19 @@ from explorer.single_map import head_map
 from explorer.translator import InputError
 from explorer.words import AttentionMaps, attention_maps
 from model.config import DecodeConfig
+from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import Experiment
 from model.folder import CheckpointError
 
 PAIRS = {"lstm-reverse": ("reverse", "reverse-lstm", "headlight")}  # experiment: Transformer, LSTM, a first sentence
+LIKE = ("lstm-swap", "lstm-multi30k")  # the same two kinds of model; these runs leave none behind to look into
 
 
 def draw_maps(experiment: Experiment) -> None:
     """Both models' cross-attention for a sentence that a person types; nothing where there is no such pair."""
+    if experiment.name in LIKE:
+        there = " and ".join(f"'{EXPERIMENTS[name].title}'" for name in PAIRS)
+        st.caption(plain(f"Where both models look, for a text of your own, is shown under {there}."))
     if experiment.name not in PAIRS:
         return
     *names, first = PAIRS[experiment.name]

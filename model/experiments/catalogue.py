@@ -56,8 +56,8 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(
             "lstm-swap",
             "Transformer or LSTM: adjective swap",
-            "The same two models on four-word sentences in which two words change places: which one needs fewer "
-            "updates?",
+            "The same two models on sentences in which two words change places. All have four words, so there is one "
+            "length only: which model needs fewer updates?",
             SWAP,
             (Arm("Transformer"), Arm("LSTM", preset="lstm-tiny")),
         ),
@@ -205,7 +205,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             "come with Headlight are larger and had many times as many updates. With as many parameters, which of the "
             "two translates descriptions of photographs from English into German better after 1,000 small updates?",
             MULTI30K,
-            (Arm("Transformer"), Arm("LSTM", "d_model=149 n_decoder_layers=1", preset="lstm-tiny")),
+            (Arm("Transformer"), Arm("LSTM", "d_model=150 n_decoder_layers=1", preset="lstm-tiny")),
             reads_corpus=True,
         ),
     )

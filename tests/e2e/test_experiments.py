@@ -23,10 +23,14 @@ def test_choose_an_experiment_and_run_it_again(visit: Callable[[str], Page]) -> 
     expect(page.get_by_text("beside 'pre-norm'")).to_be_visible(timeout=PATIENCE)
     expect(page.get_by_test_id("stVegaLiteChart").first).to_be_visible()
 
+    settle(page, PATIENCE)  # a list that is opened while the page is still being drawn again is closed by that
+    page.get_by_role("combobox", name="Way").click()
+    page.get_by_role("option", name="post-norm", exact=True).click()
+    settle(page, PATIENCE)
     page.get_by_role("button", name="Run it again on the Train page").click()
     expect(page.get_by_role("button", name="Start training")).to_be_visible(timeout=PATIENCE)
     page.get_by_text("The command").click()
     command = page.get_by_test_id("stCode").last
     expect(command).to_contain_text("--task adjective-swap", timeout=PATIENCE)
-    for word in ("--preset tiny", "max_steps=200", "accumulate=1", "eval_every=10"):
+    for word in ("--preset tiny", "max_steps=200", "accumulate=1", "eval_every=10", "norm_first=False"):
         expect(command).to_contain_text(word)

@@ -59,7 +59,7 @@ def planted(first: Sequence[StoredRun], second: Sequence[StoredRun]) -> tuple[Ar
 
 
 def test_what_the_runs_show_is_said_and_no_more() -> None:
-    target, against, chance = findings(PLANTED, planted(GOOD, BAD))
+    _, target, against, chance = findings(PLANTED, planted(GOOD, BAD))
     assert target == (
         "The task asks for 99 % right on test: 'one' gets there in 2 of 2 runs; on validation it first came to that "
         "after 25 (20 to 30) updates."
@@ -74,27 +74,30 @@ def test_what_the_runs_show_is_said_and_no_more() -> None:
 
 def test_runs_that_overlap_are_not_told_apart() -> None:
     mixed = (run(1, 1.0, 0.15, (0.5, 0.5, 1.0)), run(2, 0.995, 0.3, (0.99,)))
-    said = findings(PLANTED, planted(GOOD, mixed))[1]
+    said = findings(PLANTED, planted(GOOD, mixed))[2]
     assert said.count("the runs overlap: not told apart") == 3
-    said = findings(PLANTED, planted(GOOD[:1], GOOD[:1]))[1]
+    assert "updates until 99 % on validation, looked at every 10, 20 (10 to 30) beside 25 (20 to 30)" in said
+    said = findings(PLANTED, planted(GOOD[:1], GOOD[:1]))[2]
     assert said.count("the same in the one run of each") == 3
 
 
 def test_single_runs_are_called_what_they_are() -> None:
-    _, against, chance = findings(PLANTED, planted(GOOD[:1], BAD[:1]))
+    *_, against, chance = findings(PLANTED, planted(GOOD[:1], BAD[:1]))
     assert "(less in the one run of each)" in against
     assert "every run" not in against
-    assert chance == "One run is too few to tell a difference from chance: another seed could turn it round."
+    assert chance == "One run of a way is too few to tell a difference from chance: another seed could turn it round."
 
 
 def test_a_target_that_is_missed_by_some_is_counted() -> None:
-    said = findings(PLANTED, planted(GOOD, (GOOD[0], BAD[0])))[1]
+    said = findings(PLANTED, planted(GOOD, (GOOD[0], BAD[0])))[2]
     assert "updates until 99 % on validation: 1 of 2 runs came to it beside 2 of 2" in said
 
 
 def test_what_was_not_run_and_what_failed_is_said() -> None:
-    assert findings(PLANTED, planted(GOOD, ()))[0] == "Not run yet: two."
-    assert findings(PLANTED, planted((), ())) == ["Not run yet: one and two."]
+    few = "Runs are missing: 'one' has 2 of 3."
+    assert findings(PLANTED, planted(GOOD, ()))[:2] == ["Not run yet: 'two'.", few]
+    assert findings(PLANTED, planted((), ())) == ["Not run yet: 'one' and 'two'."]
+    assert few not in findings(PLANTED, planted((*GOOD, GOOD[0]), ()))
     failed = run(1, 0, 0, (0.1,), scores={}, error="the loss is not a number any more.")
     assert "'two', seed 1: the loss is not a number any more." in findings(PLANTED, planted(GOOD, (failed, BAD[1])))
 
@@ -115,7 +118,7 @@ def test_speed_is_told_where_models_differ_and_answers_are_counted() -> None:
     assert speed_words(planted(GOOD, other)) == (
         "Parameters, and tokens trained on in a second of one core: 'one' 100, 1,000; 'two' 200, 3,000."
     )
-    assert answers_words(planted(GOOD, ())) == "Answers to the test sentences: 'one' 3 different ones, 1 empty."
+    assert answers_words(planted(GOOD, ())) == "Answers to the 4 test sentences: 'one' 3 different ones, 1 empty."
     flawless = replace(GOOD[0], scores={"test": {"exact_match": 1.0, "empty": 0, "different": 4, "sentences": 4}})
     assert answers_words(planted((flawless,), ())) == ""
 

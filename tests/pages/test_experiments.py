@@ -125,7 +125,7 @@ def test_damaged_results_are_a_sentence(tmp_path: Path, monkeypatch: pytest.Monk
     recipe = EXPERIMENTS["norm"].recipe(EXPERIMENTS["norm"].arms[0])
     write_run(recipe, read_runs(EXPERIMENTS["norm"].recipe(EXPERIMENTS["norm"].arms[0]))[0], tmp_path)
     monkeypatch.setattr(experiment_facts.arm_runs, "__defaults__", (tmp_path,))
-    assert "Not run yet: post-norm." in words(opened("norm"))
+    assert "Not run yet: 'post-norm'." in words(opened("norm"))
     path_of(recipe, tmp_path).write_text("{")
     at = opened("norm")
     assert not at.exception
