@@ -76,6 +76,10 @@ class ModelConfig:
                 )
         if self.positions == "sinusoidal" and self.d_model % 2:
             raise ConfigError(f"d_model={self.d_model} is odd; sinusoidal positions need sine–cosine pairs.")
+        if self.architecture == "lstm" and self.d_model % 2:
+            raise ConfigError(
+                f"d_model={self.d_model} is odd; an LSTM's encoder reads with one half in each direction."
+            )
         if self.share_embeddings == "all" and self.src_vocab_size != self.tgt_vocab_size:
             raise ConfigError(
                 f"share_embeddings=all needs one vocabulary for both sides, but the source has "

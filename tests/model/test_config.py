@@ -27,6 +27,7 @@ from model.config import (
 )
 
 CLASSES = (ModelConfig, DataConfig, TrainConfig, DecodeConfig)
+ONE_HEAD = {"n_encoder_heads": 1, "n_decoder_heads": 1}
 
 
 @pytest.mark.parametrize("cls", CLASSES)
@@ -93,6 +94,7 @@ def test_every_setting_explains_itself(cls: type) -> None:
         (ModelConfig, {"d_model": 30, "n_encoder_heads": 4}, "divides d_model"),
         (ModelConfig, {"d_model": 30, "n_encoder_heads": 3, "n_decoder_heads": 4}, "n_decoder_heads=4"),
         (ModelConfig, {"d_model": 9, "n_encoder_heads": 3, "n_decoder_heads": 3}, "odd"),
+        (ModelConfig, {"architecture": "lstm", "positions": "none", "d_model": 9, **ONE_HEAD}, "each direction"),
         (ModelConfig, {"share_embeddings": "all", "src_vocab_size": 5, "tgt_vocab_size": 6}, "one vocabulary"),
         (TrainConfig, {"learning_rate": 0.0}, "above 0"),
         (TrainConfig, {"learning_rate": math.nan}, "learning_rate"),
