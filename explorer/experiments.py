@@ -93,7 +93,11 @@ def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
             st.markdown(f"- {plain(sentence)}")
     st.markdown("##### Scores")
     rows = table(arms)
-    formats = {name: st.column_config.NumberColumn(format=form) for name, form in _NUMBERS.items()}
+    formats = {
+        f"{name}{of}": st.column_config.NumberColumn(format=form)
+        for name, form in _NUMBERS.items()
+        for of in ("", ", lowest", ", highest")
+    }
     st.dataframe(rows, hide_index=True, column_config=formats, alt="Scores of each way: mean, lowest and highest run")
     st.caption(
         "Each number is the mean of a way's runs, with its lowest and highest beside it. Test sentences are scored "

@@ -11,6 +11,7 @@ import altair as alt
 
 from explorer.figures.curves import DASHES, GREY, HEIGHT, Figure, Table
 
+PHONE = 330  # pixels that a figure is wide on a narrow phone
 Series = Sequence[tuple[Sequence[float], Sequence[float]]]  # (x, y) of each run of a way
 
 
@@ -66,6 +67,12 @@ def wide(data: Table) -> list[dict[str, Any]]:
     return [found[x] for x in sorted(found)]
 
 
+def legend_columns(ways: Sequence[str]) -> int:
+    """Names side by side in the legend: as many as a phone has room for, one to three."""
+    longest = 45 + 6.5 * max(map(len, ways), default=0)  # pixels: the mark, then letters of the legend's size
+    return max(1, min(3, int(PHONE / longest)))
+
+
 @lru_cache(maxsize=32)
 def _spec(ways: tuple[str, ...], x_title: str, top: float | None, marked: bool) -> dict[str, Any]:
     """Bands below, lines above; dashes as well as colours tell the ways apart."""
@@ -84,7 +91,13 @@ def _spec(ways: tuple[str, ...], x_title: str, top: float | None, marked: bool) 
         ],
     )
     legend = alt.Legend(
-        orient="top", title=None, labelLimit=260, symbolSize=400, symbolType="stroke", symbolOpacity=1, columns=3
+        orient="top",
+        title=None,
+        labelLimit=PHONE - 40,
+        symbolSize=400,
+        symbolType="stroke",
+        symbolOpacity=1,
+        columns=legend_columns(ways),
     )
     shades = base.mark_area(opacity=0.18).encode(
         y=alt.Y("low:Q", title=None, scale=scale),

@@ -19,7 +19,7 @@ from explorer.experiment_facts import (
     spread,
     table,
 )
-from explorer.figures.experiments import band_figure, bands, wide
+from explorer.figures.experiments import band_figure, bands, legend_columns, wide
 from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import Arm, Base, Experiment
 from model.experiments.stored import StoredRun
@@ -164,6 +164,9 @@ def test_bands_hold_mean_and_range_at_each_step() -> None:
     assert len({tuple(dash) for dash in dashes["range"]}) == len(ways)  # not by colour alone
     for layer in figure.spec["layer"][:2]:  # one layer without a legend would take it from the other
         assert layer["encoding"]["color"]["legend"]
+    assert figure.spec["layer"][0]["encoding"]["color"]["legend"]["columns"] == 3
+    assert legend_columns(("rate 0.0005, warm-up, cosine fall, 45 updates",)) == 1
+    assert legend_columns(("pre-norm", "post-norm")) == 3
     assert "There is nothing to draw" in band_figure({}, x_title="updates", title="", unit="").caption
 
 
