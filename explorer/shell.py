@@ -26,7 +26,7 @@ _STYLE = """<style>
 [data-testid="stHeader"] :is(button, a), [data-testid="stHeader"] :is(button, a) * { pointer-events: auto; }
 [data-testid="stStatusWidget"]:has([data-testid="stStatusWidgetRunningIcon"]) { animation: late 0s 2s both; }
 @keyframes late { from { visibility: hidden; } }
-.stApp [data-testid="stCaptionContainer"] { color: color-mix(in srgb, currentcolor 75%, transparent); }
+.stApp [data-testid="stCaptionContainer"] { opacity: 0.75; }
 @media (max-width: 640px) {
   .stMainBlockContainer { padding: 3.5rem 0.75rem 2rem; }
   .st-key-sentence_row > * { flex: 1 1 100% !important; width: 100% !important; }
