@@ -22,7 +22,7 @@ AXES: dict[AttentionKind, tuple[str, str]] = {
 WORDS = {VISIBLE: "open", FUTURE: "closed: the future", PADDING: "closed: padding"}
 _GREY = "rgba(125, 136, 147, 0.25)"  # readable on white and on black, and off every scale
 _THIRD = 310  # pixels of a figure in a third of the page
-_STROKE, _SIDE = 5.5, 180  # pixels of half a sign in a cell that has the room, and about those of a map
+_ACROSS, _UP, _SIDE = 4, 6.5, 180  # pixels of half a sign in a cell that has the room, and about those of a map
 _OPEN = "#000014"  # in its place the theme puts a colour from the lower part of its sequential scale
 
 
@@ -186,7 +186,8 @@ def _close(figure: go.Figure, codes: Codes, y: list[str], x: list[str], said: ND
 
 def _signs(codes: Codes) -> str:
     """A stroke / through each cell that is the future, and a cross through padding, as the path of a shape."""
-    across, up = (min(0.3, _STROKE * size / _SIDE) for size in codes.shape[::-1])
+    rows, columns = codes.shape
+    across, up = min(0.3, _ACROSS * columns / _SIDE), min(0.3, _UP * rows / _SIDE)
     strokes = []
     for row, column in np.argwhere(codes != VISIBLE).tolist():
         left, right, low, high = column - across, column + across, row + up, row - up
