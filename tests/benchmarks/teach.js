@@ -1,7 +1,13 @@
 // Put into the page by the `teach` benchmark: from the key that moves a slider to the last frame that it changed.
 () => {
-  const state = (window.__slide = { begun: 0, last: 0 });
-  addEventListener("keydown", (event) => Object.assign(state, { begun: event.timeStamp, last: 0 }), true);
+  if (window.__slide) return; // once a page
+  const state = (window.__slide = { begun: 0, sent: 0, last: 0 });
+  addEventListener("keydown", (event) => Object.assign(state, { begun: event.timeStamp, sent: 0, last: 0 }), true);
+  const { send } = WebSocket.prototype;
+  WebSocket.prototype.send = function (...all) {
+    state.sent ||= performance.now();
+    return send.apply(this, all);
+  };
   // A message posted while a frame is being made arrives after that frame was painted.
   const painted = () =>
     requestAnimationFrame(() => {
@@ -25,11 +31,13 @@
     if (this.canvas.closest?.("[data-testid=stMain]")) painted();
     return fillText.apply(this, all);
   };
-  // Milliseconds from the last key to the last change, once nothing has changed for a while.
+  // Milliseconds from the last key to the message that tells the server, and to the last change: once the script has run
+  // and nothing has changed for a while.
+  const runs = () => !document.querySelector("[data-testid=stApp][data-test-script-state=notRunning]");
   state.answered = async (quiet) => {
-    while (performance.now() - Math.max(state.last, state.begun) < quiet) {
-      await new Promise((done) => setTimeout(done, 50));
+    while (runs() || performance.now() - Math.max(state.last, state.begun) < quiet) {
+      await new Promise((done) => setTimeout(done, 20));
     }
-    return state.last ? state.last - state.begun : 0;
+    return [state.sent ? state.sent - state.begun : 0, state.last ? state.last - state.begun : 0];
   };
 }
