@@ -95,6 +95,9 @@ def test_the_answer_of_a_step_is_computed_and_others_are_wrong(lesson: Lesson, a
         pytest.fail(f"lesson '{lesson.title}', step {at} '{step.title}': {without}")
     assert all(words)
     assert "{" not in "".join(words)
+    said = re.match(r"Yes|No\b", question.right)
+    agrees = said is None or solution.text.startswith(said[0])
+    assert agrees, f"lesson '{lesson.title}', step {at} '{step.title}': the answer is {solution.text}"
     if question.choices:
         right = [choice.text for choice in question.choices if is_right(question, solution, choice.text)]
         assert len(right) == 1
