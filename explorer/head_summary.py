@@ -66,7 +66,8 @@ def summarise(maps: AttentionMaps) -> HeadSummary:
 def entropy(weights: NDArray[np.float32]) -> Scores:
     """Entropy in nats of the last axis, from float32 weights in float64; 0 · ln 0 counts as 0."""
     exact = weights.astype(np.float64)
-    logs = np.log(exact, out=np.zeros_like(exact), where=exact > 0)
+    # The smallest number in place of 0 keeps the logarithm finite, and is quicker than leaving the zeros out.
+    logs = np.log(np.maximum(exact, np.finfo(np.float64).tiny))
     total: Scores = -(exact * logs).sum(axis=-1)
     return total
 

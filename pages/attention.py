@@ -10,6 +10,7 @@ import streamlit as st  # noqa: E402 - nothing runs before the shell has had its
 
 from explorer import attention_panels, session  # noqa: E402
 from explorer.facts import plain  # noqa: E402
+from explorer.figures.draw import freeze_after  # noqa: E402
 from explorer.opened import Opened, opened  # noqa: E402
 from explorer.views import draw_heads  # noqa: E402
 
@@ -37,6 +38,7 @@ def _explore(found: Opened) -> None:
     panel = attention_panels.choose("cell" if result.explain else None)
     attention_panels.draw(panel, found.address, found.shown, result.place)
     session.write_address(found.address)  # last, because panels have choices of their own
+    freeze_after(f"attention {panel}")
 
 
 draw()

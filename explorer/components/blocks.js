@@ -50,13 +50,18 @@ function weightsOf(S, m, layer, head) {
     if (!head || !m.exact) {
       const end = head ? first + m.area : from + m.heads * m.area, share = head ? 1 : 1 / m.heads;
       values = new Float64Array(m.area);
-      for (let at = first; at < end; at += m.area) {
-        for (let i = 0; i < m.area; i++) values[i] += share * (m.exact ? m.weights[at + i] : SQUARES[m.weights[at + i]]);
-      }
+      for (let at = first; at < end; at += m.area) addWeights(values, m.weights, at, share, m.exact ? null : SQUARES);
     }
     S.weights.set(name, { values, exact: m.exact });
   }
   return S.weights.get(name);
+}
+
+// Small functions that are called often are compiled early; in one long loop the first picture would be slow.
+function addWeights(values, weights, from, share, table) {
+  const count = values.length;
+  if (table) for (let i = 0; i < count; i++) values[i] += share * table[weights[from + i]];
+  else for (let i = 0; i < count; i++) values[i] += share * weights[from + i];
 }
 
 // One row: every key with weight, mask and rank among the visible keys, and what is known of the row as a whole.

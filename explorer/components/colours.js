@@ -32,10 +32,11 @@ function readTheme(box) {
   box.dataset.theme = name;
   for (const part in palette) box.style.setProperty(`--${part}`, palette[part]);
   box.style.setProperty("--scale", scale.filter((_, i) => i % 15 === 0).map((stop) => `rgb(${stop})`).join());
-  const theme = { ...palette, scale, ink: css.color, ground: css.backgroundColor, font: css.fontFamily };
-  theme.patterns = [0, FUTURE, 2].map((code) => code && hatching(theme, code));
-  return theme;
+  return { ...palette, scale, ink: css.color, ground: css.backgroundColor, font: css.fontFamily };
 }
+
+// Made when something masked is drawn large, which not every view does.
+const patternOf = (theme, code) => ((theme.patterns ??= [])[code] ??= hatching(theme, code));
 
 // Future: lines one way. Padding: lines both ways.
 function hatching(theme, code) {

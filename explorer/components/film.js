@@ -213,7 +213,7 @@ function enlarge(S, f) {
     const x = left + (i % f.columns.length) * cell, y = above + Math.floor(i / f.columns.length) * cell;
     const weight = weightAt(S, f, S.layer, S.head, i);
     if (hidden(S, f, i)) {
-      ctx.fillStyle = S.theme.patterns[FUTURE];
+      ctx.fillStyle = patternOf(S.theme, FUTURE);
       ctx.fillRect(x, y, cell, cell);
     } else if (cell > 24 && weight >= 0.005) {
       ctx.font = `11px ${font}`;

@@ -1,6 +1,6 @@
 // The views of attention together: what is being looked at, what the views share, and the messages to the server.
 
-const PAUSE = 250, SOON = 20;
+const PAUSE = 250, SOON = 20, PATIENCE = 150;
 const VIEWS = ["heads", "head", "lines", "text"];
 // The view's options as they stand in the address: a word for each that is not the default.
 const START = { view: "heads", words: false, next: false, scale: "unit", palette: "theme", steps: false, beside: false, by: "place", role: "", most: 0, mass: 80 };
@@ -18,7 +18,7 @@ export default function ({ data, parentElement: root, setStateValue, setTriggerV
     S.observer.disconnect();
     document.removeEventListener("keydown", S.onKey);
     hub().removeEventListener("block", S.onBlock);
-    for (const timer of [S.report, S.play]) clearTimeout(timer);
+    for (const timer of [S.report, S.play, S.lacking]) clearTimeout(timer);
     cancelAnimationFrame(S.frame);
   };
 }
@@ -64,9 +64,7 @@ function create(root) {
   };
   hub().addEventListener("block", S.onBlock);
   S.observer = new ResizeObserver(() => {
-    if (S.width === S.box.clientWidth) return;
-    S.width = S.box.clientWidth;
-    if (S.data) redraw(S);
+    if (S.width !== S.box.clientWidth && !S.box.hidden) redraw(S);
   });
   S.observer.observe(S.box);
   return S;
@@ -74,8 +72,7 @@ function create(root) {
 
 // What the server says of this decoding. The person keeps the place, except where its `turn` says that it has moved.
 function load(S, data) {
-  S.box.hidden = false;
-  Object.assign(S, { data, last: data.target.tokens.length - 1, width: S.box.clientWidth });
+  Object.assign(S, { data, last: data.target.tokens.length - 1 });
   if (data.seq !== S.seq) {
     for (const name of ["weights", "blocks", "pictures"]) S[name].clear();
     Object.assign(S, { seq: data.seq, taken: new WeakSet(), hover: null, brush: null, focus: null, turn: null });
@@ -96,7 +93,10 @@ function load(S, data) {
   }
   takeBlocks(S);
   choosePalette(S);
-  redraw(S);
+  // The numbers follow the header at once: until then, but not for long, what stands on the screen stays there.
+  clearTimeout(S.lacking);
+  if (kindsShown(S).every((kind) => mapOf(S, kind))) redraw(S);
+  else S.lacking = setTimeout(() => redraw(S), PATIENCE);
 }
 
 function readView(text) {
@@ -130,6 +130,8 @@ const kindsShown = (S) => (S.beside && (S.view === "heads" || S.view === "head")
 
 function draw(S) {
   S.frame = 0;
+  clearTimeout(S.lacking);
+  S.box.hidden = false;
   drawControls(S);
   drawGrids(S);
   drawMaps(S);
@@ -140,6 +142,7 @@ function draw(S) {
   drawCaption(S);
   drawTable(S);
   drawBadges(S);
+  S.width = S.box.clientWidth;
   S.box.dataset.drawn = `${S.seq} ${S.view} ${kindsShown(S).filter((kind) => mapOf(S, kind)).join("+")}`;
 }
 

@@ -68,7 +68,8 @@ def style() -> str:
 
 
 _views = st.components.v2.component("headlight_heads", html=markup(), css=style(), js=script())
-_carrier = st.components.v2.component("headlight_carrier", js=slim(_HERE, ("carrier.js",)) + "\n")
+# Shows nothing, so it needs no styles of its own; without them the browser mounts it in one go instead of two.
+_carrier = st.components.v2.component("headlight_carrier", js=slim(_HERE, ("carrier.js",)) + "\n", isolate_styles=False)
 
 
 def heads_view(view: HeadsView, *, key: str) -> HeadsResult:

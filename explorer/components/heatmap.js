@@ -133,7 +133,7 @@ function fitText(ctx, text) {
 function hatch(S, ctx, m, shown, { left, top, cell }) {
   for (let i = 0; i < shown * m.keys; i++) {
     if (!m.mask[i]) continue;
-    ctx.fillStyle = S.theme.patterns[m.mask[i]];
+    ctx.fillStyle = patternOf(S.theme, m.mask[i]);
     ctx.fillRect(left + (i % m.keys) * cell, top + Math.floor(i / m.keys) * cell, cell, cell);
   }
 }

@@ -49,15 +49,12 @@ function picture(S, m, heads, top) {
     const wide = m.keys + 1, across = clamp(Math.floor(4096 / wide), 1, heads.length);
     const width = across * wide, image = new ImageData(width, Math.ceil(heads.length / across) * (m.queries + 1));
     const pixels = new Uint32Array(image.data.buffer), inks = S.inks;
-    const levels = Uint8Array.from(SQUARES, (weight) => level(S, weight, top));
+    const bytes = Uint32Array.from(SQUARES, (weight) => inks[level(S, weight, top)]);
     const places = heads.map(({ layer, head }, h) => {
       const x = (h % across) * wide, y = Math.floor(h / across) * (m.queries + 1), whole = head && !m.exact;
       const values = whole ? m.weights.subarray(((layer - 1) * m.heads + head - 1) * m.area) : weightsOf(S, m, layer, head).values;
-      for (let q = 0, i = 0; q < m.queries; q++) {
-        for (let k = 0, at = (y + q) * width + x; k < m.keys; k++, i++, at++) {
-          pixels[at] = m.mask[i] ? S.grey : inks[whole ? levels[values[i]] : level(S, values[i], top)];
-        }
-      }
+      const colours = whole ? bytes : coloursOf(S, values, top), named = whole ? values : null;
+      for (let q = 0; q < m.queries; q++) fillRow(pixels, (y + q) * width + x, named, colours, q * m.keys, m.keys, m.mask, S.grey);
       return [x, y];
     });
     const canvas = Object.assign(document.createElement("canvas"), { width, height: image.height });
@@ -65,6 +62,17 @@ function picture(S, m, heads, top) {
     S.pictures.set(name, { canvas, places });
   }
   return S.pictures.get(name);
+}
+
+function coloursOf(S, values, top) {
+  const colours = new Uint32Array(values.length);
+  for (let i = 0; i < values.length; i++) colours[i] = S.inks[level(S, values[i], top)];
+  return colours;
+}
+
+// One row of pixels: the colours that its bytes stand for, or that its cells have; grey where masked.
+function fillRow(pixels, at, bytes, colours, from, count, mask, grey) {
+  for (let i = from, end = from + count; i < end; i++, at++) pixels[at] = mask[i] ? grey : colours[bytes ? bytes[i] : i];
 }
 
 function drawLegend(S) {

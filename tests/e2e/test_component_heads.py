@@ -276,3 +276,11 @@ def test_another_kind_loads_when_it_is_opened(bench: HeadsBench) -> None:
     bench.page.wait_for_function("() => calls.some((call) => call.value.wanted.includes('encoder'))")
     bench.carry("encoder")
     assert bench(".tile").count() == len(ENCODER) + 2
+
+
+def test_numbers_that_come_late_are_waited_for(bench: HeadsBench) -> None:
+    bench.mount(heads_trace(), kind="cross", kinds=())
+    bench(".none:text('Loading')").wait_for()
+    bench.carry("cross")
+    assert bench.text(".none") == ""
+    assert bench(".tile").count() == len(CROSS) + 2
