@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer import attention_export, runtime
+from explorer import attention_export
 from explorer.manifest import read_manifest
 from explorer.selection import Selection
 from explorer.translator import Translation, Translator
@@ -21,9 +21,7 @@ from model.checkpoint import load_model
 from model.config import DecodeConfig
 from tests.explorer.test_own_attention import npz, tokens, weights_of
 from tests.explorer.toy_models import save_toy
-
-ROOT = Path(__file__).parents[2]
-TEXT = "I read red books"
+from tests.pages.panel_page import TEXT, fresh_app, open_panel, started
 
 
 @pytest.fixture(scope="module")
@@ -37,19 +35,12 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def app(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
-    monkeypatch.setattr(runtime, "CHECKPOINTS", checkpoints)
-    return AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    return started(checkpoints, monkeypatch)
 
 
 def opened(app: AppTest, panel: str, **query: str) -> AppTest:
     """The Attention page with a panel open, as a link asks for it."""
-    values = {"model": "adjective-swap", "text": TEXT, "kind": "cross", "layer": "1", "head": "2", "cell": "2-3"}
-    for name, value in (values | {"panel": panel} | query).items():
-        app.query_params[name] = value
-    app.run()
-    at = app.switch_page("pages/attention.py").run()
-    assert not at.exception
-    return at
+    return open_panel(app, **({"cell": "2-3", "panel": panel} | query))
 
 
 def translation(checkpoints: Path, model: str = "adjective-swap", text: str = TEXT) -> Translation:
@@ -107,7 +98,7 @@ def test_what_has_no_cell_says_what_to_choose(app: AppTest) -> None:
     for query, words in (({"head": "0"}, "Choose one head"), ({"kind": "decoder", "cell": "1-2"}, "did not exist yet")):
         for name, value in query.items():
             app.query_params[name] = value
-        fresh = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+        fresh = fresh_app()
         assert words in said(opened(fresh, "cell", **query))
 
 
@@ -332,14 +323,14 @@ def test_a_manifest_of_other_weights_or_of_nothing_says_so(app: AppTest, checkpo
     assert at.selectbox(key="model").value == "other"
     assert "has other weights than when this manifest was written" in said(at)
     gone = text.replace('"other"', '"gone"')
-    fresh = opened(AppTest.from_file(str(ROOT / "app.py"), default_timeout=60), "export")
+    fresh = opened(fresh_app(), "export")
     assert "There is no model 'gone' here" in said(upload(fresh, gone.encode()))
 
 
 def test_the_link_opens_the_same_view(app: AppTest, checkpoints: Path) -> None:
     at = opened(app, "export", view="lines.mass-60", step="2")
     address = next(element.value for element in at.code if element.value.startswith("/attention?"))
-    fresh = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    fresh = fresh_app()
     for name, values in parse_qs(address.partition("?")[2]).items():
         fresh.query_params[name] = values[0]
     fresh.run()

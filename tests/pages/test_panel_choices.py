@@ -9,12 +9,10 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer import attention_export, runtime
+from explorer import attention_export
 from explorer.selection import MAX_TEXT, Selection, from_query, to_query
 from tests.explorer.toy_models import save_toy
-
-ROOT = Path(__file__).parents[2]
-TEXT = "I read red books"
+from tests.pages.panel_page import TEXT, open_panel, started
 
 
 @pytest.fixture(scope="module")
@@ -27,19 +25,12 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def app(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
-    monkeypatch.setattr(runtime, "CHECKPOINTS", checkpoints)
-    return AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    return started(checkpoints, monkeypatch)
 
 
 def opened(app: AppTest, panel: str, **query: str) -> AppTest:
     """The Attention page, as a link asks for it."""
-    values = {"model": "adjective-swap", "text": TEXT, "kind": "cross", "layer": "1", "head": "2", "view": "head"}
-    for name, value in (values | {"panel": panel} | query).items():
-        app.query_params[name] = value
-    app.run()
-    at = app.switch_page("pages/attention.py").run()
-    assert not at.exception
-    return at
+    return open_panel(app, **({"view": "head", "panel": panel} | query))
 
 
 def address(at: AppTest) -> dict[str, str]:
