@@ -18,7 +18,8 @@ _INSIDE = "_inside_shell"
 
 # Streamlit's header is an opaque bar over the page's first lines; here only its buttons are in the way of anything.
 # Its "Running … Stop" would come and go with each look at a live run: it shows once a run of the script takes long.
-# Its captions have a contrast of 4.15 to 1 in our colours, where small text needs 4.5.
+# Its captions have a contrast of 4.15 to 1 in our colours, where small text needs 4.5;
+# what is chosen in a row of buttons or on a slider has 3.64 in the dark, so it is written in the colour of links.
 _STYLE = """<style>
 .stMainBlockContainer { padding: 1.25rem 3rem 2rem 2rem; }
 [data-testid="stHeader"] { background: transparent; }
@@ -27,6 +28,8 @@ _STYLE = """<style>
 [data-testid="stStatusWidget"]:has([data-testid="stStatusWidgetRunningIcon"]) { animation: late 0s 2s both; }
 @keyframes late { from { visibility: hidden; } }
 .stApp [data-testid="stCaptionContainer"] { opacity: 0.75; }
+.stApp :is([data-selected="true"], [data-testid="stSliderThumbValue"]) [data-testid="stMarkdownContainer"] p {
+  color: light-dark(#0f5e7d, #7cc4de); }
 @media (max-width: 640px) {
   .stMainBlockContainer { padding: 3.5rem 0.75rem 2rem; }
   .st-key-sentence_row > * { flex: 1 1 100% !important; width: 100% !important; }

@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, BrowserContext, Page, Playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Playwright
 
 ROOT = Path(__file__).resolve().parents[1]
 LOCAL = {"localhost", "127.0.0.1", "::1"}
+SCREEN = {"width": 1366, "height": 768}
 IDLE = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 TIMEOUT_MS = 20_000
 
@@ -149,6 +150,7 @@ class Watch:
     foreign: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     dialogs: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)  # what the Content-Security-Policy kept a page from doing
 
     def follow(self, context: BrowserContext) -> None:
         context.on("request", lambda request: self._note(request.url))
@@ -158,6 +160,24 @@ class Watch:
         page.on("websocket", lambda socket: self._note(socket.url))
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("dialog", self._dismiss)
+        page.on("console", self._listen)
+
+    def _listen(self, message: ConsoleMessage) -> None:
+        if "Content Security Policy" in message.text:
+            self.refused.append(message.text)
+
+    def taken(self) -> list[str]:
+        """Everything that should not have been, each in words; it is forgotten here."""
+        kinds = {
+            "a request to another host": self.foreign,
+            "a script that failed": self.errors,
+            "a dialog": self.dialogs,
+            "refused by the Content-Security-Policy": self.refused,
+        }
+        found = [f"{kind}: {what}" for kind, noted in kinds.items() for what in noted]
+        for noted in kinds.values():
+            noted.clear()
+        return found
 
     def _dismiss(self, dialog: Any) -> None:
         self.dialogs.append(dialog.message)

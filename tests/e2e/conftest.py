@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
-from tests.browser import Server, Watch, find_chromium, launch, serve, settle
+from tests.browser import SCREEN, Server, Watch, find_chromium, launch, serve, settle
 
 HERE = Path(__file__).parent
-SCREEN = {"width": 1366, "height": 768}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -62,9 +61,7 @@ def context(browser: Browser, watch: Watch) -> Iterator[BrowserContext]:
     watch.follow(fresh)
     yield fresh
     fresh.close()
-    assert not watch.foreign, "a page spoke to another host"
-    assert not watch.errors, "a script failed in the browser"
-    assert not watch.dialogs, "a page opened a dialog: something typed was executed"
+    assert watch.taken() == [], "a page did what it should not"
 
 
 @pytest.fixture

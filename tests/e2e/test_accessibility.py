@@ -1,0 +1,96 @@
+"""axe-core over every page, light and dark: no grave finding in what we draw; Streamlit's own may only get fewer.
+
+The list holds (rule, part of the selector). A finding that is not on it fails, and so does an entry that nothing needs
+any more. On the way, no page may want what its Content-Security-Policy forbids, nor speak to another host.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page
+
+from tests.browser import Server
+from tests.e2e.tour import ADDRESSES, touring
+
+GRAVE = ("serious", "critical")
+# What each page shows; a page that is not named here is opened as it is.
+SENTENCE = "model=adjective-swap&text=I+read+red+books"
+SHOWN = {
+    "/translate": (SENTENCE,),
+    "/attention": (f"{SENTENCE}&panel=cell&cell=2-3", f"{SENTENCE}&layer=1&head=1&view=lines"),
+    "/positions": (SENTENCE,),
+    "/masks": (SENTENCE,),
+    "/inside": (SENTENCE,),
+    "/probe": ("model=reverse&text=abc&sample=task.20",),
+    "/runs": ("entry=reverse",),
+    "/lessons": ("", "lesson=attention&at=2"),
+}
+STREAMLITS = frozenset(
+    {
+        ("scrollable-region-focusable", ".katex-display"),  # a formula in Markdown that is wider than its place
+    }
+)
+# The page itself is painted in the dark theme's background.
+_DARK = """() => {
+  const [red, green, blue] = getComputedStyle(document.querySelector(".stApp")).backgroundColor.match(/\\d+/g)
+  return Math.max(red, green, blue) < 64
+}"""
+Finding = tuple[str, str]
+Findings = dict[tuple[str, str], set[Finding]]
+
+
+def findings(page: Page, *rules: str) -> set[Finding]:
+    """(rule, selector and HTML) of each grave finding, inside components too; of all rules where none is named."""
+    options: dict[str, Any] = {"resultTypes": ["violations"]}
+    if rules:
+        options["runOnly"] = {"type": "rule", "values": rules}
+    results: dict[str, Any] = Axe().run(page, options=options).response
+    return {
+        (violation["id"], f"{_selector(node)} {node['html'][:100]}")
+        for violation in results["violations"]
+        if violation["impact"] in GRAVE
+        for node in violation["nodes"]
+    }
+
+
+def _selector(node: dict[str, Any]) -> str:
+    return " ".join(" ".join(part) if isinstance(part, list) else part for part in node["target"])
+
+
+@pytest.fixture(scope="module")
+def found(browser: Browser, server: Server) -> Findings:
+    """Findings by address and theme. Each address is opened once; in the dark, only colours can be wrong."""
+    seen: Findings = {}
+    with touring(browser, server, color_scheme="light") as tour:
+        for path in ADDRESSES:
+            for address in (f"{path}?{query}" for query in SHOWN.get(path, ("",))):
+                page = tour.go(address)
+                seen[address, "light"] = findings(page)
+                page.emulate_media(color_scheme="dark")
+                page.wait_for_function(_DARK)
+                seen[address, "dark"] = findings(tour.look(f"{path}, dark"), "color-contrast")
+                page.emulate_media(color_scheme="light")
+        assert tour.problems() == []
+    return seen
+
+
+def excused(finding: Finding) -> set[Finding]:
+    return {entry for entry in STREAMLITS if entry[0] == finding[0] and entry[1] in finding[1]}
+
+
+def test_nothing_grave_in_what_we_draw(found: Findings) -> None:
+    ours = {at: sorted(each for each in some if not excused(each)) for at, some in found.items()}
+    assert {at: some for at, some in ours.items() if some} == {}
+
+
+def test_the_list_of_streamlits_own_only_shrinks(found: Findings) -> None:
+    used = {entry for some in found.values() for finding in some for entry in excused(finding)}
+    assert used == STREAMLITS
+
+
+def test_the_check_sees_what_is_wrong(page: Page) -> None:
+    page.set_content('<html lang="en"><title>x</title><main><button></button><img src="data:,"></main></html>')
+    assert {rule for rule, _ in findings(page)} >= {"button-name", "image-alt"}

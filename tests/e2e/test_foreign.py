@@ -1,0 +1,181 @@
+"""Probes as tokens, sentences, names, labels, files and parameters on every page: text to be read, and nothing else.
+
+One tab goes everywhere. Its browser does not enforce the Content-Security-Policy, so that whatever a probe would load
+or run is seen here, and does not only fail thanks to the policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import urlencode
+
+import pytest
+from playwright.sync_api import Browser, FilePayload, Page, expect
+
+from explorer.attention_panels import PANELS
+from explorer.probe_link import to_link
+from explorer.probe_sample import SampleChoice
+from tests.browser import Server, serve, settle
+from tests.e2e.tour import ADDRESSES, Tour, touring
+from tests.probes import (
+    FILE_NAME,
+    FIND,
+    HOST,
+    MARK,
+    PROBES,
+    attention_file,
+    pairs_file,
+    save_hostile,
+    save_lessons,
+    sentence,
+    zip_file,
+)
+
+# A few sentences to measure on, so that the Probe page is soon done.
+SAMPLE = to_link(SampleChoice("own", tuple(f"{sentence(i)}\t{sentence(i + 1)}" for i in range(3))))
+HOSTILE = {"model": "hostile", "text": sentence(), "run": "hostile", "entry": "hostile", "sample": SAMPLE}
+# Parameters that pages read themselves; the names of widgets in the address are Streamlit's business.
+PARAMETERS = (
+    *("model", "text", "path", "step", "kind", "layer", "head", "view", "panel", "cell", "other", "run", "entry"),
+    *("edit", "lesson", "at", "done", "present", "experiment", "operation"),
+)
+
+
+def made_by_probes(page: Page) -> list[str]:
+    """Elements that a probe has made."""
+    found: list[str] = page.evaluate(FIND, [MARK, HOST])["made"]
+    return found
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("hostile")
+    (folder / "checkpoints").mkdir()
+    save_hostile(folder / "checkpoints")
+    folders = {
+        "HEADLIGHT_CHECKPOINTS": str(folder / "checkpoints"),
+        "HEADLIGHT_LESSONS": str(save_lessons(folder / "lessons")),
+    }
+    with serve(folders | {"OMP_NUM_THREADS": "1"}) as running:
+        yield running
+        assert "Traceback" not in running.output()
+
+
+@pytest.fixture(scope="module")
+def tour(browser: Browser, server: Server) -> Iterator[Tour]:
+    with touring(browser, server, made_by_probes, bypass_csp=True) as going:
+        yield going
+        going.page.wait_for_timeout(500)  # for what runs or loads late on the last page
+        going.look("the end")
+        assert going.problems() == []
+
+
+def readable(page: Page) -> bool:
+    """Whether any probe is on the page, as text or in a field."""
+    found: bool = page.evaluate(FIND, [MARK, HOST])["read"]
+    return found
+
+
+def test_the_search_finds_what_a_probe_would_make(tour: Tour) -> None:
+    page = tour.page
+    page.goto("about:blank")
+    page.set_content(f"<main></main><b class={MARK}>x</b><a href='javascript:alert(1)'>y</a><img src='data:,{HOST}'>")
+    shadow = f"""document.querySelector("main").attachShadow({{mode: "open"}})
+      const i = document.createElement("i"); i.className = "{MARK}"
+      document.querySelector("main").shadowRoot.append(i)"""
+    page.evaluate(shadow)
+    assert sorted(name.split()[0] for name in made_by_probes(page)) == ["A", "B", "I", "IMG"]
+    assert not readable(page)
+
+
+def test_a_page_that_takes_probes_for_markup_is_noticed(browser: Browser, server: Server) -> None:
+    """What a careless page would do with each of them, and what the tour says to that."""
+    with touring(browser, server, made_by_probes) as tour:
+        for probe in PROBES:
+            if "<" in probe:
+                tour.page.set_content(f"<div data-testid='stApp' data-test-script-state='notRunning'>x {probe}</div>")
+                tour.look(probe)
+        found = tour.problems()
+    for words in ("IMG x", "SCRIPT", "svg", "A javascript:alert(4)", "STYLE", f"IFRAME //{HOST}", "B"):
+        assert any(problem.endswith(f": {words}") for problem in found), words
+    for words in ("a dialog: 1", "a dialog: 2", f"a request to another host: http://{HOST}/y.png"):
+        assert any(problem.endswith(words) for problem in found), words
+
+
+def test_tokens_sentences_and_names_on_every_page(tour: Tour) -> None:
+    for address in ADDRESSES:
+        page = tour.go(f"{address}?{urlencode(HOSTILE)}")
+        assert readable(page), f"{address}: no probe is there to be read"
+        tour.tabs(address)
+    assert tour.problems() == []
+
+
+def test_parameters_on_every_page(tour: Tour) -> None:
+    query = {name: PROBES[i % len(PROBES)] for i, name in enumerate(PARAMETERS)} | {"sample": SAMPLE}
+    for address in ADDRESSES:
+        tour.go(f"{address}?{urlencode(query)}", f"{address} by parameters")
+    assert tour.problems() == []
+
+
+def test_panels_of_attention(tour: Tour) -> None:
+    for name in PANELS:
+        query = HOSTILE | {"view": "lines", "cell": "2-3", "other": sentence(2), "panel": name}
+        tour.go(f"/attention?{urlencode(query)}", f"/attention, {name}")
+    assert tour.problems() == []
+
+
+def test_lessons(tour: Tour) -> None:
+    page = tour.go("/lessons")
+    expect(page.get_by_test_id("stAlert").filter(has_text="refused.md, line")).to_be_visible()
+    expect(page.get_by_test_id("stAlert").filter(has_text=FILE_NAME)).to_be_visible()
+    page.locator(".st-key-lesson_start_hostile button").click()
+    expect(page.get_by_role("heading", name=PROBES[0])).to_be_visible()
+    tour.look("/lessons, a step")
+    page.get_by_test_id("stForm").get_by_test_id("stRadio").locator("label:has(input)").first.click()
+    page.get_by_role("button", name="Check the answer").click()
+    tour.look("/lessons, answered")
+    tour.go(f"/positions?{urlencode({'lesson': 'hostile', 'at': '1'})}", "/positions with a lesson")
+    assert tour.problems() == []
+
+
+def upload(page: Page, ending: str, content: bytes) -> None:
+    file: FilePayload = {"name": f"{FILE_NAME}.{ending}", "mimeType": "application/octet-stream", "buffer": content}
+    page.get_by_test_id("stMain").locator('input[type="file"]').first.set_input_files([file])
+    expect(page.get_by_test_id("stFileUploader").first).to_contain_text(f"rt(9)>.{ending}")  # the end of its name
+    settle(page)
+
+
+def test_tokens_and_name_of_attention_files(tour: Tour) -> None:
+    for kind in ("npz", "json", "refused"):
+        page = tour.go(f"/attention?{urlencode({'model': 'hostile', 'text': 'I read', 'panel': 'own'})}")
+        upload(page, "json" if kind == "refused" else kind, attention_file(kind))
+        if kind == "refused":
+            page.get_by_test_id("stAlert").first.wait_for()
+        else:
+            page.get_by_text("Take it away").wait_for()
+        tour.look(f"/attention, a file of one's own, {kind}")
+    assert tour.problems() == []
+
+
+def test_pairs_of_ones_own_and_a_typed_name(tour: Tour) -> None:
+    page = tour.go("/train")
+    page.get_by_role("combobox", name="Data").click()
+    page.get_by_role("option", name="Your own sentence pairs").click()
+    settle(page)
+    upload(page, "tsv", pairs_file())
+    tour.look("/train, a file of pairs")
+    field = page.get_by_role("textbox", name="Name")
+    field.fill(PROBES[0])
+    field.press("Enter")
+    tour.look("/train, a name")
+    assert tour.problems() == []
+
+
+def test_names_in_a_zip_file(tour: Tour) -> None:
+    page = tour.go("/runs?entry=hostile")
+    page.get_by_role("tab", name="Import").click()
+    upload(page, "zip", zip_file())
+    page.get_by_role("button", name="Import", exact=True).last.click()
+    page.get_by_test_id("stAlert").first.wait_for()
+    tour.look("/runs, a zip file")
+    assert tour.problems() == []

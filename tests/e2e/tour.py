@@ -1,0 +1,67 @@
+"""One tab that goes from page to page of one server, and notes what each of them does wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from playwright.sync_api import Browser, Page
+
+from tests.browser import ROOT, SCREEN, Server, Watch, settle
+
+PATIENCE_MS = 40_000  # the machine may be busy with other things
+# A component comes to life after Streamlit has made room for it.
+_ALIVE = """() => [...document.querySelectorAll("[data-testid^=stBidiComponent]")].every(
+  room => (room.shadowRoot ?? room).childElementCount)"""
+Look = Callable[[Page], list[str]]
+ADDRESSES = tuple(f"/{path.stem}" for path in sorted((ROOT / "pages").glob("*.py")))
+
+
+class Tour:
+    """A tab, the page it is at, and everything that went wrong so far, each with the name of its page.
+
+    `look` says what is wrong with a page that is drawn.
+    """
+
+    def __init__(self, page: Page, server: Server, watch: Watch, look: Look) -> None:
+        self.page = page
+        self._server, self._watch, self._look = server, watch, look
+        self._problems: list[str] = []
+
+    def go(self, address: str, where: str = "") -> Page:
+        """Open an address, wait until it is drawn, and look; `where` is what to call it."""
+        self.page.goto(self._server.url + address, timeout=PATIENCE_MS)
+        return self.look(where or address.partition("?")[0])
+
+    def look(self, where: str) -> Page:
+        """Wait until everything is drawn, and look what is wrong; `where` is what to call it."""
+        settle(self.page, PATIENCE_MS)
+        self.page.wait_for_function(_ALIVE, timeout=PATIENCE_MS)
+        done = self._watch.taken()
+        shown = self.page.get_by_test_id("stException").all_inner_texts()
+        self._problems += [f"{where}: {problem}" for problem in (*done, *shown, *self._look(self.page))]
+        return self.page
+
+    def tabs(self, where: str) -> None:
+        """Open each tab of the page, and look."""
+        for tab in self.page.get_by_role("tab").all():
+            tab.click()
+            self.look(f"{where}, {tab.inner_text()}")
+
+    def problems(self) -> list[str]:
+        """What went wrong since this was asked last."""
+        found, self._problems = self._problems, []
+        return found
+
+
+@contextmanager
+def touring(browser: Browser, server: Server, look: Look = lambda page: [], **options: Any) -> Iterator[Tour]:
+    """A tour in a new browser profile; `options` are those of Playwright's `new_context`."""
+    watch = Watch()
+    context = browser.new_context(viewport=SCREEN, **options)
+    watch.follow(context)
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE_MS)
+    yield Tour(page, server, watch, look)
+    context.close()
