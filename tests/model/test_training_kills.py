@@ -31,7 +31,7 @@ def trained_apart(checkpoints: Path, kill_after: float | None) -> bool:
     if child == 0:
         code = 1
         try:
-            code = 0 if run(checkpoints, make, resume=(checkpoints / "run" / STATUS).exists()) else 3
+            code = 0 if run(checkpoints, make, resume=(checkpoints / "run" / CONFIG).exists()) else 3
         finally:
             os._exit(code)
     if kill_after is not None:
@@ -55,12 +55,15 @@ def test_killed_at_a_random_moment(tmp_path: Path, whole: tuple[Path, float], nu
     folder, seconds = tmp_path / "run", whole[1]
     moment = (number + random.SystemRandom().random()) / KILLS * seconds
     trained_apart(tmp_path, moment)
-    if not (folder / STATUS).exists():
+    if not (folder / CONFIG).exists():
         # Killed before there was a run: nothing is listed, and the same command starts it.
         assert list_models(tmp_path) == []
-        assert not folder.exists() or not (folder / CONFIG).exists()
+        assert not folder.exists() or not (folder / STATUS).exists()
         return
-    assert read_json(folder / STATUS)["state"] in ("queued", "running", "finished")
+    if (folder / STATUS).exists():
+        assert read_json(folder / STATUS)["state"] in ("queued", "running", "finished")
+    else:  # killed between the two: a whole model that has learned nothing yet
+        assert [summary["trained"] for summary in list_models(tmp_path)] == [False]
     for name in (CONFIG, TOKENIZER):
         assert not (folder / name).exists() or read_json(folder / name)
     if (folder / WEIGHTS).exists():
