@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, TimeoutError, expect
 
 from tests.browser import settle
 
@@ -23,9 +24,14 @@ def test_choose_an_experiment_and_run_it_again(visit: Callable[[str], Page]) -> 
     expect(page.get_by_text("beside 'pre-norm'")).to_be_visible(timeout=PATIENCE)
     expect(page.get_by_test_id("stVegaLiteChart").first).to_be_visible()
 
-    settle(page, PATIENCE)  # a list that is opened while the page is still being drawn again is closed by that
-    page.get_by_role("combobox", name="Way").click()
-    page.get_by_role("option", name="post-norm", exact=True).click()
+    settle(page, PATIENCE)
+    way, wanted = page.get_by_role("combobox", name="Way"), page.get_by_role("option", name="post-norm", exact=True)
+    for _ in range(5):  # a list closes when the page moves below it, as it does while charts are drawn
+        way.click()
+        with contextlib.suppress(TimeoutError):
+            wanted.click(timeout=3000)
+            break
+    expect(way).to_have_value("post-norm")
     settle(page, PATIENCE)
     page.get_by_role("button", name="Run it again on the Train page").click()
     expect(page.get_by_role("button", name="Start training")).to_be_visible(timeout=PATIENCE)
