@@ -1,17 +1,20 @@
 """Every test starts from the same seeds, on one thread, and property tests draw the same examples on every machine.
 
-The whole suite runs in as many processes as there are cores, file by file, with the browser's files first.
+The whole suite runs in as many processes as there are cores, file by file; one of them begins with all the browser's
+files, since two browsers at once are slower than one after the other.
 """
 
 from __future__ import annotations
 
 import os
 import random
+from typing import Any
 
 import hypothesis
 import numpy as np
 import pytest
 import torch
+from xdist.scheduler import LoadScopeScheduling
 
 hypothesis.settings.register_profile(
     "headlight",
@@ -29,9 +32,22 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return min(os.cpu_count() or 1, 8) if whole else 0
 
 
+class _Files(LoadScopeScheduling):  # type: ignore[misc]  # the package has no types
+    """A file at a time to each process, and all that drive a browser to one of them."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return "browser" if "/e2e/" in file else file
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _Files:
+    """In place of --dist loadfile."""
+    return _Files(config, log)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest files first, so that no process is left with one of them at the end: they drive a browser."""
+    """What takes longest comes first, so that no process is left with it at the end: what drives a browser."""
     items.sort(key=lambda item: "e2e" not in item.path.parts)
 
 
