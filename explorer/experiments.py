@@ -195,5 +195,5 @@ def _made(one: ArmRuns) -> str:
     seconds = [done.seconds for done in one.runs]
     return (
         f"On {run.machine}, PyTorch {run.torch}: {min(seconds):,.0f} to {max(seconds):,.0f} seconds a run, scoring "
-        f"included."
+        f"and whatever else the machine did meanwhile included."
     )

@@ -176,8 +176,9 @@ def test_every_experiment_has_something_to_say(experiment: Experiment) -> None:
     said = findings(experiment, arms)
     assert said
     for one in arms:
-        stored = [run.score("exact_match") for run in one.runs]
+        exact = experiment.base.metric == "exact_match"
+        stored = [run.score(experiment.base.metric) for run in one.runs]
         if stored and one.arm != experiment.arms[0] and None not in stored:
-            mean = 100 * sum(value for value in stored if value is not None) / len(stored)
-            words = f"right on test {one.metric.shown(mean)}"
+            mean = (100 if exact else 1) * sum(value for value in stored if value is not None) / len(stored)
+            words = f"{'right' if exact else 'BLEU'} on test {one.metric.shown(mean)}"
             assert any(f"'{one.label}' beside" in line and words in line for line in said)
