@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -12,6 +13,7 @@ import altair as alt
 from explorer.figures.curves import DASHES, GREY, HEIGHT, Figure, Table
 
 PHONE = 330  # pixels that a figure is wide on a narrow phone
+LEGEND_ROW = 24  # pixels
 Series = Sequence[tuple[Sequence[float], Sequence[float]]]  # (x, y) of each run of a way
 
 
@@ -114,6 +116,7 @@ def _spec(ways: tuple[str, ...], x_title: str, top: float | None, marked: bool) 
     layers: list[Any] = [shades, lines]
     if marked:
         layers.append(alt.Chart().mark_rule(strokeDash=[4, 3], color=GREY).encode(x="max(mark):Q"))
-    made: dict[str, Any] = alt.layer(*layers).properties(height=HEIGHT).to_dict()
+    rows = math.ceil(len(ways) / legend_columns(ways))  # of the legend, which takes its place from the curves
+    made: dict[str, Any] = alt.layer(*layers).properties(height=HEIGHT + LEGEND_ROW * max(0, rows - 1)).to_dict()
     made.pop("config", None)
     return made

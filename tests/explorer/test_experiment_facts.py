@@ -165,6 +165,13 @@ def test_bands_hold_mean_and_range_at_each_step() -> None:
     for layer in figure.spec["layer"][:2]:  # one layer without a legend would take it from the other
         assert layer["encoding"]["color"]["legend"]
     assert figure.spec["layer"][0]["encoding"]["color"]["legend"]["columns"] == 3
+    long = band_figure(
+        {f"a way with a name as long as this, {i}": runs for i, runs in enumerate(ways.values())},
+        x_title="x",
+        title="",
+        unit="",
+    )
+    assert long.spec["height"] > figure.spec["height"]  # a legend of more rows leaves the curves their room
     assert legend_columns(("rate 0.0005, warm-up, cosine fall, 45 updates",)) == 1
     assert legend_columns(("pre-norm", "post-norm")) == 3
     assert "There is nothing to draw" in band_figure({}, x_title="updates", title="", unit="").caption
