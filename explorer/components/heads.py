@@ -8,6 +8,7 @@ is brought by a carrier of its own (see blocks.py): another kind or another head
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -58,13 +59,18 @@ def script() -> str:
 
 
 def markup() -> str:
-    """The component's static HTML."""
-    return (_HERE / "heads.html").read_text(encoding="utf-8")
+    """The component's static HTML, without indents."""
+    return _flush(_HERE / "heads.html")
 
 
 def style() -> str:
-    """The component's style sheet."""
-    return (_HERE / "heads.css").read_text(encoding="utf-8")
+    """The component's style sheet, without comments and spare spaces."""
+    sheet = re.sub(r"/\*.*?\*/\s*", "", _flush(_HERE / "heads.css"), flags=re.DOTALL)
+    return re.sub(r"(?<=[:;,{]) | (?=[{}])", "", sheet)
+
+
+def _flush(path: Path) -> str:
+    return "\n".join(line.strip() for line in path.read_text(encoding="utf-8").splitlines())
 
 
 _views = st.components.v2.component("headlight_heads", html=markup(), css=style(), js=script())
