@@ -73,7 +73,10 @@ def in_browser() -> list[Row]:
             page.goto(f"{server.url}/{name}?model={MODEL}&text={TEXT}")
             settle(page, 60_000)
             page.evaluate(SCRIPT.read_text(encoding="utf-8"))
-            rows += [slide(page, *each) for each in slides]
+            wanted = list(slides)
+            if not rows:
+                slide(page, *wanted[0])  # a fresh server's and a fresh browser's first moves are slower: not counted
+            rows += [slide(page, *each) for each in wanted]
             page.close()
         browser.close()
     return rows
