@@ -8,6 +8,7 @@ import streamlit as st
 
 from explorer import runtime, session
 from explorer.attention_panels import LED
+from explorer.download import download_button
 from explorer.export_panel import draw_downloads
 from explorer.facts import plain
 from explorer.manifest import ManifestError, link, manifest_text, model_hash, read_manifest
@@ -34,13 +35,12 @@ def draw(selection: Selection, shown: Translation, at: Place) -> None:
         shown.trace, at, selection.view, seq=shown.seq, model=shown.model, facts=facts, key="export", manifest=manifest
     )
     st.markdown("##### Open exactly this view again")
-    st.download_button(
+    download_button(
         "Manifest",
-        data=manifest,
-        file_name="attention-view.json",
-        mime="application/json",
+        manifest,
+        "attention-view.json",
+        "application/json",
         key="export_json",
-        on_click="ignore",
         help="Model, sentence, path, place and versions as a small JSON file.",
     )
     if len(selection.text) > MAX_TEXT:

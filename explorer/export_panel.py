@@ -8,6 +8,7 @@ from functools import lru_cache, partial
 import streamlit as st
 
 from explorer import runtime
+from explorer.download import download_button
 from explorer.export import csv_bytes, file_stem, npz_bytes
 from explorer.export_draw import texts_of
 from explorer.export_figure import Drawing, Format, draw
@@ -50,15 +51,8 @@ def draw_downloads(
     makers = _makers(sheet, trace, manifest)
     with st.container(horizontal=True):
         for kind, (name, mime, about) in TYPES.items():
-            st.download_button(
-                name,
-                data=makers[kind],
-                file_name=f"{file_stem(sheet, model)}.{kind}",
-                mime=mime,
-                help=about,
-                key=f"{key}_{kind}",
-                on_click="ignore",
-            )
+            file_name = f"{file_stem(sheet, model)}.{kind}"
+            download_button(name, makers[kind], file_name, mime, key=f"{key}_{kind}", help=about)
     if notes := " ".join(filter(None, (_beside(sheet), _fonts(sheet)))):
         st.caption(plain(notes))
 

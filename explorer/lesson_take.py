@@ -9,6 +9,7 @@ from functools import partial
 import streamlit as st
 
 from explorer import lesson_state, runtime
+from explorer.download import download_button
 from explorer.export_figure import draw as draw_figure
 from explorer.lesson import IN_PLACE, Lesson, Step
 from explorer.lesson_answer import solve
@@ -45,7 +46,7 @@ def draw_take(lessons: tuple[Lesson, ...]) -> None:
 
 
 def _button(label: str, make: partial[bytes], stem: str) -> None:
-    st.download_button(label, data=make, file_name=f"{stem}.html", mime="text/html", key=stem, on_click="ignore")
+    download_button(label, make, f"{stem}.html", "text/html", key=stem)
 
 
 def make_handout(lesson: Lesson, answers: bool) -> bytes:

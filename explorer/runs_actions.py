@@ -8,6 +8,7 @@ from typing import IO
 
 import streamlit as st
 
+from explorer.download import download_button
 from explorer.facts import count, plain, why
 from explorer.run_archive import ArchiveError, export, take_in
 from explorer.run_choice import ENTRY, choose_run, is_settling
@@ -45,13 +46,12 @@ def draw_actions(runs: Runs, entry: Entry) -> None:
         if changes and st.button("Rename", key="runs_rename", disabled=fixed):
             _rename(runs, entry.name)
         if runs.folder(entry.name).is_dir():
-            st.download_button(
+            download_button(
                 "Export",
-                data=lambda: _exported(runs, entry),
-                file_name=f"{entry.name}.zip",
-                mime="application/zip",
+                lambda: _exported(runs, entry),
+                f"{entry.name}.zip",
+                "application/zip",
                 key="runs_export",
-                on_click="ignore",
                 help="Weights, tokenizers, card, curves and snapshots as one zip file.",
             )
         if changes and st.button("Delete", key="runs_delete", disabled=fixed):

@@ -8,10 +8,12 @@ ensure_shell()
 
 import dataclasses  # noqa: E402 - nothing runs before the shell has had its say
 from collections.abc import Callable  # noqa: E402
+from functools import partial  # noqa: E402
 
 import streamlit as st  # noqa: E402
 
 from explorer import runtime, session, sidebar, surgery_state, teach  # noqa: E402
+from explorer.download import download_button  # noqa: E402
 from explorer.facts import facts, plain  # noqa: E402
 from explorer.figures.draw import freeze_after  # noqa: E402
 from explorer.probe_card import draw_card  # noqa: E402
@@ -124,10 +126,13 @@ def _export(translator: Translator, found: Measured) -> None:
     if worth is None:
         st.caption("What each head is worth comes into the report once the tab 'Importance' was opened.")
     with st.container(horizontal=True):
-        st.download_button("Table (CSV)", as_csv(rows), f"{name}-heads.csv", "text/csv")
-        st.download_button("Everything (JSON)", as_json(probe, name, found.about), f"{name}-heads.json")
-        report = as_report(probe, name, found.about, worth, about)
-        st.download_button("Report (HTML)", report, f"{name}-heads.html", "text/html")
+        files = {
+            "Table (CSV)": ("csv", "text/csv", partial(as_csv, rows)),
+            "Everything (JSON)": ("json", "application/json", partial(as_json, probe, name, found.about)),
+            "Report (HTML)": ("html", "text/html", partial(as_report, probe, name, found.about, worth, about)),
+        }
+        for label, (kind, mime, make) in files.items():
+            download_button(label, make, f"{name}-heads.{kind}", mime, key=f"probe_{kind}")
 
 
 draw()

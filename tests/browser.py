@@ -19,6 +19,7 @@ from typing import IO, Any
 from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Playwright
+from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 ROOT = Path(__file__).resolve().parents[1]
 LOCAL = {"localhost", "127.0.0.1", "::1"}
@@ -194,3 +195,24 @@ def settle(page: Page, timeout_ms: float = TIMEOUT_MS) -> None:
     page.wait_for_selector(IDLE, timeout=timeout_ms)
     page.wait_for_function("() => !document.querySelector('[data-testid=stSkeleton]')", timeout=timeout_ms)
     page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def download(page: Page, button: str, folder: Path) -> Path:
+    """The file behind a button.
+
+    A press in the moment when a script run puts new buttons in place of the old ones does nothing; a person presses
+    again, and so does this, once.
+    """
+    settle(page)
+    for patience in (8_000, 15_000):
+        try:
+            with page.expect_download(timeout=patience) as coming:
+                page.get_by_role("button", name=button, exact=True).click()
+            break
+        except PlaywrightTimeoutError:
+            if patience == 15_000:
+                raise
+            settle(page)
+    path = folder / coming.value.suggested_filename
+    coming.value.save_as(path)
+    return path

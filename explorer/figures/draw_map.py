@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from explorer.download import download_button
 from explorer.export_maps import TYPES, map_files, map_stem
 from explorer.facts import plain
 from explorer.figures.attention_map import map_figure
@@ -36,11 +37,4 @@ def _draw_files(shown: SingleMap, caption: str, key: str, stem: str) -> None:
     """A button a format; a file is made when somebody asks for it."""
     with st.container(horizontal=True):
         for kind, make in map_files(shown, caption).items():
-            st.download_button(
-                kind.upper(),
-                data=make,
-                file_name=f"{stem}.{kind}",
-                mime=TYPES[kind],
-                key=f"{key}_{kind}",
-                on_click="ignore",
-            )
+            download_button(kind.upper(), make, f"{stem}.{kind}", TYPES[kind], key=f"{key}_{kind}")

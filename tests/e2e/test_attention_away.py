@@ -22,7 +22,7 @@ from explorer.translator import Translator
 from model.checkpoint import load_model
 from model.config import DecodeConfig
 from model.trace import AttentionTrace
-from tests.browser import ROOT, Watch, settle
+from tests.browser import ROOT, Watch, download, settle
 from tests.explorer.attention_files import HOSTILE, npz, weights_of
 
 Visit = Callable[[str], Page]
@@ -77,16 +77,6 @@ def wait_for(page: Page, **expected: str | None) -> None:
     settle(page)
 
 
-def downloaded(page: Page, name: str, folder: Path) -> Path:
-    """The file that a button gives; a click while the page is still being drawn would be lost."""
-    settle(page)
-    with page.expect_download() as coming:
-        page.get_by_role("button", name=name, exact=True).click()
-    path = folder / coming.value.suggested_filename
-    coming.value.save_as(path)
-    return path
-
-
 def rows_of(path: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig"))))
 
@@ -98,7 +88,7 @@ def weights_in(rows: list[dict[str, str]], shape: tuple[int, ...]) -> np.ndarray
 @pytest.mark.parametrize("view", ["heads", "head", "lines", "text"])
 def test_files_hold_the_numbers_on_screen(visit: Visit, trace: AttentionTrace, tmp_path: Path, view: str) -> None:
     page = visit(address(panel="export", view=view))
-    rows = rows_of(downloaded(page, "CSV", tmp_path))
+    rows = rows_of(download(page, "CSV", tmp_path))
     if view == "heads":
         assert {(row["layer"], row["head"]) for row in rows} == {(layer, head) for layer in "12" for head in "1234"}
         np.testing.assert_array_equal(weights_in(rows, trace.cross.shape), trace.cross)
@@ -108,7 +98,7 @@ def test_files_hold_the_numbers_on_screen(visit: Visit, trace: AttentionTrace, t
         table = [line.split("\t") for line in page.locator(".explorer tbody tr").all_inner_texts()]
         assert [float(cells[1]) for cells in table] == pytest.approx(trace.cross[1, 1, 2].tolist(), abs=5e-5)
     assert [row["key"] for row in rows[:5]] == [f"{i} {token}" for i, token in enumerate(trace.src_tokens, start=1)]
-    again = read_own(downloaded(page, "NPZ", tmp_path).read_bytes(), "again.npz").trace
+    again = read_own(download(page, "NPZ", tmp_path).read_bytes(), "again.npz").trace
     np.testing.assert_array_equal(again.cross, trace.cross)
     assert again.read_tokens == trace.read_tokens
 
@@ -121,24 +111,24 @@ def test_a_map_of_a_panel_is_taken_away_with_its_own_numbers(
     # The table comes a moment after its box has opened, and pushes the buttons below it down.
     page.locator('[data-testid="stDataFrame"] canvas').locator("visible=true").first.wait_for()
     page.wait_for_timeout(500)
-    rows = rows_of(downloaded(page, "CSV", tmp_path))
+    rows = rows_of(download(page, "CSV", tmp_path))
     means = np.array([float(row["mean weight"]) for row in rows]).reshape(5, 5)
     np.testing.assert_allclose(means, trace.cross.mean((0, 1)), atol=1e-6)
     assert {row["map"] for row in rows} == {"All layers: mean over heads and layers"}
-    assert downloaded(page, "PDF", tmp_path).read_bytes().startswith(b"%PDF-")
+    assert download(page, "PDF", tmp_path).read_bytes().startswith(b"%PDF-")
 
 
 def test_pictures_are_whole_files_with_something_on_them(visit: Visit, trace: AttentionTrace, tmp_path: Path) -> None:
     page = visit(address(panel="export"))
-    picture = imread(downloaded(page, "PNG", tmp_path))
+    picture = imread(download(page, "PNG", tmp_path))
     assert min(picture.shape[:2]) > 300
     assert len(np.unique(picture.reshape(-1, picture.shape[2]), axis=0)) > 50
-    drawing = ET.parse(downloaded(page, "SVG", tmp_path)).getroot()
+    drawing = ET.parse(download(page, "SVG", tmp_path)).getroot()
     assert drawing.tag.endswith("svg")
     texts = {MARKS.sub("", "".join(node.itertext())) for node in drawing.iter() if node.tag.endswith("text")}
     assert {f"{i} {token}" for i, token in enumerate(trace.src_tokens, start=1)} <= texts
     assert {f"{weight:.2f}".lstrip("0") for weight in trace.cross[1, 1].flat if weight >= 0.005} <= texts
-    document = downloaded(page, "PDF", tmp_path).read_bytes()
+    document = download(page, "PDF", tmp_path).read_bytes()
     assert document.startswith(b"%PDF-")
     assert document.rstrip().endswith(b"%%EOF")
     assert b"/Page" in document
@@ -148,7 +138,7 @@ def test_the_page_opens_offline_with_the_same_numbers(
     visit: Visit, browser: Browser, trace: AttentionTrace, tmp_path: Path
 ) -> None:
     page = visit(address(panel="export", kind="decoder"))
-    path = downloaded(page, "HTML", tmp_path)
+    path = download(page, "HTML", tmp_path)
     context = browser.new_context(offline=True)
     asked: list[str] = []
     context.on("request", lambda request: asked.append(request.url))
@@ -180,7 +170,7 @@ def test_a_manifest_reopens_the_same_view(
     chosen = {"path": "-".join(map(str, path)), "kind": "decoder", "view": "head.log", "cell": "3-2"}
     page = visit(address(panel="export", **chosen))
     expect(page.get_by_text("a chosen path")).to_be_visible()
-    file = downloaded(page, "Manifest", tmp_path)
+    file = download(page, "Manifest", tmp_path)
     assert json.loads(file.read_text())["model"]["name"] == "adjective-swap"
     other = elsewhere(f"{server.url}/attention?model=reverse&text=abc&view=text&panel=export")  # type: ignore[attr-defined]
     other.locator('input[type="file"]').set_input_files(file)
@@ -274,7 +264,7 @@ def test_the_attention_of_another_model_is_loaded_and_looked_at(visit: Visit, tm
     page.get_by_text("Take it away").click()
     expect(page.get_by_text("On screen: Encoder self-attention, layer 1, head 3.")).to_be_visible()
     settle(page)
-    rows = rows_of(downloaded(page, "CSV", tmp_path))
+    rows = rows_of(download(page, "CSV", tmp_path))
     np.testing.assert_array_equal(weights_in(rows, weights.shape[2:]), weights[0, 2])
 
 

@@ -13,7 +13,7 @@ from explorer.lesson import Lesson
 from explorer.lesson_answer import solve
 from explorer.lesson_file import read_lesson
 from explorer.lesson_live import evaluate, start_of
-from tests.browser import SCREEN, settle
+from tests.browser import SCREEN, download, settle
 
 Visit = Callable[[str], Page]
 ROOT = Path(__file__).parents[2]
@@ -159,11 +159,7 @@ def test_handout_and_summary_open_without_a_network_and_run_nothing(
     settle(page)
     paper, asked, dialogs = offline
     for button in ("Summary to hand in", "Handout with answers"):
-        with page.expect_download() as waiting:
-            page.get_by_role("button", name=button, exact=True).click()
-        file = tmp_path / f"{button}.html"
-        waiting.value.save_as(file)
-        paper.goto(file.as_uri())
+        paper.goto(download(page, button, tmp_path).as_uri())
         expect(paper.get_by_role("heading", name=lesson.title)).to_be_visible()
         assert not paper.locator("img, script").count()
         if button == "Summary to hand in":
