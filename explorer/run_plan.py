@@ -12,7 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from explorer.run_process import ROOT, lower_priority
+from explorer.run_process import ROOT, RunError, lower_priority, niceness
 
 TIMEOUT_SECONDS = 180.0
 MAX_PLANS = 128
@@ -90,6 +90,10 @@ def run_trial(command: Sequence[str]) -> Plan:
     Raises:
         PlanError: it refused, failed, or took too long.
     """
+    try:
+        nice = niceness()
+    except RunError as error:
+        raise PlanError(str(error)) from None
     process = subprocess.Popen(
         [sys.executable, *command[1:]],
         cwd=ROOT,
@@ -100,7 +104,7 @@ def run_trial(command: Sequence[str]) -> Plan:
         encoding="utf-8",
         errors="replace",
     )
-    lower_priority(process.pid)
+    lower_priority(process.pid, nice)
     try:
         output, said = process.communicate(timeout=TIMEOUT_SECONDS)
     except subprocess.TimeoutExpired:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,9 +24,13 @@ LAUNCHES = ".launches"  # inside the checkpoints folder; hidden, so that no mode
 # A clock that is set right moves the start of every process; a pid is given out again only much later.
 SAME_START_SECONDS = 30.0
 MAX_LOG_BYTES = 16_384
-_LOW_PRIORITY = 10  # niceness: the page goes first
+NICENESS = "HEADLIGHT_NICE"  # how far training steps back for the page, 0 to 19
 
 _exit_codes: dict[int, int] = {}  # of processes that this server started and saw end
+
+
+class RunError(ValueError):
+    """Something that cannot be done with a run; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +52,11 @@ def start_process(checkpoints: Path, name: str, arguments: Sequence[str]) -> Lau
     """Start `python -m …` so that it outlives this server, at low priority, and remember it beside the models.
 
     Its output goes to a log that :func:`last_words` reads.
+
+    Raises:
+        RunError: HEADLIGHT_NICE is no niceness.
     """
+    nice = niceness()
     folder = checkpoints / LAUNCHES
     folder.mkdir(parents=True, exist_ok=True)
     with open(_log(checkpoints, name), "wb") as log:
@@ -58,7 +68,7 @@ def start_process(checkpoints: Path, name: str, arguments: Sequence[str]) -> Lau
             stderr=subprocess.STDOUT,
             **_apart(),
         )
-    started = lower_priority(process.pid)
+    started = lower_priority(process.pid, nice)
     threading.Thread(target=_reap, args=(process,), daemon=True).start()
     launch = Launch(name, process.pid, started, tuple(arguments))
     write_json(
@@ -75,15 +85,36 @@ def _apart() -> dict[str, Any]:
     return {"start_new_session": True}
 
 
-def lower_priority(pid: int) -> float:
+def niceness() -> int:
+    """How far training steps back for the page: HEADLIGHT_NICE from 0 (not at all) to 19, or 10.
+
+    Raises:
+        RunError: it is something else.
+    """
+    given = os.environ.get(NICENESS, "10")
+    if not re.fullmatch("1?[0-9]", given):
+        raise RunError(f"{NICENESS} is '{given}'; it must be a whole number from 0 to 19. Nothing was started.")
+    return int(given)
+
+
+def lower_priority(pid: int, nice: int) -> float:
     """Make a new process yield to others; returns when it started."""
     try:
         process = psutil.Process(pid)
         if os.name != "nt":
-            process.nice(_LOW_PRIORITY)
+            process.nice(max(nice, process.nice()))  # going forward again needs rights
+            _lower_session(pid, nice)
         return float(process.create_time())
-    except psutil.Error:
+    except (psutil.Error, ProcessLookupError):
         return time.time()  # it has ended already, and its log says why
+
+
+def _lower_session(pid: int, nice: int) -> None:
+    """Linux may share the cores among sessions first, and looks at niceness only within each: sched(7), autogroup."""
+    if os.getsid(pid) != pid:
+        return  # its session is the server's
+    with suppress(OSError):  # no such file: another system, or sessions are not treated so here
+        Path(f"/proc/{pid}/autogroup").write_text(str(nice), encoding="ascii")
 
 
 def _reap(process: subprocess.Popen[bytes]) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from explorer.run_command import resume_command
-from explorer.run_process import Launch, forget_launch, launches, read_launch, start_process, terminate
+from explorer.run_process import Launch, RunError, forget_launch, launches, read_launch, start_process, terminate
 from explorer.run_status import RunStatus, read_status
 from explorer.viewer import REASON, viewing
 from model.folder import (
@@ -34,10 +34,6 @@ from model.folder import (
 )
 
 MAX_PROBE_TEXT = 300  # characters; longer sentences have maps that nobody can read in a corner of a page
-
-
-class RunError(ValueError):
-    """Something that cannot be done with a run; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +150,7 @@ class Runs:
         """Start the process of a new run; `arguments` is the whole command, beginning with "python".
 
         Raises:
-            CheckpointError: no run can have this name. RunError: the name is taken.
+            CheckpointError: no run can have this name. RunError: the name is taken, or HEADLIGHT_NICE is no niceness.
         """
         self._refuse_viewers()
         check_name(name)

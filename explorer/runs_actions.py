@@ -12,8 +12,9 @@ from explorer.download import download_button
 from explorer.facts import count, plain, why
 from explorer.run_archive import ArchiveError, export, take_in
 from explorer.run_choice import ENTRY, choose_run, is_settling
+from explorer.run_process import RunError
 from explorer.run_status import age
-from explorer.runs import Entry, RunError, Runs
+from explorer.runs import Entry, Runs
 from explorer.viewer import REASON, closed, viewing
 from model.folder import CheckpointError
 

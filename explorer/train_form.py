@@ -13,8 +13,9 @@ from explorer.figures.schedule import schedule_figure
 from explorer.run_choice import choose_run
 from explorer.run_command import Order, shown
 from explorer.run_plan import Plan, PlanDesk, PlanError
+from explorer.run_process import RunError
 from explorer.run_status import clock
-from explorer.runs import RunError, Runs
+from explorer.runs import Runs
 from explorer.train_data import Data, choose_data
 from explorer.train_settings import problem, setting, size_fields, training_fields
 from explorer.train_ways import choose_rest, choose_ways

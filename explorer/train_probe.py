@@ -10,7 +10,8 @@ from explorer.components.film import Film, Frame, film_view
 from explorer.examples import examples_of
 from explorer.facts import plain, why
 from explorer.figures.attention_words import head_caption, head_table
-from explorer.runs import MAX_PROBE_TEXT, RunError, Runs
+from explorer.run_process import RunError
+from explorer.runs import MAX_PROBE_TEXT, Runs
 from model.config import ATTENTION_KINDS, AttentionKind
 from model.folder import PROBE_ANSWER, CheckpointError
 from model.trace import AttentionTrace, TraceError

@@ -21,8 +21,9 @@ from explorer.figures.draw import draw_figure, draw_table
 from explorer.run_choice import NEW, choose_run
 from explorer.run_command import resume_command, shown
 from explorer.run_metrics import Metrics, MetricsReader
+from explorer.run_process import RunError
 from explorer.run_status import RunStatus, clock
-from explorer.runs import RunError, Runs
+from explorer.runs import Runs
 from explorer.train_probe import draw_heads, draw_sentence
 from explorer.viewer import closed, viewing
 from model.folder import METRICS, CheckpointError

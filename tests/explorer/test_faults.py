@@ -17,9 +17,9 @@ import pytest
 from explorer import runs as runs_module
 from explorer.facts import why
 from explorer.run_archive import export, take_in
-from explorer.run_process import LAUNCHES, Launch, start_process
+from explorer.run_process import LAUNCHES, Launch, RunError, start_process
 from explorer.run_status import age, read_status
-from explorer.runs import RunError, Runs
+from explorer.runs import Runs
 from explorer.train_upload import keep
 from model.checkpoint import load_model
 from model.folder import PROBE, list_models, read_json, write_json

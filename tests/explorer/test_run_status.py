@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from explorer import run_process, run_status
-from explorer.run_process import LAUNCHES, Launch, is_alive, last_words, start_process
+from explorer.run_process import LAUNCHES, NICENESS, Launch, RunError, is_alive, last_words, start_process
 from explorer.run_status import RunStatus, age, clock, read_status
 from model.folder import STATUS, STOP, CheckpointError
 from tests.explorer.toy_runs import write_status
@@ -196,16 +196,32 @@ def test_a_zombie_is_not_alive() -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="niceness of POSIX")
-def test_a_started_process_yields_to_the_page_and_outlives_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("given", "nice"), [(None, 10), ("0", 0), ("19", 19)])
+def test_a_started_process_yields_to_the_page_and_outlives_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str | None, nice: int
+) -> None:
+    monkeypatch.delenv(NICENESS, raising=False)
+    if given is not None:
+        monkeypatch.setenv(NICENESS, given)
     launch = start_process(tmp_path, "run", WAIT)
     process = psutil.Process(launch.pid)
     try:
-        assert process.nice() >= 10
+        assert process.nice() == max(nice, psutil.Process().nice())
+        session = Path(f"/proc/{launch.pid}/autogroup")
+        assert not session.exists() or session.read_text().split()[-2:] == ["nice", str(nice)]
         assert os.getsid(launch.pid) != os.getsid(0)
         record = json.loads((tmp_path / LAUNCHES / "run.json").read_text())
         assert Launch("run", record["pid"], record["started"], tuple(record["arguments"])) == launch
     finally:
         process.kill()
+
+
+@pytest.mark.parametrize("given", ["", "20", "-1", "low", "1.5"])
+def test_a_niceness_that_is_none_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+    monkeypatch.setenv(NICENESS, given)
+    with pytest.raises(RunError, match="a whole number from 0 to 19"):
+        start_process(tmp_path, "run", WAIT)
+    assert not list(tmp_path.iterdir())
 
 
 def test_only_the_end_of_a_log_is_read(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ import psutil
 import pytest
 
 from explorer import runs as runs_module
-from explorer.run_process import LAUNCHES, Launch, exit_code, read_launch
-from explorer.runs import MAX_PROBE_TEXT, RunError, Runs
+from explorer.run_process import LAUNCHES, Launch, RunError, exit_code, read_launch
+from explorer.runs import MAX_PROBE_TEXT, Runs
 from model.folder import CARD, PROBE, SHIPPED, STATUS, STOP, CheckpointError
 from model.training.probe import read_probe
 from tests.explorer.test_run_status import WAIT, gone, wait_until

@@ -12,7 +12,8 @@ from streamlit.testing.v1 import AppTest
 
 from explorer import runtime
 from explorer.run_archive import ArchiveError, take_in
-from explorer.runs import RunError, Runs
+from explorer.run_process import RunError
+from explorer.runs import Runs
 from explorer.train_upload import keep
 from explorer.viewer import VARIABLE, ViewerError, viewing
 from tests.explorer.toy_runs import save_run
