@@ -16,6 +16,13 @@ import pytest
 import torch
 from xdist.scheduler import LoadScopeScheduling
 
+from tests import lines
+
+_LINES = lines.start()
+
+# Runs that tests start would otherwise wait for the tests of the other processes.
+os.environ.setdefault("HEADLIGHT_NICE", "0")
+
 hypothesis.settings.register_profile(
     "headlight",
     derandomize=True,
@@ -24,6 +31,11 @@ hypothesis.settings.register_profile(
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("headlight")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if _LINES is not None:
+        config.pluginmanager.register(_LINES)
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:

@@ -67,17 +67,30 @@ def room_of(path: Path) -> str:
     return path.relative_to(ROOT).parts[0]
 
 
+@cache
+def calls(path: Path) -> tuple[tuple[str, ast.Call], ...]:
+    """Every call in a file, with what it calls spelt out."""
+    return tuple((ast.unparse(node.func), node) for node in nodes(path) if isinstance(node, ast.Call))
+
+
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
+@cache
 def imports(path: Path) -> set[str]:
     """Every module that a file imports anywhere, inside functions too, with `from a import b` as a and a.b."""
     found = set()
     package = path.relative_to(ROOT).with_suffix("").parts
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             base = ".".join((*package[: -node.level], node.module or "")).strip(".") if node.level else node.module
             found |= {base, *(f"{base}.{alias.name}" for alias in node.names)}
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) in {"importlib.import_module", "__import__"}:
+    for called, node in calls(path):
+        if called in {"importlib.import_module", "__import__"}:
             found |= {arg.value for arg in node.args[:1] if isinstance(arg, ast.Constant)}
     return found
 
@@ -152,8 +165,7 @@ def test_every_import_is_a_pinned_requirement(path: Path) -> None:
 @pytest.mark.parametrize("path", [path for path in SOURCES if room_of(path) != "tests"], ids=short)
 def test_nothing_is_unpickled_evaluated_or_slipped_past_the_escaping(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    calls = {ast.unparse(node.func) for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)}
-    assert not calls & UNSAFE_CALLS
+    assert not {called for called, _ in calls(path)} & UNSAFE_CALLS
     assert not {name.split(".")[0] for name in imports(path)} & UNSAFE_IMPORTS
     assert not [word for word in UNSAFE_WORDS if word in text]
     assert "allow_pickle=" + "True" not in text
@@ -177,7 +189,7 @@ def test_no_silent_except() -> None:
     silent = [
         f"{short(path)}:{node.lineno}"
         for path in SOURCES
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in nodes(path)
         if isinstance(node, ast.ExceptHandler)
         and (node.type is None or all(isinstance(line, ast.Pass) for line in node.body))
     ]
