@@ -8,12 +8,12 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from model.commands import CommandError, OneSentenceParser, add_checkpoints, run_command
 from model.config import DataConfig, ModelConfig, TrainConfig
 from model.data import TASKS
-from model.folder import CONFIG, STATE, CheckpointError, check_name
+from model.folder import CONFIG, STATE, CheckpointError, check_name, read_config
 from model.presets import PRESETS
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from model.training.launch import Launch, Signals
     from model.training.setup import Setup
 
-_NOT_WITH_RESUME = ("task", "name", "preset", "init", "overwrite", "dry_run")
+_NOT_WITH_RESUME = ("task", "name", "preset", "init", "first", "overwrite", "dry_run")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -38,6 +38,14 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--preset", metavar="PRESET", help="settings to start from (default: the task's own)")
     made.add_argument(
         "--set", nargs="+", action="extend", default=[], metavar="KEY=VALUE", help="change settings, listed below"
+    )
+    made.add_argument(
+        "--first",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="KEY=VALUE",
+        help="train in two parts: a model NAME-first with these settings on top of --set's, then NAME from its weights",
     )
     made.add_argument("--init", metavar="NAME", help="start from the weights and tokenizers of this model")
     made.add_argument("--overwrite", action="store_true", help="replace a model that has this name already")
@@ -61,6 +69,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--dry-run", action="store_true", help="say what the run would take, and write nothing")
     made.add_argument("--json", action="store_true", help="print the dry run as JSON")
     add_checkpoints(made)
+    made.set_defaults(then=None, own_from=None)  # see model.training.parts
     return made
 
 
@@ -92,6 +101,8 @@ def main(arguments: Sequence[str]) -> int:
                 raise CommandError(f"--resume goes on with a run as it was; leave out --{name.replace('_', '-')}.")
         if options.set:
             raise CommandError("--resume goes on with a run as it was; --init NAME starts a new one from it.")
+    elif options.first and options.init:
+        raise CommandError("--first trains the model that --init would name; leave out one of them.")
     elif not options.task or not options.name:
         raise CommandError("say what to learn and what to call it: --task TASK --name NAME.")
     if options.json and not options.dry_run:
@@ -111,18 +122,50 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _train(options: argparse.Namespace, world: World, signals: Signals) -> int:
-    from model.checkpoint import find_model, load_model
     from model.data.files import save_splits
+    from model.training.launch import Launch, create_folder
+    from model.training.parts import first_part, forget_model
+
+    if options.first and not options.init:
+        first = first_part(options)
+        _check_free(options, world)
+        if not options.dry_run:
+            _check_free(first, world)
+            if world.is_main:
+                forget_model(options.checkpoints / options.name)  # what --overwrite replaces
+            return _train(first, world, signals)
+        before = _set_up(first, world)
+        setup = _set_up(options, world, before)
+    else:
+        _check_free(options, world)
+        before, setup = None, _set_up(options, world)
+    if options.dry_run:
+        if world.is_main:
+            _print_estimate(setup, before, as_json=options.json)
+        return 0
+    if world.is_main:
+        folder = create_folder(setup, options.checkpoints, overwrite=options.overwrite)
+        if "own_data" in setup.origin:
+            save_splits(setup.task.splits, folder)
+    launch = Launch(options.checkpoints, world, signals, wait=not options.now, data_dir=options.data_dir)
+    return _run(launch, setup, options)
+
+
+def _check_free(options: argparse.Namespace, world: World) -> None:
+    taken = world.share((options.checkpoints / check_name(options.name)).exists())
+    if taken and not (options.overwrite or options.dry_run):
+        raise CheckpointError(f"there is a model '{options.name}' already; choose another name or pass --overwrite.")
+
+
+def _set_up(options: argparse.Namespace, world: World, first: Setup | None = None) -> Setup:
+    """Everything before the first update; `first` is the part before it, where that has not been trained yet."""
+    from model.checkpoint import find_model, load_model
     from model.presets import get_preset
     from model.training.device import Runtime, resolve_device
-    from model.training.launch import Launch, create_folder
     from model.training.settings import make_settings, parse_assignments, settings_after
     from model.training.setup import prepare
     from model.training.trial import check_precision
 
-    taken = world.share((options.checkpoints / check_name(options.name)).exists())
-    if taken and not (options.overwrite or options.dry_run):
-        raise CheckpointError(f"there is a model '{options.name}' already; choose another name or pass --overwrite.")
     assignments = parse_assignments(options.set)
     task, own = _find_task(options, split_seed=0)
     preset = get_preset(options.preset or task.default_preset)
@@ -132,7 +175,9 @@ def _train(options: argparse.Namespace, world: World, signals: Signals) -> int:
     start_from = load_model(find_model(options.checkpoints, options.init)) if options.init else None
     if start_from is not None:
         before = (start_from.name, start_from.model_config, start_from.data_config)
-        settings = settings_after(*before, settings, assignments)
+        after = settings_after(*before, settings, assignments)
+        # A second part has settings of its own; a model of another time gives its sizes to those that follow it.
+        settings = dataclasses.replace(settings, data=after.data) if options.first else after
     runtime = Runtime(
         device=resolve_device(options.device or "auto", local_rank=world.local_rank),
         precision=check_precision(options.precision or "auto"),
@@ -141,17 +186,12 @@ def _train(options: argparse.Namespace, world: World, signals: Signals) -> int:
         processes=world.size,
     )
     origin = {"title": task.title, "preset": preset.name, "set": assignments, "init": options.init, **own}
-    setup = prepare(options.name, task, settings, runtime, start_from=start_from, origin=origin)
-    if options.dry_run:
-        if world.is_main:
-            _print_estimate(setup, as_json=options.json)
-        return 0
-    if world.is_main:
-        folder = create_folder(setup, options.checkpoints, overwrite=options.overwrite)
-        if own:
-            save_splits(task.splits, folder)
-    launch = Launch(options.checkpoints, world, signals, wait=not options.now, data_dir=options.data_dir)
-    return _run(launch, setup)
+    if options.first:
+        origin["first"] = parse_assignments(options.first)
+    if options.then:
+        origin["then"] = options.then
+    tokenizers = (first.source, first.target) if first is not None else None
+    return prepare(options.name, task, settings, runtime, tokenizers=tokenizers, start_from=start_from, origin=origin)
 
 
 def _find_task(options: argparse.Namespace, *, split_seed: int) -> tuple[Task, dict[str, list[str]]]:
@@ -164,6 +204,9 @@ def _find_task(options: argparse.Namespace, *, split_seed: int) -> tuple[Task, d
     from model.data import get_task
     from model.data.files import files_task, read_pairs, read_parallel, split_pairs
 
+    if options.own_from is not None:
+        words = read_config(options.own_from).get("own_data", [])
+        return get_task("files", split_seed=split_seed, data_dir=options.own_from), {"own_data": words}
     given = [name for name in ("data", "source", "target") if getattr(options, name) is not None]
     if options.task != "files":
         if given:
@@ -192,15 +235,18 @@ def _resume(options: argparse.Namespace, world: World, signals: Signals) -> int:
     from model.data import get_task
     from model.training.device import Runtime, resolve_device
     from model.training.launch import Launch
+    from model.training.parts import THEN, find_first
     from model.training.runfolder import read_status, refuse_running
     from model.training.settings import Settings
     from model.training.setup import prepare
     from model.training.state import STATE_JSON
     from model.training.trial import check_precision
 
-    folder = find_model(options.checkpoints, options.resume)
+    folder = find_model(options.checkpoints, world.share(find_first(options.checkpoints, options.resume)))
     status = read_status(folder)
     if status.get("state") == "finished" or not status:
+        if read_config(folder).get(THEN):
+            return _train_second(options, world, signals, folder)
         if world.is_main:
             print(f"{folder.name} has finished training; there is nothing to resume.")
         return 0
@@ -229,11 +275,25 @@ def _resume(options: argparse.Namespace, world: World, signals: Signals) -> int:
         origin={key: value for key, value in saved.extra.items() if key not in ("runtime", "results")},
     )
     launch = Launch(options.checkpoints, world, signals, wait=not options.now, resume=True, data_dir=data_dir)
-    return _run(launch, setup)
+    return _run(launch, setup, options)
 
 
-def _run(launch: Launch, setup: Setup) -> int:
-    """Train, with a word before and after."""
+def _train_second(options: argparse.Namespace, world: World, signals: Signals, first: Path) -> int:
+    """Go on after a first part that has finished: from its weights, or where that was stopped."""
+    from model.training.parts import second_part
+    from model.training.runfolder import read_status
+
+    second = second_part(options, first.name, read_config(first))
+    told = read_status(first).get("data_dir")
+    second.data_dir = options.data_dir or (Path(told) if told else None)
+    if world.share((options.checkpoints / second.name).exists()):
+        second.resume = second.name
+        return _resume(second, world, signals)
+    return _train(second, world, signals)
+
+
+def _run(launch: Launch, setup: Setup, options: argparse.Namespace) -> int:
+    """Train, with a word before and after; then what comes after a first part."""
     from model.training.card import score_lines
     from model.training.device import describe_device
     from model.transformer import count_parameters
@@ -257,17 +317,28 @@ def _run(launch: Launch, setup: Setup) -> int:
             print(f"{setup.name} finished: {told}, on the split '{results['split']}'.")
         else:
             print(f"{setup.name} stopped; go on with --resume {setup.name}.")
+    if finished and "then" in setup.origin:
+        return _train_second(options, launch.world, launch.signals, launch.checkpoints / setup.name)
     return 0
 
 
-def _print_estimate(setup: Setup, *, as_json: bool) -> None:
+def _print_estimate(setup: Setup, first: Setup | None, *, as_json: bool) -> None:
     from model.training.estimate import estimate
-    from model.training.listeners import clock
 
     found = estimate(setup)
+    before = estimate(first) if first is not None else None
     if as_json:
-        print(json.dumps(found, ensure_ascii=False))
+        print(json.dumps(found | ({"first": before} if before is not None else {}), ensure_ascii=False))
         return
+    for each in (before, found):
+        if each is not None:
+            _tell_estimate(each)
+
+
+def _tell_estimate(found: dict[str, Any]) -> None:
+    from model.training.listeners import clock
+
+    print(f"{found['name']}:")
     print(f"{found['parameters']:,} parameters ({found['weight_bytes'] / 1e6:.1f} MB), {found['precision']}")
     print(f"about {found['memory_bytes'] / 2**30:.1f} GB of memory on {found['device_name']}")
     print(f"{found['steps']:,} updates ({found['epochs']:g} epochs) at {found['tokens_per_s']:,} tokens/s")

@@ -18,10 +18,11 @@ def reproduce_command(name: str, task: Task, origin: Mapping[str, Any]) -> str:
         words += ["--data-dir", "DIR"]
     if origin.get("preset"):
         words += ["--preset", origin["preset"]]
-    if origin.get("init"):
+    if origin.get("init") and not origin.get("first"):  # a first part is trained by the same command
         words += ["--init", origin["init"]]
-    if origin.get("set"):
-        words += ["--set", *(f"{key}={value}" for key, value in origin["set"].items())]
+    for option in ("set", "first"):
+        if origin.get(option):
+            words += [f"--{option}", *(f"{key}={value}" for key, value in origin[option].items())]
     return shlex.join(words)
 
 

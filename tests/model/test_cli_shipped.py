@@ -12,7 +12,7 @@ import pytest
 
 from model import evaluate, train, translate
 from model.checkpoint import load_model, snapshot_steps
-from model.config import DataConfig, ModelConfig, TrainConfig, from_dict, to_dict
+from model.config import DataConfig, ModelConfig, TrainConfig, from_dict, parse_value, to_dict
 from model.data import MADE_HERE
 from model.folder import SHIPPED, list_models, read_json
 from model.training import estimate
@@ -83,22 +83,21 @@ def test_the_command_on_the_card_trains_this_model(
     if config["data"]["task"] not in MADE_HERE and not CORPUS.is_dir():
         pytest.skip("the corpus is not here; a folder `shared/multi30k` beside the checkout would be read")
     card = (CHECKPOINTS / name / "README.md").read_text(encoding="utf-8")
-    made_before = None
-    for command in re.findall(r"^ {4}python -m model\.train (.*)$", card, flags=re.MULTILINE):
-        words = [str(CORPUS) if word == "DIR" else word for word in shlex.split(command)]
-        if "--init" in words:  # a model that an earlier command on the card makes; it is not here
-            at = words.index("--init")
-            assert words[at + 1] == made_before
-            assert config["init"] == words[at + 1]
-            del words[at : at + 2]
-        words += ["--checkpoints", str(tmp_path), "--dry-run", "--json"]
-        assert train.main([*words, "--device", "cpu", "--precision", "fp32", "--threads", "1"]) == 0
-        plan = json.loads(capsys.readouterr().out)
-        made_before = plan["name"]
+    (command,) = re.findall(r"^ {4}python -m model\.train (.*)$", card, flags=re.MULTILINE)
+    words = [str(CORPUS) if word == "DIR" else word for word in shlex.split(command)]
+    words += ["--checkpoints", str(tmp_path), "--dry-run", "--json"]
+    assert train.main([*words, "--device", "cpu", "--precision", "fp32", "--threads", "1"]) == 0
+    plan = json.loads(capsys.readouterr().out)
     assert plan["name"] == name
     for section, kind in (("model", ModelConfig), ("data", DataConfig), ("training", TrainConfig)):
         assert plan[section] == to_dict(from_dict(kind, config[section])), section
     assert config["results"]["trained_steps"] == plan["steps"]
+    assert ("first" in config) == ("first" in plan)
+    if "first" in plan:
+        assert config["init"] == plan["first"]["name"]
+        assert plan["first"]["training"] == plan["training"] | {
+            key: parse_value(TrainConfig, key, text) for key, text in config["first"].items()
+        }
 
 
 @pytest.mark.slow

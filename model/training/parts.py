@@ -1,0 +1,86 @@
+"""One command that trains in two parts: a first model, and then the wanted one from its weights.
+
+The first model's config.json keeps under "then" what the second part needs. So whichever of the two was stopped,
+`--resume` of either name goes on with all that is left, and comes to the weights that an undisturbed command makes.
+"""
+
+from __future__ import annotations
+
+import shutil
+from argparse import Namespace
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from model.config import ConfigError, TrainConfig
+from model.folder import CONFIG, CheckpointError, check_name, read_config
+from model.training.runfolder import refuse_running
+from model.training.settings import parse_assignments
+
+SUFFIX = "-first"
+THEN = "then"
+_KEPT = ("task", "name", "preset", "set", "first")
+_RUNTIME = ("precision", "compile", "threads")
+_MAY_DIFFER = {*(field.name for field in fields(TrainConfig)), "dropout", "attention_dropout", "activation_dropout"}
+
+
+def first_part(options: Namespace) -> Namespace:
+    """The options of the first part. Its settings are those of the second with `--first` on top.
+
+    Raises:
+        CheckpointError: no model can have the name that it would have.
+        ConfigError: the second part could not begin with its weights and tokenizers.
+    """
+    for key in parse_assignments(options.first):
+        if key not in _MAY_DIFFER:
+            raise ConfigError(f"--first says how the first part is trained; the model and its data are one: not {key}.")
+    changes = {
+        "name": check_name(options.name + SUFFIX),
+        "set": [*options.set, *options.first],
+        "first": [],
+        "then": {key: getattr(options, key) for key in _KEPT},
+    }
+    return Namespace(**{**vars(options), **changes})
+
+
+def second_part(options: Namespace, first: str, extra: Mapping[str, Any]) -> Namespace:
+    """The options of the second part, from those of the command and from what the first model's folder keeps.
+
+    `extra` is that folder's configuration besides model, data and training. What the command does not say of device,
+    precision, compilation and threads is as it was.
+
+    Raises:
+        CheckpointError: the folder does not say what comes after it.
+    """
+    then = extra.get(THEN)
+    if not isinstance(then, dict) or set(then) != set(_KEPT):
+        raise CheckpointError(f"'{first}' does not say what comes after it: '{THEN}' in its {CONFIG} is damaged.")
+    runtime = extra.get("runtime") or {}
+    said = {key: getattr(options, key) or runtime.get(key) for key in _RUNTIME}
+    said["device"] = options.device or str(runtime.get("device", "auto")).partition(":")[0]
+    changes = {**then, **said, "init": first, "resume": None, "overwrite": False, "then": None}
+    if then["task"] == "files":
+        changes["own_from"] = options.checkpoints / first
+    return Namespace(**{**vars(options), **changes})
+
+
+def find_first(checkpoints: Path, name: str) -> str:
+    """The model to resume for `name`: itself, or, where it has not begun yet, the first part that leads to it."""
+    first = name + SUFFIX
+    if not (checkpoints / name).exists() and (checkpoints / first / CONFIG).is_file():
+        then = read_config(checkpoints / first).get(THEN)
+        if isinstance(then, dict) and then.get("name") == name:
+            return first
+    return name
+
+
+def forget_model(folder: Path) -> None:
+    """Delete what `--overwrite` replaces, so that the second part does not take it for its own beginning.
+
+    Raises:
+        CheckpointError: its run is alive.
+    """
+    if folder.exists():
+        refuse_running(folder)
+        shutil.rmtree(folder)
