@@ -33,15 +33,26 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("headlight")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--slow", action="store_true", help="the whole suite, with the tests that take long")
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     if _LINES is not None:
         config.pluginmanager.register(_LINES)
+    if _is_whole(config) and not config.option.slow and not config.option.markexpr:
+        config.option.markexpr = "not slow"
+
+
+def _is_whole(config: pytest.Config) -> bool:
+    """Whether nobody named files or tests."""
+    return config.args_source == pytest.Config.ArgsSource.TESTPATHS
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """As many processes as cores for the whole suite; none besides this one for files that were named."""
-    whole = config.args_source == pytest.Config.ArgsSource.TESTPATHS
-    return min(os.cpu_count() or 1, 8) if whole else 0
+    return min(os.cpu_count() or 1, 8) if _is_whole(config) else 0
 
 
 class _Files(LoadScopeScheduling):  # type: ignore[misc]  # the package has no types

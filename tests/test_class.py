@@ -12,6 +12,8 @@ from tests.benchmarks.load import N_VISITORS, alone, crowd, sentences
 from tests.browser import ROOT, serve
 from tests.visitor import Trouble, Visitor
 
+pytestmark = pytest.mark.slow  # thirty visitors
+
 MODEL = "adjective-swap"
 
 

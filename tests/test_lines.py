@@ -11,6 +11,8 @@ import pytest
 
 from tests.lines import ROOT, VARIABLE, report, spans
 
+pytestmark = pytest.mark.slow  # other runs of pytest
+
 
 @pytest.mark.parametrize(
     ("numbers", "said"), [([], ""), ([4], "4"), ([3, 1, 2], "1-3"), ([1, 2, 5, 7, 8], "1-2, 5, 7-8")]

@@ -5,15 +5,17 @@ const VIEWS = ["heads", "head", "lines", "text"];
 // The view's options as they stand in the address: a word for each that is not the default.
 const START = { view: "heads", words: false, next: false, scale: "unit", palette: "theme", steps: false, beside: false, by: "place", role: "", most: 0, mass: 80 };
 
-// Streamlit calls this again when the theme changes, and the returned function once, at the end. `data` is only the
-// name under which carriers bring what is to be drawn: if it changed, all of this code would be sent once more.
+// Streamlit calls this again when the theme changes, and the returned function once, at the end. `data` never changes,
+// or all of this code would be sent once more: it is the name under which carriers bring what is to be drawn, and the
+// first header, so that one carrier less has to be set up before the first picture.
 export default function ({ data, parentElement: root, setStateValue, setTriggerValue }) {
   const S = (root.__heads ??= create(root));
-  Object.assign(S, { name: data.name, setStateValue, setTriggerValue, theme: readTheme(S.box) });
+  Object.assign(S, { name: data.name, first: data.header, setStateValue, setTriggerValue, theme: readTheme(S.box) });
   S.theme.own = S.theme.scale;
   S.colours = getComputedStyle(S.box).getPropertyValue("--st-chart-categorical-colors").split(",").filter(Boolean);
   if (!S.colours.length) S.colours = [S.theme.ink];
-  if (hub().blocks.has(S.name)) load(S, hub().blocks.get(S.name).header);
+  const header = latest(S);
+  if (header) load(S, header);
   return () => {
     S.observer.disconnect();
     document.removeEventListener("keydown", S.onKey);
@@ -22,6 +24,8 @@ export default function ({ data, parentElement: root, setStateValue, setTriggerV
     cancelAnimationFrame(S.frame);
   };
 }
+
+const latest = (S) => hub().blocks.get(S.name)?.header ?? S.first;
 
 function create(root) {
   const $ = (selector) => root.querySelector(selector);
@@ -58,7 +62,7 @@ function create(root) {
   S.onKey = (event) => onKey(S, event);
   document.addEventListener("keydown", S.onKey);
   S.onBlock = () => {
-    const header = hub().blocks.get(S.name)?.header;
+    const header = latest(S);
     if (header && header !== S.data) load(S, header);
     else if (header && takeBlocks(S)) redraw(S);
   };

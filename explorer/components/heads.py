@@ -94,12 +94,19 @@ def heads_view(view: HeadsView, *, key: str) -> HeadsResult:
     remember(memory, view, state)
     at = report_of(state, view, memory)
     memory["opened"] |= {at["kind"], *at["wanted"]} & set(kinds)
+    told = header(view, memory["start"], turn=memory["turn"], name=key)
+    if state is None:  # the browser makes the views anew, on the first run and after a switch of pages
+        memory.update(first=told, led=False)
+    memory["led"] |= told != memory["first"]
     with st.container(gap=None):
-        told = header(view, memory["start"], turn=memory["turn"], name=key)
-        _carrier(key=f"{key}-start", data=told, height="content")
+        place = st.container(gap=None)
+        if memory["led"]:
+            with place:
+                _carrier(key=f"{key}-start", data=told, height="content")
         result = _views(
             key=key,
-            data={"name": key},
+            # Never anything else: all of the code would be sent along again. What comes later is carried.
+            data={"name": key, "header": memory["first"]},
             on_at_change=_nothing,
             on_open_change=_nothing,
             width="stretch",

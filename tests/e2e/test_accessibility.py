@@ -81,11 +81,13 @@ def excused(finding: Finding) -> set[Finding]:
     return {entry for entry in STREAMLITS if entry[0] == finding[0] and entry[1] in finding[1]}
 
 
+@pytest.mark.slow
 def test_nothing_grave_in_what_we_draw(found: Findings) -> None:
     ours = {at: sorted(each for each in some if not excused(each)) for at, some in found.items()}
     assert {at: some for at, some in ours.items() if some} == {}
 
 
+@pytest.mark.slow
 def test_the_list_of_streamlits_own_only_shrinks(found: Findings) -> None:
     used = {entry for some in found.values() for finding in some for entry in excused(finding)}
     assert used == STREAMLITS

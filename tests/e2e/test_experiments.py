@@ -6,6 +6,7 @@ import contextlib
 import re
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import Page, TimeoutError, expect
 
 from tests.browser import settle
@@ -13,6 +14,7 @@ from tests.browser import settle
 PATIENCE = 30_000
 
 
+@pytest.mark.slow
 def test_choose_an_experiment_and_run_it_again(visit: Callable[[str], Page]) -> None:
     page = visit("/experiments")
     page.set_default_timeout(PATIENCE)

@@ -31,6 +31,8 @@ from tests.probes import (
     zip_file,
 )
 
+pytestmark = pytest.mark.slow  # every page, many times
+
 # A few sentences to measure on, so that the Probe page is soon done.
 SAMPLE = to_link(SampleChoice("own", tuple(f"{sentence(i)}\t{sentence(i + 1)}" for i in range(3))))
 HOSTILE = {"model": "hostile", "text": sentence(), "run": "hostile", "entry": "hostile", "sample": SAMPLE}

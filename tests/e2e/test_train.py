@@ -15,6 +15,8 @@ from explorer.run_status import read_status
 from tests.browser import Server, serve
 from tests.explorer.toy_runs import save_run
 
+pytestmark = pytest.mark.slow  # real runs
+
 PATIENCE = 120_000  # milliseconds; the machine may be busy with other things
 SETTINGS = {
     "Updates (steps)": 240,

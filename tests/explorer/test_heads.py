@@ -33,9 +33,12 @@ def _run(app: AppTest) -> tuple[Any, dict[str, Any], dict[str, bytes]]:
     import json
 
     protos = [element.proto for element in app.get("bidi_component")]
-    said = [json.loads(proto.json) for proto in protos if proto.json]
-    assert said[-1] == {"name": "here"}, "what the views themselves get never changes, so they are sent once"
-    header = said[0]
+    *carried, own = [json.loads(proto.json) for proto in protos if proto.json]
+    assert set(own) == {"name", "header"}
+    if "own" not in app.session_state:
+        app.session_state["own"] = own
+    assert own == app.session_state["own"], "what the views themselves get never changes, so they are sent once"
+    (header,) = carried or [own["header"]]
     blocks = {decode(proto.bytes)[0]["name"]: proto.bytes for proto in protos if proto.bytes}
     return app.session_state["result"], header, blocks
 
@@ -122,6 +125,23 @@ def test_going_back_to_a_place_left_just_now_is_a_move() -> None:
     app.session_state["here"] = {"at": _message(kind="cross", layer=3, head=1, step=4, col=None, view="heads")}
     assert _run(app)[0].place.step == 5
     assert _run(app)[0].place.step == 2, "step 5 was left by asking for 2 again"
+
+
+def test_the_first_header_comes_with_the_views_and_all_later_ones_are_carried() -> None:
+    app = AppTest.from_function(_page)
+    _, first, _ = _run(app)
+    assert app.session_state["own"]["header"] == first
+    app.session_state["here"] = {"at": _message()}
+    app.session_state["seq"] = "second"
+    _, second, _ = _run(app)
+    assert (first["seq"], second["seq"]) == ("first0", "second")
+    app.session_state["seq"] = "first0"
+    assert _run(app)[1]["turn"] == 3, "and one that says the same as the first is another turn"
+    app.session_state["here"] = None  # another page was open meanwhile: the views are made anew
+    del app.session_state["own"]
+    app.session_state["seq"] = "third"
+    _run(app)
+    assert app.session_state["own"]["header"]["seq"] == "third"
 
 
 def test_another_decoding_forgets_the_report_of_the_last() -> None:

@@ -22,6 +22,7 @@ def quiet(done: float, words: str) -> None:
     assert words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_card_quotes_what_is_found(name: str) -> None:
     loaded = load_model(CHECKPOINTS / name)

@@ -95,6 +95,7 @@ def test_stored_results_stay_small() -> None:
     assert sum(path.stat().st_size for path in RESULTS.glob("*.json")) < 1_000_000
 
 
+@pytest.mark.slow
 def test_the_runner_from_end_to_end(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -128,6 +129,7 @@ def test_the_runner_from_end_to_end(
     assert path_of(MINIATURE.recipe(MINIATURE.arms[0]), tmp_path).read_bytes() == before
 
 
+@pytest.mark.slow
 def test_the_stored_command_gives_the_same_run(tmp_path: Path) -> None:
     from model.experiments.runner import make
 

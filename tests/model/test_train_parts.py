@@ -13,6 +13,8 @@ from model.training import launch
 from tests.model.commands import failure
 from tests.model.engine import StopAfter
 
+pytestmark = pytest.mark.slow  # a dozen runs
+
 SIZES = ["d_model=16", "d_ff=16", "n_encoder_heads=2", "n_decoder_heads=2", "snapshots=0", "log_every=2"]
 SHORT = ["max_steps=4", "eval_every=2", "save_every=1", "eval_sentences=10"]
 RUN = ["--preset", "tiny", "--device", "cpu", "--precision", "fp32", "--threads", "1"]

@@ -193,6 +193,7 @@ def test_export_offers_three_files(app: AppTest) -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["adjective-swap", "adjective-swap-unmasked", "dates", "phrases-en-de"])
 def test_every_bundled_model_can_be_probed(app: AppTest, name: str) -> None:
     at = app.run()
