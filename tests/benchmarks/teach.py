@@ -111,8 +111,9 @@ def slide(page: Page, name: str, tab: str, label: str) -> Row:
         unit="ms",
         target="≤ 300 ms on 2 cores",
         met=median(times) <= 300,
-        detail=f"median of {len(times)} key presses to the last changed frame, 95 % within "
-        f"{percentile(times, 95):.0f} ms; the server is told after {median(sent):.0f} ms and answers with {median(sizes) / 1000:.0f} kB",
+        detail=f"median of {len(times)} key presses to the last changed frame, "
+        f"95 % within {percentile(times, 95):.0f} ms; the server is told after {median(sent):.0f} ms "
+        f"and answers with {median(sizes) / 1000:.0f} kB",
     )
 
 
