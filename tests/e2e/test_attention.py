@@ -92,6 +92,7 @@ def test_captions_and_tables_say_what_was_computed(visit: Visit, trace: Attentio
     page = visit(f"/attention?model=adjective-swap&text={TEXT.replace(' ', '+')}&view=head&layer=2&head=1&step=3")
     drawn(page)
     page.locator(".explorer summary").click()
+    expect(page.locator(".explorer tbody tr")).to_have_count(trace.cross.shape[-1])
     row = trace.cross[1, 0, 2]
     cells = [line.split("\t") for line in page.locator(".explorer tbody tr").all_inner_texts()]
     assert [float(weight) for _, weight, _ in cells] == pytest.approx(row.tolist(), abs=5e-5)

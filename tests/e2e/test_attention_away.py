@@ -95,6 +95,7 @@ def test_files_hold_the_numbers_on_screen(visit: Visit, trace: AttentionTrace, t
     else:
         np.testing.assert_array_equal(weights_in(rows, (5, 5)), trace.cross[1, 1])
         page.locator(".explorer summary").click()
+        expect(page.locator(".explorer tbody tr")).to_have_count(5)
         table = [line.split("\t") for line in page.locator(".explorer tbody tr").all_inner_texts()]
         assert [float(cells[1]) for cells in table] == pytest.approx(trace.cross[1, 1, 2].tolist(), abs=5e-5)
     assert [row["key"] for row in rows[:5]] == [f"{i} {token}" for i, token in enumerate(trace.src_tokens, start=1)]

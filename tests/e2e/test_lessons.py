@@ -41,6 +41,7 @@ def on_step(page: Page, lesson: Lesson, at: int) -> None:
     settle(page)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
 def test_a_lesson_by_mouse(visit: Visit, lesson: Lesson) -> None:
     page = visit("/lessons")
@@ -60,6 +61,7 @@ def test_a_lesson_by_mouse(visit: Visit, lesson: Lesson) -> None:
     expect(page.get_by_text("That was the last step.")).to_be_visible()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
 def test_a_lesson_by_keyboard_in_large_type(visit: Visit, lesson: Lesson) -> None:
     page = visit(f"/lessons?lesson={lesson.name}&at=1&present=1")

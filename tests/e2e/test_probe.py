@@ -68,6 +68,7 @@ def test_switch_heads_off_see_the_translation_change_undo_and_reopen(
     expect(again.get_by_text("In force: cross L1 H1, L1 H2 switched off")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_fresh_server_opens_the_edits_of_a_link(
     page: Page, fresh_server: Callable[..., object], context: BrowserContext
 ) -> None:
@@ -99,6 +100,7 @@ def test_a_link_with_a_mean_opens_with_its_sample(visit: Visit) -> None:
     expect(page.get_by_text(re.compile("Measured on 60 of 1,505"))).to_be_visible()
 
 
+@pytest.mark.slow
 def test_stopped_work_goes_on_where_it_was(page: Page, server: Server) -> None:
     page.goto(f"{server.url}{ADDRESS}&sample=task.1000")
     counted = page.get_by_text(re.compile(r"Measuring: \d+ of 1000 sentences"))

@@ -24,6 +24,7 @@ def test_the_first_page_opens_without_a_word_in_the_log(visit: Callable[..., Pag
     assert "Traceback" not in server.output()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("address", ["/translate?text=I+read+red+books", "/?text=We+eat+green+apples"])
 def test_a_deep_link_as_the_very_first_request(fresh_server: Callable, page: Page, address: str) -> None:
     """Streamlit knows of st.navigation only after app.py ran once: the page must not run without its frame."""
@@ -107,6 +108,7 @@ def small_app(tmp_path: Path) -> Callable[[str], str]:
     return write
 
 
+@pytest.mark.slow
 def test_a_click_during_the_first_run_is_not_lost(fresh_server: Callable, page: Page, small_app: Callable) -> None:
     """The first run of a fresh server, started by a link, ends apart from all others."""
     with fresh_server(app=small_app(SLOW_PAGE)) as server:
@@ -116,6 +118,7 @@ def test_a_click_during_the_first_run_is_not_lost(fresh_server: Callable, page: 
         assert "Traceback" not in server.output()
 
 
+@pytest.mark.slow
 def test_the_running_sign_does_not_blink(fresh_server: Callable, page: Page, small_app: Callable) -> None:
     """A page that looks for news each second would show it each second; a run that takes long still does."""
     page.add_init_script(NOTE_THE_SIGN)
