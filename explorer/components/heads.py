@@ -99,10 +99,6 @@ def heads_view(view: HeadsView, *, key: str) -> HeadsResult:
         memory.update(first=told, led=False)
     memory["led"] |= told != memory["first"]
     with st.container(gap=None):
-        place = st.container(gap=None)
-        if memory["led"]:
-            with place:
-                _carrier(key=f"{key}-start", data=told, height="content")
         result = _views(
             key=key,
             # Never anything else: all of the code would be sent along again. What comes later is carried.
@@ -112,6 +108,8 @@ def heads_view(view: HeadsView, *, key: str) -> HeadsResult:
             width="stretch",
             height="content",
         )
+        if memory["led"]:
+            _carrier(key=f"{key}-start", data=told, height="content")
         for kind in kinds:
             if kind in memory["opened"]:
                 _carry(view, kind, at, key)

@@ -33,7 +33,7 @@ def _run(app: AppTest) -> tuple[Any, dict[str, Any], dict[str, bytes]]:
     import json
 
     protos = [element.proto for element in app.get("bidi_component")]
-    *carried, own = [json.loads(proto.json) for proto in protos if proto.json]
+    own, *carried = [json.loads(proto.json) for proto in protos if proto.json]
     assert set(own) == {"name", "header"}
     if "own" not in app.session_state:
         app.session_state["own"] = own
