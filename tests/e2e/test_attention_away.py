@@ -25,6 +25,8 @@ from model.trace import AttentionTrace
 from tests.browser import ROOT, Watch, download, settle
 from tests.explorer.attention_files import HOSTILE, npz, weights_of
 
+pytestmark = pytest.mark.slow  # files made and opened, page after page
+
 Visit = Callable[[str], Page]
 Open = Callable[[str], Page]
 TEXT = "I read red books"

@@ -41,6 +41,7 @@ def test_position_sliders_make_another_table(visit: Visit) -> None:
     expect(main_part(page)).to_contain_text("within these 65 positions")
 
 
+@pytest.mark.slow
 def test_a_link_shows_what_was_on_screen(visit: Visit, context: BrowserContext) -> None:
     page = visit("/positions?model=reverse")
     tab(page, "The rotation")
@@ -56,6 +57,7 @@ def test_a_link_shows_what_was_on_screen(visit: Visit, context: BrowserContext) 
     assert "pe_offset" not in page.url, "what another page shows has no place in this page's link"
 
 
+@pytest.mark.slow
 def test_a_link_opens_an_operation_and_its_step(visit: Visit, context: BrowserContext) -> None:
     page = visit("/inside?model=adjective-swap&text=I+read+red+books")
     page.get_by_text("Decoder 2", exact=True).click()

@@ -14,6 +14,8 @@ from model.training.trainer import Trainer
 from tests.model.commands import failure
 from tests.model.engine import pairs_file
 
+pytestmark = pytest.mark.slow  # real runs
+
 SMALL = ["d_model=16", "d_ff=16", "n_encoder_heads=2", "n_decoder_heads=2", "snapshots=0", "log_every=2"]
 
 

@@ -14,6 +14,8 @@ from model.lstm import LSTM
 from model.trace import AttentionTrace
 from model.transformer import count_parameters
 
+pytestmark = pytest.mark.slow  # real runs
+
 SMALL = ["d_model=16", "max_steps=6", "eval_every=3", "save_every=3", "eval_sentences=4", "snapshots=2", "dropout=0.1"]
 
 

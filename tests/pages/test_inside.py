@@ -100,6 +100,7 @@ def test_post_norm_and_pre_norm_are_drawn_as_they_are(app: AppTest) -> None:
     assert "pre-norm" in words(app)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", [0, 1])
 def test_every_operation_can_be_opened(app: AppTest, checkpoints: Path, way: int) -> None:
     chooser = app.segmented_control(key="inside_way")

@@ -8,6 +8,8 @@ from streamlit.testing.v1 import AppTest
 from tests.pages.probe_page import ROOT, forget, on_tab, opened, press, switch_off
 from tests.pages.teaching import tables, words
 
+pytestmark = pytest.mark.slow  # a model is asked again and again
+
 
 @pytest.fixture
 def app() -> AppTest:
