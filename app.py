@@ -9,7 +9,9 @@ ABOUT = "Headlight: see what an encoder-decoder Transformer looks at, token by t
 
 def frame() -> None:
     """What every page stands in; runs with each of them."""
-    from explorer import lesson_bar, runtime, security, session, shell, sidebar
+    from explorer.screens.lessons import bar as lesson_bar
+    from explorer.web import frame as shell
+    from explorer.web import runtime, security, session, sidebar
 
     st.set_page_config(
         page_title="Headlight",
@@ -51,7 +53,7 @@ if __name__ == "__main__":  # a page runs: Streamlit runs this file for each
 else:  # the server starts: it looks for this name
     from starlette.middleware import Middleware
 
-    from explorer.security import SecurityHeaders
-    from explorer.server import WarmUp
+    from explorer.web.security import SecurityHeaders
+    from explorer.web.warm_up import WarmUp
 
     app = st.App(__file__, middleware=[Middleware(SecurityHeaders), Middleware(WarmUp)])

@@ -38,8 +38,8 @@ from model.folder import (
     write_bytes,
     write_json,
 )
-from model.pieces import TokenizerError
-from model.tokenizer import Tokenizer, tokenizers_from_dict, tokenizers_to_dict
+from model.text.pieces import TokenizerError
+from model.text.tokenizer import Tokenizer, tokenizers_from_dict, tokenizers_to_dict
 from model.transformer import Transformer
 
 __all__ = [

@@ -166,7 +166,7 @@ def _best_aligned_head(loaded: LoadedModel, examples: Sequence[Example]) -> dict
     import numpy as np
 
     from model.config import EOS, DecodeConfig
-    from model.decoding import decode_recorded
+    from model.decoding.decode import decode_recorded
     from model.metrics import alignment_hits, alignment_rows
     from model.scoring import spread
 

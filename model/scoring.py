@@ -13,9 +13,9 @@ from model.architectures import Model
 from model.config import DecodeConfig
 from model.data.batching import EncodedPairs, batches, collate, encode_pairs
 from model.data.task import Example, one_group, same_text
-from model.decoding import decode_batch
+from model.decoding.decode import decode_batch
 from model.metrics import Bleu, TokenScores, bleu, bleu_lc_tok, exact_match, token_scores
-from model.tokenizer import Tokenizer
+from model.text.tokenizer import Tokenizer
 
 SCORING_TOKENS = 4096
 

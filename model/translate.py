@@ -14,8 +14,8 @@ from model.config import DecodeConfig, LengthPenalty
 
 if TYPE_CHECKING:
     from model.checkpoint import LoadedModel
-    from model.decoding import Decoding
-    from model.tokenizer import Encoding
+    from model.decoding.decode import Decoding
+    from model.text.tokenizer import Encoding
 
 BATCH = 32
 ALTERNATIVES = 10
@@ -132,7 +132,7 @@ def _translations(loaded: LoadedModel, lines: Iterable[str], config: DecodeConfi
 
 
 def _record(loaded: LoadedModel, line: str, config: DecodeConfig) -> Decoding | None:
-    from model.decoding import decode_recorded
+    from model.decoding.decode import decode_recorded
 
     encoding = _encode(loaded, line)
     if encoding is None:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from explorer.shell import ensure_shell
+from explorer.web.frame import ensure_shell
 
 ensure_shell()
 
 import streamlit as st  # noqa: E402 - nothing runs before the shell has had its say
 
-from explorer import attention_panels, session  # noqa: E402
-from explorer.facts import plain  # noqa: E402
-from explorer.figures.draw import freeze_after  # noqa: E402
-from explorer.opened import Opened, opened  # noqa: E402
-from explorer.views import draw_heads  # noqa: E402
+from explorer.screens.attention import panels as attention_panels  # noqa: E402
+from explorer.text import plain  # noqa: E402
+from explorer.web import session  # noqa: E402
+from explorer.web.attention_views import draw_heads  # noqa: E402
+from explorer.web.figures import freeze_after  # noqa: E402
+from explorer.web.open_translation import Opened, opened  # noqa: E402
 
 
 def draw() -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from explorer.shell import ensure_shell
+from explorer.web.frame import ensure_shell
 
 ensure_shell()
 
-from explorer.experiments import draw  # noqa: E402 - nothing runs before the shell has had its say
-from explorer.figures.draw import freeze_after  # noqa: E402
+from explorer.screens.experiments.page import draw  # noqa: E402 - nothing runs before the shell has had its say
+from explorer.web.figures import freeze_after  # noqa: E402
 
 draw()
 freeze_after("experiments")

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from explorer.shell import ensure_shell
+from explorer.web.frame import ensure_shell
 
 ensure_shell()
 
 import streamlit as st  # noqa: E402 - nothing runs before the shell has had its say
 
-from explorer import runtime, teach  # noqa: E402
-from explorer.figures.draw import freeze_after  # noqa: E402
-from explorer.inside_more import (  # noqa: E402
+from explorer.screens.inside.more import (  # noqa: E402
     draw_budget_tab,
     draw_lens_tab,
     draw_prediction_tab,
     draw_similarity_tab,
 )
-from explorer.inside_walk import draw_walk_tab  # noqa: E402
-from explorer.opened import Opened  # noqa: E402
+from explorer.screens.inside.walk import draw_walk_tab  # noqa: E402
+from explorer.web import page_parts as teach  # noqa: E402
+from explorer.web import runtime  # noqa: E402
+from explorer.web.figures import freeze_after  # noqa: E402
+from explorer.web.open_translation import Opened  # noqa: E402
 
 
 def draw() -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from explorer.shell import ensure_shell
+from explorer.web.frame import ensure_shell
 
 ensure_shell()
 
-from explorer.figures.draw import freeze_after  # noqa: E402 - nothing runs before the shell has had its say
-from explorer.lessons_page import draw  # noqa: E402
+from explorer.screens.lessons.page import draw  # noqa: E402
+from explorer.web.figures import freeze_after  # noqa: E402 - nothing runs before the shell has had its say
 
 draw()
 freeze_after("lessons")

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from explorer.shell import ensure_shell
+from explorer.web.frame import ensure_shell
 
 ensure_shell()
 
 import streamlit as st  # noqa: E402 - nothing runs before the shell has had its say
 
-from explorer import runtime, teach  # noqa: E402
-from explorer.figures.draw import freeze_after  # noqa: E402
-from explorer.masks_lift import draw_decoding_tab, draw_pair_tab, draw_target_tab  # noqa: E402
-from explorer.masks_look import draw_masks_tab, draw_padding_tab  # noqa: E402
-from explorer.opened import Opened  # noqa: E402
+from explorer.screens.masks.lift import draw_decoding_tab, draw_pair_tab, draw_target_tab  # noqa: E402
+from explorer.screens.masks.look import draw_masks_tab, draw_padding_tab  # noqa: E402
+from explorer.web import page_parts as teach  # noqa: E402
+from explorer.web import runtime  # noqa: E402
+from explorer.web.figures import freeze_after  # noqa: E402
+from explorer.web.open_translation import Opened  # noqa: E402
 
 
 def draw() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from explorer.shell import ensure_shell
+from explorer.web.frame import ensure_shell
 
 ensure_shell()
 
@@ -12,22 +12,24 @@ from functools import partial  # noqa: E402
 
 import streamlit as st  # noqa: E402
 
-from explorer import runtime, session, sidebar, surgery_state, teach  # noqa: E402
-from explorer.download import download_button  # noqa: E402
-from explorer.facts import facts, plain  # noqa: E402
-from explorer.figures.draw import freeze_after  # noqa: E402
-from explorer.probe_card import draw_card  # noqa: E402
-from explorer.probe_checked import draw_findings  # noqa: E402
-from explorer.probe_choose import adopt, draw_choice, measured  # noqa: E402
-from explorer.probe_export import as_csv, as_json, as_report  # noqa: E402
-from explorer.probe_grammar import draw_grammar, grammar_of, tags_of  # noqa: E402
-from explorer.probe_heads import draw_heads  # noqa: E402
-from explorer.probe_importance import draw_importance, importance_rows, known_importance  # noqa: E402
-from explorer.probe_sample import Measured  # noqa: E402
-from explorer.probe_search import draw_search  # noqa: E402
-from explorer.probe_surgery import draw_surgery  # noqa: E402
-from explorer.probe_table import number_rows  # noqa: E402
-from explorer.translator import Translator  # noqa: E402
+from explorer.probing.report import as_csv, as_json, as_report  # noqa: E402
+from explorer.probing.sample import Measured  # noqa: E402
+from explorer.probing.tables import number_rows  # noqa: E402
+from explorer.screens.probe.card import draw_card  # noqa: E402
+from explorer.screens.probe.checked import draw_findings  # noqa: E402
+from explorer.screens.probe.choose import adopt, draw_choice, measured  # noqa: E402
+from explorer.screens.probe.grammar import draw_grammar, grammar_of, tags_of  # noqa: E402
+from explorer.screens.probe.heads import draw_heads  # noqa: E402
+from explorer.screens.probe.importance import draw_importance, importance_rows, known_importance  # noqa: E402
+from explorer.screens.probe.search import draw_search  # noqa: E402
+from explorer.screens.probe.surgery import draw_surgery  # noqa: E402
+from explorer.text import facts, plain  # noqa: E402
+from explorer.translation.translator import Translator  # noqa: E402
+from explorer.web import head_edits as surgery_state  # noqa: E402
+from explorer.web import page_parts as teach  # noqa: E402
+from explorer.web import runtime, session, sidebar  # noqa: E402
+from explorer.web.downloads import download_button  # noqa: E402
+from explorer.web.figures import freeze_after  # noqa: E402
 from model.folder import CheckpointError  # noqa: E402
 
 SURGERY = "Surgery"

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from explorer.shell import ensure_shell
+from explorer.web.frame import ensure_shell
 
 ensure_shell()
 
 import streamlit as st  # noqa: E402 - nothing runs before the shell has had its say
 
-from explorer import runtime  # noqa: E402
-from explorer.facts import plain  # noqa: E402
-from explorer.figures.draw import freeze_after  # noqa: E402
-from explorer.run_choice import ENTRY, run_box, settle_choice  # noqa: E402
-from explorer.runs import Runs  # noqa: E402
-from explorer.runs_actions import about, draw_actions, draw_import, draw_said  # noqa: E402
-from explorer.runs_heads import draw_heads  # noqa: E402
-from explorer.runs_table import draw_comparison, draw_table  # noqa: E402
+from explorer.runs.control import Runs  # noqa: E402
+from explorer.screens.runs.actions import about, draw_actions, draw_import, draw_said  # noqa: E402
+from explorer.screens.runs.heads import draw_heads  # noqa: E402
+from explorer.screens.runs.table import draw_comparison, draw_table  # noqa: E402
+from explorer.text import plain  # noqa: E402
+from explorer.web import runtime  # noqa: E402
+from explorer.web.figures import freeze_after  # noqa: E402
+from explorer.web.selected_run import ENTRY, run_box, settle_choice  # noqa: E402
 
 
 def draw() -> None:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from explorer.shell import ensure_shell
+from explorer.web.frame import ensure_shell
 
 ensure_shell()
 
 import streamlit as st  # noqa: E402 - nothing runs before the shell has had its say
 
-from explorer import runtime  # noqa: E402
-from explorer.figures.draw import freeze_after  # noqa: E402
-from explorer.run_choice import NEW, RUN, run_box, settle_choice  # noqa: E402
-from explorer.runs import Runs  # noqa: E402
-from explorer.train_form import draw_form  # noqa: E402
-from explorer.train_watch import draw_run  # noqa: E402
+from explorer.runs.control import Runs  # noqa: E402
+from explorer.screens.train.form import draw_form  # noqa: E402
+from explorer.screens.train.watch import draw_run  # noqa: E402
+from explorer.web import runtime  # noqa: E402
+from explorer.web.figures import freeze_after  # noqa: E402
+from explorer.web.selected_run import NEW, RUN, run_box, settle_choice  # noqa: E402
 
 _WATCHING = {True: "Watch it learn", False: "How it learned"}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from explorer.shell import ensure_shell
+from explorer.web.frame import ensure_shell
 
 ensure_shell()
 
@@ -10,13 +10,13 @@ import dataclasses  # noqa: E402 - nothing runs before the shell has had its say
 
 import streamlit as st  # noqa: E402
 
-from explorer import runtime, session  # noqa: E402
-from explorer.examples import examples_of, note_for  # noqa: E402
-from explorer.facts import plain  # noqa: E402
-from explorer.opened import Opened, along, opened  # noqa: E402
-from explorer.selection import Selection  # noqa: E402
-from explorer.translator import Translation  # noqa: E402
-from explorer.views import draw_stepper  # noqa: E402
+from explorer.text import plain  # noqa: E402
+from explorer.translation.examples import examples_of, note_for  # noqa: E402
+from explorer.translation.selection import Selection  # noqa: E402
+from explorer.translation.translator import Translation  # noqa: E402
+from explorer.web import runtime, session  # noqa: E402
+from explorer.web.attention_views import draw_stepper  # noqa: E402
+from explorer.web.open_translation import Opened, along, opened  # noqa: E402
 
 
 def draw() -> None:
@@ -86,7 +86,9 @@ def _other_paths(selection: Selection, own: Translation, shown: Translation) -> 
             _path_row(f"fork-{number}", fork.text, detail, fork.path, fork.path == shown.path, fork.step)
 
     if st.toggle("All ways on as a tree", key="translate_tree", help="Your paths, and what beam search considers."):
-        from explorer import attention_tree  # brings a chart library, which the first screen need not wait for
+        from explorer.web import (
+            decode_tree_panel as attention_tree,  # brings a chart library, which the first screen need not wait for
+        )
 
         attention_tree.draw(selection, shown)
 

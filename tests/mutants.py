@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-ATTENTION, MASKS, MASKING, PROBE = "model/attention.py", "model/masks.py", "model/masking.py", "explorer/probe.py"
+ATTENTION, MASKS, MASKING, PROBE = (
+    "model/attention.py",
+    "model/masks.py",
+    "model/analysis/mask_effects.py",
+    "explorer/probing/measurement.py",
+)
 TESTS: dict[str, tuple[str, ...]] = {
     ATTENTION: ("tests/model/test_attention.py", "tests/model/test_transformer.py"),
     MASKS: ("tests/model/test_masks.py",),
-    MASKING: ("tests/model/test_masking.py",),
-    PROBE: ("tests/explorer/test_probe.py", "tests/explorer/test_probe_scores.py"),
+    MASKING: ("tests/model/analysis/test_mask_effects.py",),
+    PROBE: ("tests/explorer/probing/test_measurement.py", "tests/explorer/probing/test_scores.py"),
 }
 
 

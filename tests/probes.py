@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from explorer.run_process import LAUNCHES
+from explorer.runs.process import LAUNCHES
 from model.folder import CARD, CONFIG, PROBE, TOKENIZER
 from tests.explorer.toy_runs import LINES, eval_line, save_run, write_metrics, write_status
 

@@ -115,7 +115,7 @@ def test_imports_point_one_way(path: Path) -> None:
     [
         ("import streamlit as st", True),
         ("from plotly import express", True),
-        ("from explorer.shell import guard", True),
+        ("from explorer.web.frame import guard", True),
         ("def late():\n    import altair", True),
         ("import importlib\nimportlib.import_module('streamlit')", True),
         ("import torch\nfrom model.config import PAD", False),

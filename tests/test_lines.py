@@ -31,7 +31,7 @@ def test_report() -> None:
 
 @pytest.mark.parametrize("processes", ["0", "2"])
 def test_what_a_test_runs_is_counted_in_every_process(tmp_path: Path, processes: str) -> None:
-    """tests/model/test_masks.py runs all of model/masks.py, and little of model/importance.py."""
+    """tests/model/test_masks.py runs all of model/masks.py, and little of model/analysis/importance.py."""
     tests = ["tests/model/test_masks.py", "-q", "-n", processes, "-p", "no:cacheprovider"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     environment[VARIABLE] = str(tmp_path)
@@ -39,5 +39,5 @@ def test_what_a_test_runs_is_counted_in_every_process(tmp_path: Path, processes:
     run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
     lines = run.stdout.splitlines()
     assert not any("model/masks.py" in line for line in lines)
-    assert any("model/importance.py" in line for line in lines)
+    assert any("model/analysis/importance.py" in line for line in lines)
     assert any(line.endswith("lines were run") for line in lines)

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.attention.head_summary import HeadSummary, summarise
+from explorer.attention.whole_words import AttentionMaps
 from explorer.components.payload import visible
-from explorer.head_summary import HeadSummary, summarise
-from explorer.words import AttentionMaps
 
 MOST_EXACT = 200_000  # bytes of float32 weights that are sent whole
 Head = tuple[int, int]

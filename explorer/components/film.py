@@ -16,8 +16,8 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from explorer.components.palette import palettes
 from explorer.components.payload import visible
+from explorer.figures.palette import palettes
 from model.config import AttentionKind
 from model.trace import AttentionTrace
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import streamlit as st
 
+from explorer.attention.whole_words import AttentionMaps, Form, attention_maps, has_subwords
 from explorer.components.blocks import MOST_EXACT, Head, encode_kind, encode_numbers
 from explorer.components.heads_state import (
     DEFAULT_VIEW,
@@ -26,10 +27,9 @@ from explorer.components.heads_state import (
     report_of,
     result_of,
 )
-from explorer.components.palette import palettes
 from explorer.components.payload import visible
 from explorer.components.script import slim
-from explorer.words import AttentionMaps, Form, attention_maps, has_subwords
+from explorer.figures.palette import palettes
 from model.config import AttentionKind
 from model.trace import AttentionTrace, kinds_of
 

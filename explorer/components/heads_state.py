@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from explorer.attention.coordinates import Place
+from explorer.attention.whole_words import Form
 from explorer.components.blocks import Head
-from explorer.place import Place
-from explorer.selection import is_view
-from explorer.words import Form
+from explorer.translation.selection import is_view
 from model.config import AttentionKind
 from model.trace import AttentionTrace, kinds_of
 

@@ -16,9 +16,9 @@ from typing import Any
 
 import streamlit as st
 
-from explorer.components.palette import palettes
 from explorer.components.payload import Position, StepperView, encode
 from explorer.components.script import slim
+from explorer.figures.palette import palettes
 
 _HERE = Path(__file__).parent
 _SCRIPTS = ("trace.js", "colours.js", "heatmap.js", "tokens.js", "words.js", "panels.js", "stepper.js")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from explorer.attention.labelled_map import SingleMap
 from explorer.figures.curves import GREY
-from explorer.single_map import SingleMap
 from model.trace import VISIBLE
 
 if TYPE_CHECKING:

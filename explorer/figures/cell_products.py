@@ -7,7 +7,7 @@ from typing import Any
 
 import altair as alt
 
-from explorer.cell import Cell
+from explorer.attention.cell import Cell
 from explorer.figures.curves import HEIGHT, Figure, Table
 
 AGREE, DISAGREE = "agree (product above 0)", "disagree (below 0)"

@@ -13,7 +13,7 @@ from typing import Any
 
 import altair as alt
 
-from explorer.run_metrics import Metrics, Point
+from explorer.runs.metrics import Metrics, Point
 
 SHARED = 16  # figures kept of each kind: all that watch a run get the same, made once for each change
 MAX_DRAWN = 300  # points of one curve; more are not seen and cost time at each update

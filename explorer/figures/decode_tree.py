@@ -5,8 +5,8 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING
 
-from explorer.decode_tree import Fate, Node, Tree
 from explorer.figures.curves import GREY
+from explorer.translation.decode_tree import Fate, Node, Tree
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

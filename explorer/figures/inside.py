@@ -9,7 +9,6 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from explorer.facts import count
 from explorer.figures.plots import (
     COLOURS,
     Columns,
@@ -25,8 +24,9 @@ from explorer.figures.plots import (
     numbered,
     width_of,
 )
-from model.budget import Part
-from model.inside import Projection
+from explorer.text import count
+from model.analysis.operations import Projection
+from model.analysis.size import Part
 
 Floats = NDArray[np.float32]
 MAX_COLUMNS = 32

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from explorer.figures.plots import Columns, Plot, curves, heatmap, labels, numbered
-from explorer.run_metrics import Metrics
+from explorer.runs.metrics import Metrics
 from model.config import AttentionKind
 from model.trace import FUTURE, PADDING, VISIBLE, Codes
 

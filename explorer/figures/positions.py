@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.figures.plots import Plot, curves, heatmap, label, labels, numbered, rule
-from model.order import Length
+from model.analysis.word_order import Length
 
 Floats = NDArray[np.float64]
 

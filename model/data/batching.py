@@ -12,8 +12,8 @@ from torch import Tensor
 
 from model.config import EOS, PAD, SOS
 from model.data.task import DataError, Example
-from model.subwords import SubwordTokenizer
-from model.tokenizer import Tokenizer
+from model.text.subwords import SubwordTokenizer
+from model.text.tokenizer import Tokenizer
 
 Ids = tuple[int, ...]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from model.config import DataConfig
 from model.data.tables import Table, read_lines, read_table
 from model.data.task import DataError, Example, Splits, Task
-from model.pieces import clean
+from model.text.pieces import clean
 
 DATA_FILE = "data.jsonl"
 MAX_CHARACTERS = 5000  # of one side; longer ones are no sentences

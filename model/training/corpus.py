@@ -11,7 +11,7 @@ from torch import Tensor
 
 from model.data.batching import EncodedPairs, batches, collate, encode_pairs
 from model.data.task import Example
-from model.tokenizer import Tokenizer
+from model.text.tokenizer import Tokenizer
 from model.training.failure import TrainingError
 from model.training.randomness import stream_seed
 

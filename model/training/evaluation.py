@@ -13,7 +13,7 @@ from model.data.batching import EncodedPairs
 from model.data.task import Example, Task
 from model.metrics import TokenScores
 from model.scoring import Scores, score_predictions, scoring_batches, spread, teacher_forced, translate_pairs
-from model.tokenizer import Tokenizer
+from model.text.tokenizer import Tokenizer
 from model.training.distributed import World
 
 SAMPLES = 5

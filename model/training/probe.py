@@ -12,9 +12,9 @@ from pathlib import Path
 
 from model.architectures import Model
 from model.config import DecodeConfig
-from model.decoding import decode_recorded
+from model.decoding.decode import decode_recorded
 from model.folder import PROBE, PROBE_ANSWER, replace_file
-from model.tokenizer import Tokenizer
+from model.text.tokenizer import Tokenizer
 
 MAX_PROBE_BYTES = 10_000
 

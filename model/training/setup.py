@@ -14,7 +14,7 @@ from model.data import Task
 from model.data.batching import EncodedPairs, sampled_pairs
 from model.data.task import Example
 from model.scoring import spread
-from model.tokenizer import Tokenizer, build_tokenizers
+from model.text.tokenizer import Tokenizer, build_tokenizers
 from model.training.corpus import Corpus, fitting_pairs
 from model.training.device import Runtime
 from model.training.evaluation import ValidationSet

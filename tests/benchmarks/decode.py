@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
-from explorer.runtime import CHECKPOINTS
-from explorer.translator import Translator
+from explorer.translation.translator import Translator
+from explorer.web.runtime import CHECKPOINTS
 from model.checkpoint import load_model
 from model.config import EOS, SOS, DecodeConfig, ModelConfig
 from model.recorder import AttentionRecorder

@@ -34,7 +34,7 @@ APP = """
 import streamlit as st
 from explorer.components.copy_link import copy_link
 from explorer.components.heads import HeadsView, heads_view
-from explorer.figures.draw import freeze_after
+from explorer.web.figures import freeze_after
 from tests.benchmarks.grid import N_SHOWN, trace_of
 
 st.set_page_config(layout="wide")

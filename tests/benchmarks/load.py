@@ -15,7 +15,7 @@ from pathlib import Path
 
 import psutil
 
-from explorer.runs import Runs
+from explorer.runs.control import Runs
 from tests.benchmarks.registry import Row, benchmark, median, percentile
 from tests.browser import ROOT, Server, serve
 from tests.visitor import Shown, Visitor

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil
 
-from explorer.runtime import CHECKPOINTS
+from explorer.web.runtime import CHECKPOINTS
 from tests.benchmarks.load import N_VISITORS, arrive, megabytes
 from tests.benchmarks.page import HELLO
 from tests.benchmarks.registry import Row, benchmark

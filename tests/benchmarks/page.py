@@ -119,7 +119,7 @@ def model_times(server_environment: dict[str, str]) -> list[float]:
     """Milliseconds of the translation alone, in this process: what no page can be faster than."""
     import torch
 
-    from explorer.translator import Translator
+    from explorer.translation.translator import Translator
     from model.checkpoint import load_model
     from model.config import DecodeConfig
 

@@ -24,9 +24,9 @@ def _looks() -> None:
     import streamlit as st
 
     from explorer.figures.curves import loss_figure, score_figure
-    from explorer.figures.draw import draw_figure
-    from explorer.runs import Runs
-    from explorer.train_watch import _numbers, _samples, metrics_of
+    from explorer.runs.control import Runs
+    from explorer.screens.train.watch import _numbers, _samples, metrics_of
+    from explorer.web.figures import draw_figure
 
     runs, times = Runs(Path(st.session_state["checkpoints"])), []
     for _ in range(40):

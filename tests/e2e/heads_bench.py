@@ -7,11 +7,11 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page
 
+from explorer.attention.whole_words import Form, attention_maps
 from explorer.components import heads
 from explorer.components.blocks import encode_kind, encode_numbers
 from explorer.components.heads import HeadsView
 from explorer.components.script import slim
-from explorer.words import Form, attention_maps
 from model.config import AttentionKind
 from model.trace import AttentionTrace, kinds_of
 from tests.e2e.stepper_bench import theme

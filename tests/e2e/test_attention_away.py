@@ -17,8 +17,8 @@ import pytest
 from matplotlib.image import imread
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from explorer.own_attention import read_own
-from explorer.translator import Translator
+from explorer.attention.attention_file import read_own
+from explorer.translation.translator import Translator
 from model.checkpoint import load_model
 from model.config import DecodeConfig
 from model.trace import AttentionTrace

@@ -12,9 +12,9 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Browser, FilePayload, Page, expect
 
-from explorer.attention_panels import PANELS
-from explorer.probe_link import to_link
-from explorer.probe_sample import SampleChoice
+from explorer.probing.sample import SampleChoice
+from explorer.probing.sample_address import to_link
+from explorer.screens.attention.panels import PANELS
 from tests.browser import Server, serve, settle
 from tests.e2e.tour import ADDRESSES, Tour, touring
 from tests.probes import (

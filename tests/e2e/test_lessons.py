@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from explorer import runtime
-from explorer.lesson import Lesson
-from explorer.lesson_answer import solve
-from explorer.lesson_file import read_lesson
-from explorer.lesson_live import evaluate, start_of
+from explorer.lessons.answers import solve
+from explorer.lessons.lesson import Lesson
+from explorer.lessons.reader import read_lesson
+from explorer.screens.lessons.live import evaluate, start_of
+from explorer.web import runtime
 from tests.browser import SCREEN, download, settle
 
 Visit = Callable[[str], Page]
 ROOT = Path(__file__).parents[2]
-LESSONS = [read_lesson(path) for path in sorted((ROOT / "explorer" / "lessons").glob("*.md"))]
+LESSONS = [read_lesson(path) for path in sorted((ROOT / "explorer" / "lessons" / "content").glob("*.md"))]
 NEXT = ".st-key-lesson_next button"
 HOSTILE = "<img src=x onerror=alert(1)>"
 

@@ -49,7 +49,7 @@ shell.enter_shell()
 page.run()
 """
 SLOW_PAGE = """
-from explorer.shell import ensure_shell
+from explorer.web.frame import ensure_shell
 
 ensure_shell()
 
@@ -68,7 +68,7 @@ part()
 time.sleep(3)  # a click into a part of the page waits until the whole page is drawn
 """
 LIVE_PAGE = """
-from explorer.shell import ensure_shell
+from explorer.web.frame import ensure_shell
 
 ensure_shell()
 

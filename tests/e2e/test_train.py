@@ -10,8 +10,8 @@ import psutil
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from explorer.run_process import LAUNCHES, read_launch
-from explorer.run_status import read_status
+from explorer.runs.process import LAUNCHES, read_launch
+from explorer.runs.status import read_status
 from tests.browser import Server, serve
 from tests.explorer.toy_runs import save_run
 

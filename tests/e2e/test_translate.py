@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from explorer.sidebar import PREFERRED
+from explorer.web.sidebar import PREFERRED
 from model.data import get_task
 from tests.browser import ROOT, Server, Watch, settle
 

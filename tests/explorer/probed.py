@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from model.analysis.recorded_batches import Observed, Weights
 from model.config import EOS, SOS
 from model.data.task import Alignment
-from model.sample import Observed, Weights
 from model.trace import AttentionTrace, future_mask
 
 Head = Callable[[int, int], np.ndarray]  # (query, keys that it may see) -> its row

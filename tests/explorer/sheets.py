@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from explorer.place import Place
-from explorer.sheet import Sheet, sheet_of
+from explorer.attention.coordinates import Place
+from explorer.attention.shown_maps import Sheet, sheet_of
 from model.trace import AttentionTrace
+from tests.explorer.attention.test_attention_file import weights_of
 from tests.explorer.planted import planted_trace
-from tests.explorer.test_own_attention import weights_of
 
 HOSTILE = (
     "</script>",

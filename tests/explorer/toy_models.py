@@ -11,7 +11,7 @@ from model.architectures import make_model
 from model.checkpoint import save_model
 from model.config import ModelConfig, TrainConfig
 from model.data import get_task
-from model.tokenizer import build_tokenizers
+from model.text.tokenizer import build_tokenizers
 
 
 def save_toy(folder: Path, task_name: str, *, seed: int = 0, **sizes: Any) -> None:

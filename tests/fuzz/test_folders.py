@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.examples import examples_of
-from explorer.facts import facts, plain, title
-from explorer.run_metrics import MetricsReader
-from explorer.run_process import LAUNCHES
-from explorer.run_status import age, clock
-from explorer.runs import Runs
-from explorer.runs_actions import about
+from explorer.runs.control import Runs
+from explorer.runs.metrics import MetricsReader
+from explorer.runs.process import LAUNCHES
+from explorer.runs.status import age, clock
+from explorer.screens.runs.actions import about
+from explorer.text import facts, plain, title
+from explorer.translation.examples import examples_of
 from model.checkpoint import load_model
 from model.folder import CONFIG, METRICS, PROBE, STATUS, TOKENIZER, CheckpointError, list_models
 from model.trace import AttentionTrace, TraceError

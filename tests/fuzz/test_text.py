@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.lesson import LessonError
-from explorer.lesson_file import parse_lesson
-from explorer.manifest import ManifestError, read_manifest
-from explorer.selection import from_query, to_query
-from explorer.train_upload import keep
-from explorer.translator import InputError, Translator
+from explorer.export.manifest import ManifestError, read_manifest
+from explorer.lessons.lesson import LessonError
+from explorer.lessons.reader import parse_lesson
+from explorer.screens.train.upload import keep
+from explorer.translation.selection import from_query, to_query
+from explorer.translation.translator import InputError, Translator
 from model.checkpoint import load_model
 from model.config import DecodeConfig
 from model.data import DataError
@@ -87,11 +87,13 @@ def test_any_manifest(data: st.DataObject) -> None:
         read_manifest(content).selection.text.encode()
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in (ROOT / "explorer" / "lessons").glob("*.md"))[:2])
+@pytest.mark.parametrize(
+    "name", sorted(path.name for path in (ROOT / "explorer" / "lessons" / "content").glob("*.md"))[:2]
+)
 @tries(30)
 @given(data=st.data())
 def test_any_lesson(name: str, data: st.DataObject) -> None:
-    content = (ROOT / "explorer" / "lessons" / name).read_bytes()
+    content = (ROOT / "explorer" / "lessons" / "content" / name).read_bytes()
     with contextlib.suppress(LessonError):
         parse_lesson(data.draw(damaged(content)), name)
 

@@ -12,9 +12,9 @@ import torch
 from hypothesis import strategies as st
 from torch import Tensor
 
-from model.beam import beam_search, hypotheses
 from model.config import EOS, DecodeConfig
-from model.search import Hypothesis, length_penalty
+from model.decoding.beam import beam_search, hypotheses
+from model.decoding.search import Hypothesis, length_penalty
 
 A, B, C = 4, 5, 6
 VOCAB = 7

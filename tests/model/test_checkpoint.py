@@ -28,7 +28,7 @@ from model.checkpoint import (
 )
 from model.config import DataConfig, ModelConfig, TrainConfig, to_dict
 from model.folder import CheckpointError, check_name, find_model, list_models, tensor_shapes, write_json
-from model.tokenizer import CharacterTokenizer
+from model.text.tokenizer import CharacterTokenizer
 from model.transformer import Transformer, count_parameters
 from tests.tiny import sources, targets, tiny_config
 

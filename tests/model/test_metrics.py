@@ -23,7 +23,7 @@ from model.metrics import (
     token_scores,
 )
 from model.scoring import score_examples, scoring_batches, spread, teacher_forced, translate_pairs
-from model.tokenizer import CharacterTokenizer
+from model.text.tokenizer import CharacterTokenizer
 from tests.tiny import tiny_model
 
 LETTERS = CharacterTokenizer.train(["abcdefghi"])

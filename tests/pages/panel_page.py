@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer import runtime
+from explorer.web import runtime
 
 ROOT = Path(__file__).parents[2]
 TEXT = "I read red books"

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from explorer import probe_grammar, probe_store
+from explorer.screens.probe import grammar as probe_grammar
+from explorer.web import measurements as probe_store
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer import attention_panels, runtime
 from explorer.components.blocks import decode
+from explorer.screens.attention import panels as attention_panels
+from explorer.web import runtime
 from tests.explorer.toy_models import save_toy
 
 ROOT = Path(__file__).parents[2]

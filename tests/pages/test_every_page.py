@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer import runtime
+from explorer.web import runtime
 from tests.explorer.toy_models import save_toy
 
 ROOT = Path(__file__).parents[2]

@@ -8,14 +8,17 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer import experiment_facts, run_plan, runtime, train_form
-from explorer.experiment_facts import arm_runs
-from explorer.run_plan import read_plan
+from explorer.experiments import findings as experiment_facts
+from explorer.experiments.findings import arm_runs
+from explorer.runs import estimate as run_plan
+from explorer.runs.estimate import read_plan
+from explorer.screens.train import form as train_form
+from explorer.web import runtime
 from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.stored import path_of, read_runs, write_run
 from model.train import parser
 from model.training.settings import make_settings, parse_assignments
-from tests.explorer.test_run_plan import ANSWER
+from tests.explorer.runs.test_estimate import ANSWER
 from tests.explorer.toy_models import save_toy
 from tests.pages.test_train import button, command, words
 

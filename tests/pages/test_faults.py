@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer import runtime
+from explorer.web import runtime
 from tests.explorer.toy_runs import save_run, write_status
 from tests.pages.teaching import words
 from tests.pages.test_every_page import PAGES, ROOT

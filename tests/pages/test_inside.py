@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer import runtime
-from explorer.inside_parts import parts, rows_of
+from explorer.screens.inside.parts import parts, rows_of
+from explorer.web import runtime
+from model.analysis.operations import walk
 from model.checkpoint import load_model
-from model.inside import walk
 from model.transformer import count_parameters
 from tests.explorer.toy_models import save_toy
 from tests.pages.teaching import plotted, tables, walk_data, words

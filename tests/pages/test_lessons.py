@@ -8,15 +8,16 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer import lesson_live, runtime
-from explorer.lesson import Lesson, Step
-from explorer.lesson_answer import Solution, solve
-from explorer.lesson_file import read_lesson
-from explorer.lesson_live import evaluate, start_of
+from explorer.lessons.answers import Solution, solve
+from explorer.lessons.lesson import Lesson, Step
+from explorer.lessons.reader import read_lesson
+from explorer.screens.lessons import live as lesson_live
+from explorer.screens.lessons.live import evaluate, start_of
+from explorer.web import runtime
 from tests.pages.teaching import words
 
 ROOT = Path(__file__).parents[2]
-FOLDER = ROOT / "explorer" / "lessons"
+FOLDER = ROOT / "explorer" / "lessons" / "content"
 LESSONS = sorted((read_lesson(path) for path in FOLDER.glob("*.md")), key=lambda lesson: lesson.order)
 
 

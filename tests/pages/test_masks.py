@@ -9,10 +9,10 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from explorer import runtime
+from explorer.web import runtime
+from model.analysis.mask_effects import say
 from model.checkpoint import load_model
 from model.config import EOS
-from model.masking import say
 from model.masks import target_mask
 from tests.explorer.toy_models import save_toy
 from tests.pages.teaching import plotted, tables, words

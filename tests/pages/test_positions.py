@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer import runtime
+from explorer.web import runtime
 from model.checkpoint import load_model
 from model.positions import sinusoidal_table
 from tests.explorer.toy_models import save_toy

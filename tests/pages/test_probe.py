@@ -10,8 +10,10 @@ import pytest
 import spacy
 from streamlit.testing.v1 import AppTest
 
-from explorer import probe_grammar, probe_syntax, runtime
-from explorer.probe_sample import SampleChoice
+from explorer.probing import syntax as probe_syntax
+from explorer.probing.sample import SampleChoice
+from explorer.screens.probe import grammar as probe_grammar
+from explorer.web import runtime
 from tests.explorer import toy_grammar  # noqa: F401 - spaCy knows its component by name
 from tests.explorer.toy_models import save_toy
 from tests.pages.probe_page import ROOT, forget, on_tab, opened, press, switch_off

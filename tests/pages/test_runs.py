@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer import runtime
-from explorer.run_archive import export
+from explorer.runs.archive import export
+from explorer.web import runtime
 from model.folder import METRICS, SHIPPED, SNAPSHOTS
 from tests.explorer.toy_models import save_toy
 from tests.explorer.toy_runs import eval_line, save_run, write_metrics, write_status

@@ -12,14 +12,17 @@ import psutil
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer import run_plan, runs, runtime, train_form
-from explorer.run_plan import Plan, PlanError, read_plan
-from explorer.run_process import LAUNCHES, read_launch, start_process
+from explorer.runs import control as runs
+from explorer.runs import estimate as run_plan
+from explorer.runs.estimate import Plan, PlanError, read_plan
+from explorer.runs.process import LAUNCHES, read_launch, start_process
+from explorer.screens.train import form as train_form
+from explorer.web import runtime
 from model.data import TASKS
 from model.folder import PROBE, PROBE_ANSWER, STOP
 from model.train import parser
 from tests.explorer.planted import planted_trace
-from tests.explorer.test_run_plan import ANSWER
+from tests.explorer.runs.test_estimate import ANSWER
 from tests.explorer.toy_runs import save_run, write_status
 
 ROOT = Path(__file__).parents[2]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer import runtime
+from explorer.web import runtime
 from tests.explorer.toy_models import save_toy
 
 ROOT = Path(__file__).parents[2]

@@ -1,0 +1,233 @@
+"""Attention of any other model, from a file: the arrays of `model/trace.py`, of which most may be missing.
+
+An `.npz` file holds arrays, a JSON file an object of nested lists, under these names:
+
+    encoder [layer, head, src, src], decoder [layer, head, tgt, tgt], cross [layer, head, tgt, src]
+        weights from 0 to 1; at least one of the three. The axes layer, or layer and head, may be left out where they
+        are 1, and a batch axis of 1 may stand between layer and head. Depths and head counts may differ.
+    src_tokens [src], read_tokens [tgt]
+        strings; needed for the axes that the weights have. Any rectangular map fits as `cross`.
+    encoder_mask, decoder_mask, cross_mask [query, key]
+        0 visible, 1 future, 2 padding; optional. A decoder whose weights are 0 above the diagonal counts as causal.
+    predicted_tokens [tgt], src_words [src], tgt_words [tgt], probabilities [tgt]
+        optional, as in the attention files of this program.
+
+Nothing is unpickled, and no array is read before its declared size is known to be bearable.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.attention.array_file import FileError, read_json, read_npz
+from model.config import ATTENTION_KINDS, AttentionKind
+from model.trace import PADDING, VISIBLE, AttentionTrace, TraceError, future_mask
+
+MAX_BYTES = 20_000_000  # of a file
+MAX_CELLS = 16_000_000  # of all weights together: 64 MB
+MAX_TOKENS = 1024  # a side
+MAX_CHARACTERS = 60  # of a token's label
+SUM_TOLERANCE = 0.02  # half precision and rounded JSON are no mistake
+UNKNOWN = "?"  # what a row predicts, where the file does not say
+
+_TEXTS = ("src_tokens", "read_tokens", "predicted_tokens")
+_NUMBERS = (*ATTENTION_KINDS, *(f"{kind}_mask" for kind in ATTENTION_KINDS), "src_words", "tgt_words", "probabilities")
+_SPECIAL = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
+_AXES: dict[AttentionKind, tuple[str, str]] = {
+    "encoder": ("src_tokens", "src_tokens"),
+    "decoder": ("read_tokens", "read_tokens"),
+    "cross": ("read_tokens", "src_tokens"),
+}
+
+
+class OwnAttentionError(ValueError):
+    """A file that cannot be shown; the message says what is wrong with it."""
+
+
+@dataclass(frozen=True, eq=False)
+class OwnAttention:
+    """Attention from a file: its name, a hash of its content, what to know about it, and the trace for the views.
+
+    Kinds that the file lacks have no layers in the trace; `model.trace.kinds_of` names those that are there. Where the
+    file does not say what a row predicts, `predicted_tokens` are `UNKNOWN` and `probabilities` NaN.
+    """
+
+    name: str
+    seq: str
+    trace: AttentionTrace
+    notes: tuple[str, ...]
+
+
+def read_own(content: bytes, name: str) -> OwnAttention:
+    """Read an attention file of any model; the format stands at the top of this file.
+
+    Raises:
+        OwnAttentionError: it is no such file, too large, or its parts do not fit together.
+    """
+    label = PurePath(name.replace("\\", "/")).name[:80] or "the file"
+    if len(content) > MAX_BYTES:
+        raise OwnAttentionError(f"{label} has {len(content):,} bytes; at most {MAX_BYTES:,} are read.")
+    try:
+        if content[:2] == b"PK":
+            arrays = read_npz(content, texts=_TEXTS, numbers=_NUMBERS, max_numbers=MAX_CELLS, max_texts=MAX_TOKENS)
+        else:
+            arrays = read_json(content, texts=_TEXTS, numbers=_NUMBERS, max_numbers=MAX_CELLS, max_texts=MAX_TOKENS)
+        trace, notes = _trace(arrays)
+    except (FileError, TraceError, OwnAttentionError) as unfit:
+        raise OwnAttentionError(f"{label} cannot be shown: {unfit}") from None
+    return OwnAttention(label, f"own-{hashlib.sha256(content).hexdigest()[:16]}", trace, tuple(notes))
+
+
+def _trace(arrays: Mapping[str, NDArray[Any]]) -> tuple[AttentionTrace, list[str]]:
+    weights = {kind: _four_axes(kind, arrays[kind]) for kind in ATTENTION_KINDS if kind in arrays}
+    if not weights:
+        raise OwnAttentionError("it has none of the arrays encoder, decoder and cross.")
+    given = {name: tuple(arrays[name].tolist()) for name in _TEXTS if name in arrays}
+    for kind, array in weights.items():
+        _check_axes(kind, array, given)
+        _check_values(kind, array)
+    src, read = given.get("src_tokens", ()), given.get("read_tokens", ())
+    masks = {kind: _mask(kind, weights.get(kind), arrays, len(read), len(src)) for kind in ATTENTION_KINDS}
+    notes = _notes(weights, masks, arrays)
+    src_labels, src_words = labels_and_words(src)
+    read_labels, tgt_words = labels_and_words(read)
+    predicted = labels_and_words(given["predicted_tokens"])[0] if "predicted_tokens" in given else ()
+    whole = {kind: weights.get(kind, _nothing(kind, len(read), len(src))) for kind in ATTENTION_KINDS}
+    trace = AttentionTrace(
+        encoder=whole["encoder"],
+        decoder=whole["decoder"],
+        cross=whole["cross"],
+        encoder_mask=masks["encoder"],
+        decoder_mask=masks["decoder"],
+        cross_mask=masks["cross"],
+        src_tokens=src_labels,
+        read_tokens=read_labels,
+        predicted_tokens=predicted or (UNKNOWN,) * len(read),
+        src_words=_whole("src_words", arrays, src_words),
+        tgt_words=_whole("tgt_words", arrays, tgt_words),
+        probabilities=_probabilities(arrays, len(read)),
+        top_ids=np.zeros((len(read), 0), np.int64),
+        top_probabilities=np.zeros((len(read), 0), np.float32),
+        top_tokens=((),) * len(read),
+    )
+    return trace, notes
+
+
+def _four_axes(kind: str, array: NDArray[Any]) -> NDArray[np.float32]:
+    """[layer, head, query, key] of an array that may lack leading axes or have a batch axis of 1."""
+    if array.ndim == 5 and array.shape[1] == 1:
+        array = array[:, 0]
+    while 2 <= array.ndim < 4:
+        array = array[None]
+    if array.ndim != 4 or 0 in array.shape:
+        raise OwnAttentionError(
+            f"{kind} must be [layer, head, query, key] without empty axes, not {list(array.shape)}."
+        )
+    with np.errstate(over="ignore"):  # what is too large for float32 becomes infinite, and is refused below
+        return np.ascontiguousarray(array, dtype=np.float32)
+
+
+def _check_axes(kind: AttentionKind, array: NDArray[np.float32], given: Mapping[str, Sequence[str]]) -> None:
+    for axis, name, length in zip(("queries", "keys"), _AXES[kind], array.shape[2:], strict=True):
+        if name not in given:
+            raise OwnAttentionError(f"{kind} needs {name}, a list of {length} strings.")
+        if len(given[name]) != length:
+            raise OwnAttentionError(f"{kind} has {length} {axis}, but {name} has {len(given[name])} tokens.")
+
+
+def _check_values(kind: str, array: NDArray[np.float32]) -> None:
+    if not np.isfinite(array).all():
+        raise OwnAttentionError(f"{kind} holds a value that is not a number.")
+    if array.min() < 0 or array.max() > 1 + SUM_TOLERANCE:
+        raise OwnAttentionError(f"{kind} holds {array.min():.3g} to {array.max():.3g}; weights lie from 0 to 1.")
+
+
+def _mask(
+    kind: AttentionKind, weights: NDArray[np.float32] | None, arrays: Mapping[str, NDArray[Any]], n_tgt: int, n_src: int
+) -> NDArray[np.uint8]:
+    shape = _nothing(kind, n_tgt, n_src).shape[2:]
+    name = f"{kind}_mask"
+    if name not in arrays:
+        causal = kind == "decoder" and weights is not None and not np.triu(weights, 1).any()
+        return future_mask(n_tgt) if causal else np.full(shape, VISIBLE, np.uint8)
+    given = arrays[name]
+    if given.shape != shape:
+        raise OwnAttentionError(f"{name} must be {list(shape)}, not {list(given.shape)}.")
+    if not np.isin(given, range(PADDING + 1)).all():
+        raise OwnAttentionError(f"{name} holds other values than 0 (visible), 1 (future) and 2 (padding).")
+    mask = given.astype(np.uint8)
+    if weights is not None and weights[..., mask != VISIBLE].any():
+        raise OwnAttentionError(f"{name} closes cells in which {kind} has weights.")
+    return mask
+
+
+def _nothing(kind: AttentionKind, n_tgt: int, n_src: int) -> NDArray[np.float32]:
+    """The array of a kind that is not there: no layers, but the axes that its tokens ask for."""
+    shape = {"encoder": (n_src, n_src), "decoder": (n_tgt, n_tgt), "cross": (n_tgt, n_src)}[kind]
+    return np.zeros((0, 0, *shape), np.float32)
+
+
+def _notes(
+    weights: Mapping[AttentionKind, NDArray[np.float32]],
+    masks: Mapping[AttentionKind, NDArray[np.uint8]],
+    arrays: Mapping[str, NDArray[Any]],
+) -> list[str]:
+    notes = []
+    for kind, array in weights.items():
+        seeing = (masks[kind] == VISIBLE).any(-1)
+        off = np.abs(array.sum(-1, dtype=np.float64) - 1)[..., seeing].max(initial=0.0)
+        if off > SUM_TOLERANCE:
+            notes.append(f"Rows of {kind} do not sum to 1 (off by up to {off:.2g}): these are not plain weights.")
+    if "decoder" in weights and "decoder_mask" not in arrays and (masks["decoder"] != VISIBLE).any():
+        notes.append("All decoder weights above the diagonal are 0, so those cells count as the future.")
+    return notes
+
+
+def labels_and_words(tokens: Sequence[str]) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Labels without subword marks, and the word that each token belongs to (-1 for specials such as [CLS]).
+
+    Known marks: ▁ and Ġ before a word (SentencePiece, byte-level BPE), ## before the rest of one (WordPiece). Without
+    any mark, each token is a word of its own.
+    """
+    starts = any(token[:1] in ("▁", "Ġ") for token in tokens)
+    rests = not starts and any(token.startswith("##") and len(token) > 2 for token in tokens)
+    labels, words = [], []
+    word, after_special = -1, True
+    for token in tokens:
+        special = bool(_SPECIAL.fullmatch(token))
+        begins = token[:1] in ("▁", "Ġ") if starts else not (rests and token.startswith("##"))
+        if not special and (begins or after_special):
+            word += 1
+        words.append(-1 if special else word)
+        after_special = special
+        label = token if special else token.lstrip("▁Ġ") if starts else token[2:] if not begins else token
+        label = label or "␣"
+        labels.append(label if len(label) <= MAX_CHARACTERS else f"{label[: MAX_CHARACTERS - 1]}…")
+    return tuple(labels), tuple(words)
+
+
+def _whole(name: str, arrays: Mapping[str, NDArray[Any]], own: tuple[int, ...]) -> tuple[int, ...]:
+    """Word numbers as the file gives them, or as the tokens themselves say."""
+    if name not in arrays:
+        return own
+    given = arrays[name]
+    if given.ndim != 1 or not np.array_equal(given, np.rint(given)) or np.abs(given).max(initial=0) > MAX_TOKENS:
+        raise OwnAttentionError(f"{name} must be whole numbers, one a token.")
+    return tuple(int(word) for word in given)
+
+
+def _probabilities(arrays: Mapping[str, NDArray[Any]], n_tgt: int) -> NDArray[np.float32]:
+    if "probabilities" not in arrays:
+        return np.full(n_tgt, np.nan, np.float32)
+    given = arrays["probabilities"].astype(np.float32)
+    if not (np.isnan(given) | ((given >= 0) & (given <= 1))).all():
+        raise OwnAttentionError("probabilities must lie from 0 to 1.")
+    return given

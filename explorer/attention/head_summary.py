@@ -1,0 +1,101 @@
+"""The numbers that tell heads apart at a glance: how many keys a head looks at, and which place it favours.
+
+All are means over the rows of one sentence that had a choice, that is, more than one visible key: causal rows that see
+one key would otherwise make every decoder head look sure of itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.attention.whole_words import AttentionMaps
+
+Scores = NDArray[np.float64]
+MIXED = "mixed"
+_CLEAR, _ABOVE_CHANCE = 0.5, 1.5  # a place is a head's favourite from this share, and this many times chance, on
+
+
+@dataclass(frozen=True, eq=False)
+class HeadSummary:
+    """Scores of all heads of one kind.
+
+    Shapes: effective [layer, head], in keys: exp(entropy in nats); shares, by name, each [layer, head]: the mean weight
+    on one place relative to the query, 0 to 1; chance: what uniform attention would give, by name. NaN where no row
+    has such a place, or a choice.
+    """
+
+    effective: Scores
+    shares: dict[str, Scores]
+    chance: dict[str, float]
+
+    def role(self, layer: int, head: int) -> str:
+        """The favourite place of a head (indices from 0), or `mixed` where none has half of the weight."""
+        found = [
+            (float(share[layer, head]), name)
+            for name, share in self.shares.items()
+            if share[layer, head] >= max(_CLEAR, _ABOVE_CHANCE * min(self.chance[name], 0.66))
+        ]
+        return max(found)[1] if found else MIXED
+
+
+def summarise(maps: AttentionMaps) -> HeadSummary:
+    """Effective keys and favourite places of every head.
+
+    Places: `itself`, `previous`, `next` and `first` for self-attention; `diagonal` (the same way along the sentence),
+    `mirror` (the same way from its end), `first` and `last` for cross-attention. The last source token is <eos>.
+    """
+    visible = maps.mask == 0
+    counts = visible.sum(axis=-1)
+    choice = counts > 1
+    entropies = entropy(maps.weights)
+    effective = _mean(np.exp(entropies), choice)
+    shares, chance = {}, {}
+    for name, keys in _places(maps).items():
+        exists = choice & (keys >= 0) & (keys < maps.mask.shape[1])
+        at = np.clip(keys, 0, maps.mask.shape[1] - 1)
+        exists &= np.take_along_axis(visible, at[:, None], axis=1)[:, 0]
+        weights = maps.weights[..., np.arange(len(at)), at].astype(np.float64)
+        shares[name] = _mean(weights, exists)
+        chance[name] = float((1 / counts[exists]).mean()) if exists.any() else float("nan")
+    return HeadSummary(effective, shares, chance)
+
+
+def entropy(weights: NDArray[np.float32]) -> Scores:
+    """Entropy in nats of the last axis, from float32 weights in float64; 0 · ln 0 counts as 0."""
+    exact = weights.astype(np.float64)
+    # The smallest number in place of 0 keeps the logarithm finite, and is quicker than leaving the zeros out.
+    logs = np.log(np.maximum(exact, np.finfo(np.float64).tiny))
+    total: Scores = -(exact * logs).sum(axis=-1)
+    return total
+
+
+def _places(maps: AttentionMaps) -> dict[str, NDArray[np.int64]]:
+    """The key that each place means, by query; out of range where there is none."""
+    n_rows, n_keys = maps.mask.shape
+    rows = np.arange(n_rows)
+    if maps.kind != "cross":
+        places = {"itself": rows, "previous": rows - 1}
+        if maps.kind == "encoder":
+            places["next"] = rows + 1
+        return places | {"first": np.zeros_like(rows)}
+    last = max(n_rows - 1, 1)
+    diagonal = np.rint(rows * (n_keys - 1) / last).astype(np.int64)
+    # The last rows of both sides are their ends; what is mirrored is what stands before them.
+    mirror = np.where(rows < n_rows - 1, np.rint((n_keys - 2) - rows * (n_keys - 2) / max(n_rows - 2, 1)), n_keys - 1)
+    return {
+        "diagonal": diagonal,
+        "mirror": mirror.astype(np.int64),
+        "first": np.zeros_like(rows),
+        "last": np.full_like(rows, n_keys - 1),
+    }
+
+
+def _mean(values: Scores, rows: NDArray[np.bool_]) -> Scores:
+    """Mean over the chosen rows of the last axis; NaN without any."""
+    if not rows.any():
+        return np.full(values.shape[:-1], np.nan)
+    mean: Scores = values[..., rows].mean(axis=-1)
+    return mean

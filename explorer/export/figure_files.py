@@ -1,0 +1,82 @@
+"""What is on screen as PNG, SVG and PDF at publication quality: no browser, no network, no global state.
+
+matplotlib is imported when somebody exports, and its pyplot never: figures are plain objects here, since one process
+serves many sessions. Its settings are global all the same, so drawing happens one figure at a time.
+"""
+
+from __future__ import annotations
+
+import io
+import threading
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from explorer.attention.shown_maps import Sheet
+from explorer.export.drawing import draw_sheet, texts_of
+from explorer.export.fonts import fonts_for
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Format = Literal["png", "svg", "pdf"]
+DPI = 300
+_ONE_AT_A_TIME = threading.Lock()
+
+_SETTINGS: dict[str, Any] = {
+    "font.size": 8,
+    "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.major.size": 2,
+    "ytick.major.size": 2,
+    "hatch.linewidth": 0.4,
+    "svg.fonttype": "none",  # text stays text: searchable, and drawn with the reader's own fonts
+    "svg.hashsalt": "headlight",  # the same figure gives the same file
+    "pdf.fonttype": 42,  # TrueType outlines, which publishers ask for
+    "text.parse_math": False,  # a token may hold dollar signs
+}
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure as a file, and the characters that no font on this machine has (drawn as empty boxes)."""
+
+    content: bytes
+    missing: str
+
+    @property
+    def note(self) -> str:
+        """A sentence about the missing characters; empty where there are none."""
+        if not self.missing:
+            return ""
+        shown = " ".join(self.missing[:12]) + (" …" if len(self.missing) > 12 else "")
+        return f"No font on this machine has {shown}: boxes stand in their place (in SVG, your reader's fonts decide)."
+
+
+def draw(sheet: Sheet, kind: Format) -> Drawing:
+    """The sheet as a file of one of three kinds; layers and heads are labelled from 1, masked cells are hatched."""
+    import matplotlib as mpl
+
+    families, missing = fonts_for(texts_of(sheet))
+    settings: Any = _SETTINGS | {"font.family": families}
+    with _ONE_AT_A_TIME, mpl.rc_context(settings), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # `missing` says so to the reader
+        return Drawing(_save(draw_sheet(sheet), kind), missing)
+
+
+def _save(figure: Figure, kind: Format) -> bytes:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.backends.backend_pdf import FigureCanvasPdf
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    file = io.BytesIO()
+    canvas = {"png": FigureCanvasAgg, "svg": FigureCanvasSVG, "pdf": FigureCanvasPdf}[kind](figure)
+    # Without a date, and without metadata that would name other hosts.
+    metadata = {
+        "png": {"Software": "Headlight"},
+        "svg": {"Creator": None, "Date": None, "Format": None, "Type": None},
+        "pdf": {"Creator": "Headlight", "CreationDate": None},
+    }[kind]
+    canvas.print_figure(file, format=kind, dpi=DPI, bbox_inches="tight", pad_inches=0.05, metadata=metadata)
+    return file.getvalue()

@@ -1,0 +1,125 @@
+"""A view as a small JSON file: which model, sentence, path and place, and which versions drew it; and back again."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from explorer.translation.selection import Selection, from_query, to_query
+
+MANIFEST_VERSION = 1
+MAX_BYTES = 1_000_000
+PACKAGES = ("numpy", "torch", "streamlit", "matplotlib", "spacy")
+
+
+class ManifestError(ValueError):
+    """A file that does not say which view to open; the message says what is wrong with it."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A view that can be opened again.
+
+    `selection` is the view as the address names it; `path` the target ids that were on screen, also where the model
+    chose them itself; `model_hash` of the weights (SHA-256). `problems` are sentences about parts that made no sense.
+    """
+
+    selection: Selection
+    path: tuple[int, ...]
+    model_hash: str = ""
+    problems: tuple[str, ...] = ()
+
+
+def manifest_text(
+    selection: Selection, *, path: tuple[int, ...], translation: str, edits: tuple[str, ...], model_hash: str
+) -> str:
+    """The manifest of what is on screen, as indented JSON in ASCII."""
+    values = {
+        "manifest_version": MANIFEST_VERSION,
+        "page": "attention",
+        "model": {"name": selection.model, "sha256": model_hash},
+        "text": selection.text,
+        "translation": translation,
+        "target_ids": list(path),
+        "edits": list(edits),
+        "selection": to_query(dataclasses.replace(selection, model="", text="")),
+        "link": link(selection),
+        "versions": {"python": platform.python_version(), **_versions()},
+    }
+    return json.dumps(values, indent=2)
+
+
+def link(selection: Selection) -> str:
+    """The view as the end of an address, "attention?model=…"; without the sentence where that is too long."""
+    return f"attention?{urlencode(to_query(selection))}"
+
+
+@lru_cache(maxsize=1)
+def _versions() -> dict[str, str]:
+    found = {}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "missing"
+    return found
+
+
+def read_manifest(content: bytes) -> Manifest:
+    """Read a manifest, which anybody may have written.
+
+    Raises:
+        ManifestError: it is no manifest, or of a version that this program does not know.
+    """
+    if len(content) > MAX_BYTES:
+        raise ManifestError(f"A manifest is small; this file has {len(content):,} bytes.")
+    try:
+        values = json.loads(content.decode("utf-8-sig"))
+    except (UnicodeDecodeError, ValueError, RecursionError):
+        raise ManifestError("This file is no manifest: it is not JSON text.") from None
+    if not isinstance(values, dict) or "manifest_version" not in values:
+        raise ManifestError("This file is no manifest: it does not say which version it is of.")
+    if values["manifest_version"] != MANIFEST_VERSION:
+        raise ManifestError(f"This manifest is of another version than {MANIFEST_VERSION}, the one known here.")
+    model, text, ids = values.get("model"), values.get("text"), values.get("target_ids", [])
+    model = model if isinstance(model, dict) else {}
+    name, weights_hash = model.get("name"), model.get("sha256")
+    if not isinstance(name, str) or not isinstance(text, str):
+        raise ManifestError("This manifest names no model or no sentence.")
+    query = _strings(values.get("selection"))
+    selection, problems = from_query({k: v for k, v in query.items() if k not in ("model", "text")})
+    if not isinstance(ids, list) or not all(type(i) is int and 0 <= i < 10**7 for i in ids):
+        problems.append("The manifest's target_ids are not token ids; they are left out.")
+        ids = []
+    clean, other = (some.encode("utf-8", "replace").decode("utf-8") for some in (text, selection.other))
+    return Manifest(
+        selection=dataclasses.replace(selection, model=name, text=clean, other=other),
+        path=tuple(ids),
+        model_hash=weights_hash if isinstance(weights_hash, str) else "",
+        problems=tuple(problems),
+    )
+
+
+def _strings(values: Any) -> Mapping[str, str]:
+    if not isinstance(values, dict):
+        return {}
+    return {name: value for name, value in values.items() if isinstance(name, str) and isinstance(value, str)}
+
+
+def model_hash(folder: Path) -> str:
+    """SHA-256 of a model's weights; empty where they cannot be read."""
+    path = folder / "model.safetensors"
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""

@@ -1,0 +1,56 @@
+"""Single maps, as panels draw them, as files: the figure in three formats, and its numbers as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable
+from functools import partial
+
+from explorer.attention.labelled_map import SingleMap
+from explorer.attention.shown_maps import Sheet, ViewOptions
+from explorer.export.figure_files import Format, draw
+from explorer.export.numbers import mask_word
+from model.trace import VISIBLE
+
+TYPES: dict[str, str] = {
+    "png": "image/png",
+    "svg": "image/svg+xml",
+    "pdf": "application/pdf",
+    "csv": "text/csv",
+}
+
+
+def map_files(shown: SingleMap, caption: str) -> dict[str, Callable[[], bytes]]:
+    """What makes each file of a map: PNG, SVG, PDF (title, labels and `caption` with it) and CSV."""
+    figures: tuple[Format, ...] = ("png", "svg", "pdf")
+    return {**{kind: partial(_figure, shown, caption, kind) for kind in figures}, "csv": partial(map_csv, shown)}
+
+
+def map_csv(shown: SingleMap) -> bytes:
+    """Every cell, a row each, in UTF-8; the number's column is named by the map's unit and empty where masked.
+
+    Numbers are the shortest decimals that read back as the same float32; tokens stand behind their position.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("map", "query", "predicts", "key", shown.unit, "mask"))
+    for query, label in enumerate(shown.row_labels):
+        predicts = f"{shown.first_row + query + 1} {shown.predicted[query]}" if shown.predicted else ""
+        for key, column in enumerate(shown.column_labels):
+            code = int(shown.mask[query, key])
+            value = "" if code != VISIBLE else str(shown.values[query, key])
+            writer.writerow((shown.title, label, predicts, column, value, mask_word(code)))
+    # The mark tells spreadsheets that this is UTF-8.
+    return text.getvalue().encode("utf-8-sig")
+
+
+def map_stem(shown: SingleMap, prefix: str) -> str:
+    """A file name without its ending that every system takes."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", f"{prefix}-{shown.title}").strip("-.")[:100] or "map"
+
+
+def _figure(shown: SingleMap, caption: str, kind: Format) -> bytes:
+    sheet = Sheet(shown.title, caption, (shown,), (), ("",), ViewOptions(view="head"), row=0)
+    return draw(sheet, kind).content

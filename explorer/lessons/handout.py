@@ -1,0 +1,122 @@
+"""Lessons on paper: the handout with its figures, and the page of answers to hand in; both open without a network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+
+from explorer.export.html_page import document, inline
+from explorer.lessons.html import html_of, inline_html
+from explorer.lessons.lesson import Lesson, Question, Step
+from explorer.screens.lessons.state import AT_ONCE, LATER, SHOWN, Record
+
+_STYLE = """
+body{max-width:46rem}h1{font-size:1.5rem}h2{break-after:avoid}section{break-inside:avoid;margin-bottom:1.5rem}
+.do{border-left:3px solid #0f5e7d;padding-left:.75rem}.ask{background:#f3f5f7;padding:.5rem .75rem;border-radius:6px}
+.ask ul{list-style:"☐  ";margin:.25rem 0}.line{border-bottom:1px solid #8a939c;height:1.6rem}
+td,th{text-align:left;vertical-align:top}figcaption,.small{font-size:13px;color:#43505c}
+figure svg{width:36rem}
+@media print{body{margin:0}.answers{break-before:page}}
+"""
+HOW = {AT_ONCE: "right at once", LATER: "right later", SHOWN: "shown"}
+
+
+@dataclass(frozen=True)
+class Paper:
+    """What a step looks like on paper, its numbers filled in.
+
+    `figure` is an SVG drawing (empty where the step has none), `caption` its sentence; `where` says what to open in the
+    app; `solution` is the right answer, empty where there is no question or nobody can say.
+    """
+
+    step: Step
+    text: str
+    do: str = ""
+    ask: str = ""
+    right: str = ""
+    solution: str = ""
+    where: str = ""
+    figure: bytes = b""
+    caption: str = ""
+
+
+def handout(lesson: Lesson, papers: tuple[Paper, ...], *, answers: bool) -> bytes:
+    """The lesson as one HTML page; with `answers`, these stand on a page of their own at the end."""
+    body = [
+        f"<h1>{escape(lesson.title)}</h1>",
+        f"<p>{escape(lesson.about)} About {lesson.minutes} minutes.</p>",
+        *(_section(number, paper) for number, paper in enumerate(papers, start=1)),
+    ]
+    if answers:
+        body.append(f'<div class="answers"><h2>Answers</h2><ol>{"".join(map(_answer, papers))}</ol></div>')
+    return document(lesson.title, "\n".join(body), language=lesson.language, style=_STYLE)
+
+
+def _section(number: int, paper: Paper) -> str:
+    parts = [f"<h2>{number}. {escape(paper.step.title)}</h2>", html_of(paper.text)]
+    if paper.figure:
+        caption = f"<figcaption>{escape(paper.caption)}</figcaption>"
+        parts.append(f'<figure aria-label="{escape(paper.caption)}">{inline(paper.figure)}{caption}</figure>')
+    if paper.where:
+        parts.append(f'<p class="small">In the app: {escape(paper.where)}</p>')
+    if paper.do:
+        parts.append(f'<p class="do"><strong>Do:</strong> {inline_html(paper.do)}</p>')
+    if paper.step.question is not None and paper.ask:
+        parts.append(f'<div class="ask"><p>{inline_html(paper.ask)}</p>{_blank(paper.step.question)}</div>')
+    return f"<section>{''.join(parts)}</section>"
+
+
+def _blank(question: Question) -> str:
+    if not question.choices:
+        return '<div class="line"></div>'
+    return f"<ul>{''.join(f'<li>{inline_html(choice.text)}</li>' for choice in question.choices)}</ul>"
+
+
+def _answer(paper: Paper) -> str:
+    if not paper.solution:
+        return "<li>–</li>"
+    return f"<li><strong>{inline_html(paper.solution)}</strong>. {inline_html(paper.right)}</li>"
+
+
+def summary(
+    lessons: tuple[Lesson, ...],
+    *,
+    who: str,
+    when: str,
+    records: Mapping[tuple[str, int], Record],
+    words: Mapping[tuple[str, int], tuple[str, str]],
+) -> bytes:
+    """One page to hand in: every step with what was answered, and how it went.
+
+    `records` and `words` go by lesson and step; the latter are question and right answer with their numbers filled in.
+    """
+    title = f"Lessons: {who}" if who else "Lessons"
+    parts = [f"<h1>{escape(title)}</h1>", f'<p class="small">{escape(when)}</p>']
+    for lesson in lessons:
+        steps = range(1, len(lesson.steps) + 1)
+        asked = [records.get((lesson.name, at), Record()).outcome for at in steps if lesson.step(at).question]
+        said = ", ".join(f"{asked.count(how)} {name}" for how, name in HOW.items())
+        parts.append(f"<h2>{escape(lesson.title)}</h2><p>{len(asked)} questions: {said}.</p>")
+        head = "".join(f"<th>{name}</th>" for name in ("step", "question", "your answer", "how it went", "done"))
+        rows = (
+            _row(lesson, at, records.get((lesson.name, at), Record()), *words.get((lesson.name, at), ("", "")))
+            for at in steps
+        )
+        parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>")
+    return document(title, "\n".join(parts), style=_STYLE)
+
+
+def _row(lesson: Lesson, at: int, record: Record, question: str, solution: str) -> str:
+    step, answer = lesson.step(at), record.given
+    # What was typed before the page was opened anew is not in the link; that it was right is.
+    said = answer.text if answer else (solution if record.outcome in (AT_ONCE, LATER) else "")
+    tries = f", {answer.tries} tries" if answer and answer.tries > 1 else ""
+    cells = (
+        escape(f"{at}. {step.title}"),
+        inline_html(question),
+        escape(said),
+        f"{HOW.get(record.outcome, 'open')}{tries}" if step.question else "",
+        ("yes" if record.done else "no") if step.do else "",
+    )
+    return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"

@@ -1,0 +1,195 @@
+"""What a change to heads does: to one translation, step by step, and to a whole sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.probing.head_edits import WHOLE, Change, Changes
+from explorer.translation.translator import InputError, Translation, Translator
+from model.analysis.importance import edited_loss, edited_translations
+from model.analysis.recorded_batches import Sample
+from model.checkpoint import LoadedModel
+from model.config import DecodeConfig
+from model.data import Example, Task
+from model.data.task import same_text
+from model.decoding.decode import decode_recorded
+from model.edits import HeadEdits
+from model.metrics import bleu, exact_match
+from model.scoring import spread
+from model.trace import AttentionTrace
+
+Check = Callable[[], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One step on the path of the unchanged translation.
+
+    reads, predicts: its tokens; before, after: the probability of `predicts` without and with the change; instead: the
+    likeliest token with the change and its probability; divergence: KL(before ‖ after) in nats.
+    """
+
+    reads: str
+    predicts: str
+    before: float
+    after: float
+    instead: str
+    instead_probability: float
+    divergence: float
+
+
+@dataclass(frozen=True, eq=False)
+class Effect:
+    """A sentence translated without and with a change, and how every step's distribution moves."""
+
+    before: Translation
+    after: Translation
+    steps: tuple[Step, ...]
+
+    @property
+    def divergence(self) -> float:
+        """Mean KL divergence over the steps, in nats."""
+        return float(np.mean([step.divergence for step in self.steps])) if self.steps else 0.0
+
+
+def effect_on(translator: Translator, text: str, edit: HeadEdits) -> Effect:
+    """Translate `text` greedily without and with an edit, and compare the distributions along the first path.
+
+    The two decodings may part ways, after which their steps cannot be compared: so the distributions are those of the
+    same prefix, the unchanged translation's.
+
+    Raises:
+        InputError: there is nothing to translate. EditError: the edit does not fit.
+    """
+    config = DecodeConfig()
+    before = translator.translate(text, config)
+    after = translator.translate(text, config, edit=edit)
+    plain = _along(translator, before, None)
+    changed = _along(translator, before, edit)
+    p, q = distributions(plain), distributions(changed)
+    apart = divergence(p, q)
+    steps = tuple(
+        Step(
+            reads=plain.read_tokens[t],
+            predicts=plain.predicted_tokens[t],
+            before=float(p[t, token]),
+            after=float(q[t, token]),
+            instead=changed.top_tokens[t][0],
+            instead_probability=float(changed.top_probabilities[t, 0]),
+            divergence=float(apart[t]),
+        )
+        for t, token in enumerate(before.path)
+    )
+    return Effect(before, after, steps)
+
+
+def _along(translator: Translator, shown: Translation, edit: HeadEdits | None) -> AttentionTrace:
+    """The path of a translation once more, under an edit, with the probability of every token."""
+    loaded = translator.loaded
+    config = DecodeConfig(max_length=len(shown.path))
+    everything = loaded.model_config.tgt_vocab_size
+    return decode_recorded(
+        loaded.transformer, shown.source, loaded.target, config, prefix=shown.path, n_alternatives=everything, edit=edit
+    ).trace
+
+
+def distributions(trace: AttentionTrace) -> NDArray[np.float64]:
+    """[tgt, vocab]: the probability of every token at every step, from a trace that kept all alternatives."""
+    full = np.zeros((len(trace.read_tokens), int(trace.top_ids.max()) + 1))
+    np.put_along_axis(full, trace.top_ids, trace.top_probabilities.astype(np.float64), axis=1)
+    return full
+
+
+def divergence(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
+    """KL(p ‖ q) = Σ p ln (p / q) in nats, row by row (Kullback & Leibler 1951); q below 1e-12 counts as that."""
+    there = p > 0
+    logs = np.log(np.where(there, p, 1.0) / np.maximum(np.where(there, q, 1.0), 1e-12))
+    total: NDArray[np.float64] = np.maximum((p * logs).sum(axis=-1), 0.0)  # rounding may leave a hair below 0
+    return total
+
+
+@dataclass(frozen=True)
+class Quality:
+    """How good the translations of a sample are. Loss in nats per target token; exact match from 0 to 1; BLEU to 100.
+
+    None where nobody knows the right translations, or the measure makes no sense.
+    """
+
+    loss: float
+    exact: float | None
+    bleu: float | None
+
+
+def quality(
+    loaded: LoadedModel, sample: Sample, task: Task | None, edit: HeadEdits | None, check: Check = lambda: None
+) -> Quality:
+    """Score a sample under an edit; loss is along the sample's own targets. `check` may raise to stop."""
+    model = loaded.transformer
+    loss = edited_loss(model, sample.pairs, edit, check=check).loss
+    references = [reference for reference in sample.references if reference]
+    if len(references) < len(sample):
+        return Quality(loss, None, None)
+    texts = edited_translations(model, sample.pairs, loaded.target, edit, check=check)
+    return Quality(loss, *scored(loaded, sample, task, texts))
+
+
+def scored(
+    loaded: LoadedModel, sample: Sample, task: Task | None, texts: Sequence[str]
+) -> tuple[float | None, float | None]:
+    """Exact match, and BLEU where targets are made of words, of translations of a sample with known ones."""
+    equivalent = task.equivalent if task is not None else same_text
+    examples = [
+        Example(source.text, reference or "", None)
+        for source, reference in zip(sample.sources, sample.references, strict=True)
+    ]
+    exact = exact_match(equivalent(text, example) for text, example in zip(texts, examples, strict=True))
+    if loaded.data_config.tokenizer == "characters":
+        return exact, None
+    return exact, bleu(texts, [example.target for example in examples]).score
+
+
+def part_of(sample: Sample, most: int) -> Sample:
+    """At most `most` sentences, evenly spread."""
+    kept = spread(len(sample), most)
+    return Sample(
+        tuple(sample.sources[i] for i in kept),
+        tuple(sample.targets[i] for i in kept),
+        tuple(sample.alignments[i] for i in kept),
+        tuple(sample.references[i] for i in kept),
+    )
+
+
+def for_any_sentence(changes: Changes) -> Changes:
+    """The changes that hold for any sentence: rows edited by hand and patches belong to one."""
+    return tuple(change for change in changes if change.op in WHOLE)
+
+
+def from_another(translator: Translator, shown: Translation, change: Change) -> NDArray[np.float32]:
+    """The pattern [query, key] or output [query, d_head] of a head in the translation of another sentence.
+
+    Raises:
+        InputError: it cannot be put into this sentence, and why.
+    """
+    other = translator.translate(change.other, DecodeConfig())
+    kind, layer, head = change.place
+    if change.op == "pattern":
+        pattern: NDArray[np.float32] = other.trace.weights(kind)[layer, head]
+        needed = shown.trace.weights(kind).shape[2:]
+        if kind != "decoder" and pattern.shape[1] != needed[1]:
+            raise InputError(
+                f"The pattern of {change.kind} L{change.layer} H{change.head} does not fit: '{change.other}' has "
+                f"{pattern.shape[1]} source tokens with <eos>, this sentence has {needed[1]}. Choose a sentence of "
+                f"equal length, or take the head's output."
+            )
+        if kind == "decoder" and pattern.shape != needed:
+            raise InputError(
+                f"The pattern of {change.kind} L{change.layer} H{change.head} does not fit: the translation of "
+                f"'{change.other}' has {pattern.shape[0]} steps, that of this sentence {needed[0]}."
+            )
+        return pattern
+    details = translator.details(other, [change.place])[change.place]
+    return np.stack([row.output for row in details.rows])

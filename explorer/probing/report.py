@@ -1,0 +1,130 @@
+"""Measured heads as files: CSV, JSON, and a report of one page that opens without a network."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from explorer.probing.measurement import Probe
+from explorer.probing.roles import MARGIN, MIN_SENTENCES, RULE
+from explorer.probing.tables import head_rows, name_of, number_rows, roles, summary
+from model.config import ATTENTION_KINDS, AttentionKind
+
+_NOT_NUMBERS = ("kind", "head", "role", "statistic", "unit")
+
+
+def as_csv(rows: list[dict[str, Any]]) -> str:
+    """Rows of one shape as CSV with a header; an apostrophe keeps text from being taken for a formula."""
+    if not rows:
+        return ""
+    file = io.StringIO()
+    writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: _harmless(value) for name, value in row.items()} for row in rows)
+    return file.getvalue()
+
+
+def _harmless(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t") else value
+
+
+def as_json(probe: Probe, model: str, about: str) -> str:
+    """Everything measured: roles with their evidence, and every number with its baselines."""
+    known = roles(probe)
+    return json.dumps(
+        {
+            "model": model,
+            "sample": about,
+            "sentences": probe.sentences,
+            "untrained_models": probe.seeds,
+            "rule": {"text": RULE, "margin": MARGIN, "least_sentences": MIN_SENTENCES},
+            "heads": [
+                {"kind": kind, "layer": layer + 1, "head": head + 1, "role": role.name, "evidence": role.evidence}
+                for (kind, layer, head), role in known.items()
+            ],
+            "numbers": number_rows(probe),
+        },
+        ensure_ascii=False,
+        indent=1,
+    )
+
+
+def as_report(
+    probe: Probe, model: str, about: str, importance: list[dict[str, Any]] | None = None, facts: tuple[str, ...] = ()
+) -> str:
+    """One HTML page about a model's heads: what was measured, a map of roles by kind, the table, the rule.
+
+    It loads nothing from anywhere, and every name in it is text.
+    """
+    parts = [
+        f"<h1>The heads of {escape(model)}</h1>",
+        *(f"<p>{escape(line)}</p>" for line in facts if line),
+        f"<p>Measured on {escape(about)}; beside uniform attention and {probe.seeds} untrained models of the same "
+        f"shape.</p>",
+        f"<p><strong>{escape(summary(probe))}</strong></p>",
+        *(_map(probe, kind) for kind in ATTENTION_KINDS),
+        "<h2>All heads</h2>",
+        *(_table(head_rows(probe, [kind])) for kind in ATTENTION_KINDS),
+        "<h2>Why they are called so</h2><ul>",
+        *(
+            f"<li>{escape(kind)} {name_of(layer, head)}: <strong>{escape(role.name)}</strong>. "
+            f"{escape(role.evidence)}</li>"
+            for (kind, layer, head), role in roles(probe).items()
+            if role.clear
+        ),
+        "</ul>",
+        *(["<h2>What each head is worth</h2>", _table(importance)] if importance else []),
+        f"<h2>How to read this</h2><p>{escape(RULE)}</p><p>Scores are means over sentences. A pattern is no proof of a "
+        f"purpose: what a head is worth shows when it is switched off.</p>",
+    ]
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>The heads of {escape(model)}</title>'
+        f"<style>{_STYLE}</style></head><body>{''.join(parts)}</body></html>"
+    )
+
+
+_STYLE = (
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:76rem;margin:2rem auto;padding:0 1rem;color:#1d2733;"
+    "background:#fff}table{border-collapse:collapse;margin:.5rem 0 1.5rem;font-size:13px;"
+    "font-variant-numeric:tabular-nums}th,td{border:1px solid #d7dde3;padding:.25rem .5rem;text-align:left}"
+    "th{background:#f3f5f7}td.n{text-align:right}td.map{width:9rem;vertical-align:top}"
+    "@media print{body{margin:0}}"
+)
+
+
+def _map(probe: Probe, kind: AttentionKind) -> str:
+    """Layers down, heads across: role and effective keys; a role's cell is shaded and says so in words."""
+    found, known = probe.kinds[kind], roles(probe)
+    head_cells = "".join(f"<th>H{head + 1}</th>" for head in range(found.n_heads))
+    lines = []
+    for layer in range(found.n_layers):
+        cells = []
+        for head in range(found.n_heads):
+            role = known[kind, layer, head]
+            keys = found.scores["effective_keys"].mean[layer, head]
+            shade = ' style="background:#dcebf2"' if role.clear else ""
+            size = f"{keys:.1f} keys" if np.isfinite(keys) else ""
+            cells.append(f'<td class="map"{shade}>{escape(role.name)}<br>{size}</td>')
+        lines.append(f"<tr><th>L{layer + 1}</th>{''.join(cells)}</tr>")
+    return f"<h2>{escape(kind.capitalize())}</h2><table><tr><th></th>{head_cells}</tr>{''.join(lines)}</table>"
+
+
+def _table(rows: list[dict[str, Any]]) -> str:
+    if not rows:
+        return ""
+    header = "".join(f"<th>{escape(name)}</th>" for name in rows[0])
+    lines = []
+    for row in rows:
+        cells = "".join(
+            f"<td>{escape(str(value))}</td>"
+            if name in _NOT_NUMBERS
+            else f'<td class="n">{"" if value is None else f"{value:.3f}"}</td>'
+            for name, value in row.items()
+        )
+        lines.append(f"<tr>{cells}</tr>")
+    return f"<table><tr>{header}</tr>{''.join(lines)}</table>"

@@ -1,0 +1,208 @@
+"""Which sentences the Probe page measures on, and the measuring itself: with progress, and kept for everybody."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from explorer.probing.measurement import Probe, Tally
+from model.analysis.recorded_batches import Observed, Sample, observe, translated_sample, untrained_like, written_sample
+from model.checkpoint import LoadedModel
+from model.data import TASKS, DataError, Example, Task, get_task
+from model.data.multi30k import FILES, MULTI30K_TASKS, cache_folder
+from model.scoring import spread
+
+SIZE, MOST = 200, 1000  # sentences: by default, and at most
+SEEDS = (1, 2, 3, 4, 5)  # of the untrained models beside which the heads stand
+MAX_CHARACTERS = 400_000  # of an own list
+
+Origin = Literal["task", "own"]
+Report = Callable[[float, str], None]
+"""Called often with how much is done, 0 to 1, and of what; it may raise to stop the work."""
+
+
+class SampleError(ValueError):
+    """There are no sentences to measure on; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class SampleChoice:
+    """What a person asked for. `lines`: an own list, one sentence a line, with its translation after a tab if known.
+
+    `translated`: read each sentence with the model's own translation, not with the one that a person wrote.
+    """
+
+    origin: Origin = "task"
+    lines: tuple[str, ...] = ()
+    size: int = SIZE
+    translated: bool = False
+
+    @property
+    def key(self) -> str:
+        """Equal for equal choices."""
+        parts = [self.origin, self.lines, self.size, self.translated, SEEDS]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """A model measured on a sample. `observed` are the sentences in the order of the sample; `about` says which."""
+
+    model: str
+    sample: Sample
+    observed: tuple[Observed, ...]
+    probe: Probe
+    about: str
+    task: Task | None
+
+
+def lines_of(text: str) -> tuple[str, ...]:
+    """The sentences of a text, one a line; empty lines are left out.
+
+    Raises:
+        SampleError: there are none, or far too many.
+    """
+    if len(text) > MAX_CHARACTERS:
+        raise SampleError(f"The list has {len(text):,} characters; at most {MAX_CHARACTERS:,} are read.")
+    lines = tuple(line.strip() for line in text.replace("\r\n", "\n").split("\n") if line.strip())
+    if not lines:
+        raise SampleError("The list is empty: give one sentence a line.")
+    return lines[:MOST]
+
+
+def lines_of_file(content: bytes) -> tuple[str, ...]:
+    """The sentences of an uploaded text file.
+
+    Raises:
+        SampleError: it is not UTF-8 text, or there is nothing in it.
+    """
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise SampleError("The file is not UTF-8 text; save it as UTF-8, one sentence a line.") from None
+    if "\0" in text:
+        raise SampleError("The file is not text; give one sentence a line.")
+    return lines_of(text)
+
+
+def task_of(loaded: LoadedModel) -> Task | None:
+    """The task that a model was trained on, with its sentences where they are on this machine; None for own data gone.
+
+    Raises:
+        SampleError: the sentences would have to be downloaded.
+    """
+    name, data = loaded.data_config.task, loaded.data_config
+    if name not in TASKS and name != "files":
+        return None
+    folder: Path | None = loaded.folder if name == "files" else None
+    if name in MULTI30K_TASKS:
+        folder = _corpus(name, (data.src_lang, data.tgt_lang))
+    return get_task(name, split_seed=data.split_seed, data_dir=folder)
+
+
+def _corpus(name: str, languages: Sequence[str]) -> Path | None:
+    """Where Multi30k is: the folder that HEADLIGHT_DATA names, or None for this user's cache."""
+    given = os.environ.get("HEADLIGHT_DATA")
+    if given:
+        return Path(given)
+    needed = [cache_folder() / f"{stem}.{lang}.gz" for stem in FILES.values() for lang in languages]
+    if all(path.is_file() for path in needed):
+        return None
+    raise SampleError(
+        f"The test sentences of {name} are not on this machine. Fetch them on the Train page (choose the task, then "
+        f"'Fetch and show some'), name their folder in HEADLIGHT_DATA, or give sentences of your own."
+    )
+
+
+def examples_for(choice: SampleChoice, loaded: LoadedModel) -> tuple[list[Example], str, Task | None]:
+    """The sentence pairs of a choice (an empty target where nobody wrote one), what they are, and their task.
+
+    Raises:
+        SampleError: there are none.
+    """
+    if choice.origin == "own":
+        pairs = [line.split("\t", 1) for line in choice.lines]
+        found = [Example(pair[0].strip(), pair[1].strip() if len(pair) > 1 else "") for pair in pairs]
+        return [found[i] for i in spread(len(found), min(choice.size, MOST))], "your own sentences", None
+    try:
+        task = task_of(loaded)
+        splits = task.splits if task is not None else {}
+    except DataError as missing:
+        raise SampleError(f"The sentences that this model was tested on cannot be read: {missing}") from missing
+    split = next((name for name in ("test", "valid") if splits.get(name)), None)
+    if task is None or split is None:
+        raise SampleError("Nothing is known about the sentences that this model was trained on; give your own.")
+    examples = splits[split]
+    kept = [examples[i] for i in spread(len(examples), min(choice.size, MOST))]
+    noun = "test" if split == "test" else "validation"
+    return kept, f"{len(kept)} of {len(examples):,} {noun} sentences of {task.name}, evenly spread", task
+
+
+def gather(choice: SampleChoice, loaded: LoadedModel, report: Report) -> tuple[Sample, str, Task | None]:
+    """The sample of a choice: written translations where all are known and wanted, the model's own otherwise.
+
+    Raises:
+        SampleError: there is no sentence that the model can read.
+    """
+    examples, about, task = examples_for(choice, loaded)
+    written = not choice.translated and all(example.target for example in examples)
+    if written:
+        sample = written_sample(examples, loaded.source, loaded.target, loaded.model_config.max_positions)
+    else:
+        calls = 0
+
+        def check() -> None:
+            nonlocal calls
+            calls += 1
+            report(1 - 0.9**calls, f"Translating {len(examples)} sentences")
+
+        sample = translated_sample(
+            loaded.transformer,
+            [example.source for example in examples],
+            loaded.source,
+            references=[example.target or None for example in examples],
+            check=check,
+        )
+        sample = _with_alignments(sample, examples, loaded)
+    if not len(sample):
+        raise SampleError(
+            f"None of the {len(examples)} sentences can be read: each is empty or too long for the model."
+        )
+    way = "read with their written translations" if written else "read with the model's own translations"
+    left = f"; {sample.left_out} empty or too long ones left out" if sample.left_out else ""
+    return sample, f"{about}, {way}{left}", task
+
+
+def _with_alignments(sample: Sample, examples: Sequence[Example], loaded: LoadedModel) -> Sample:
+    """Where the model's translation is the written one, its known alignment holds."""
+    known = {
+        (loaded.source.encode(example.source).ids, loaded.target.encode(example.target).ids): example.alignment
+        for example in examples
+        if example.alignment is not None
+    }
+    pairs = zip((source.ids for source in sample.sources), sample.targets, strict=True)
+    alignments = tuple(known.get(pair) for pair in pairs)
+    return Sample(sample.sources, sample.targets, alignments, sample.references, sample.left_out)
+
+
+def measure(choice: SampleChoice, loaded: LoadedModel, report: Report) -> Measured:
+    """Everything that the statistics need, in one go over the sample.
+
+    Raises:
+        SampleError: there is nothing to measure on. And whatever `report` raises.
+    """
+    report(0.0, "Gathering sentences")
+    sample, about, task = gather(choice, loaded, report)
+    models = [loaded.transformer, *(untrained_like(loaded.transformer, seed) for seed in SEEDS)]
+    tally, kept = Tally(), {}
+    for index, observed, weights in observe(models, sample, loaded.source, loaded.target):
+        tally.add(index, observed, weights)
+        kept[index] = observed
+        report(len(kept) / len(sample), f"Measuring: {len(kept)} of {len(sample)} sentences")
+    observed_all = tuple(kept[i] for i in range(len(sample)))
+    return Measured(loaded.name, sample, observed_all, tally.result(), about, task)

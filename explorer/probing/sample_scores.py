@@ -1,0 +1,98 @@
+"""Figures of a whole sample taken as one, as the literature defines them, beside the means over its sentences.
+
+A mean over sentences counts a short sentence as much as a long one. The alignment error rate of Och & Ney (2003) counts
+links: those of all sentences are added up before they are divided. Coverage spread here is that of all source tokens of
+the sample (Tu et al. 2016 define the coverage of one token).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.probing import scores, targets
+from model.analysis.recorded_batches import Observed
+
+Scores = NDArray[np.float64]
+NAMES = ("error_rate", "error_rate_input", "coverage_spread")
+
+
+@dataclass(frozen=True, eq=False)
+class CorpusScores:
+    """One such figure of all cross-attention heads.
+
+    Shapes: own [layer, head]; untrained, untrained_spread [layer]; uniform is one number. `sentences`: of how many.
+    """
+
+    own: Scores
+    uniform: float
+    untrained: Scores
+    untrained_spread: Scores
+    sentences: int
+
+
+def sums(observed: Observed, weights: NDArray[np.floating]) -> dict[str, Scores]:
+    """What one sentence adds to each figure: [..., query, key] -> [part, ...], parts to be added up over sentences."""
+    cells = targets.places(observed, "cross")
+    found = {"coverage_spread": _moments(scores.coverage(weights)[..., :-1])}
+    for place, name in (("aligned", "error_rate"), ("aligned_input", "error_rate_input")):
+        if place in cells and cells[place].any():
+            found[name] = np.stack(scores.alignment_counts(weights, cells[place]))
+    return found
+
+
+def _moments(covered: Scores) -> Scores:
+    """How many tokens, the sum of their coverage, and of its square: [..., src] -> [3, ...]."""
+    return np.stack([np.full(covered.shape[:-1], covered.shape[-1]), covered.sum(axis=-1), (covered**2).sum(axis=-1)])
+
+
+def figure(name: str, total: Scores) -> Scores:
+    """The figure that added-up parts come to, [part, ...] -> [...]; NaN where there is nothing to divide by.
+
+    AER = 1 - (Σ|A∩S| + Σ|A∩P|) / (Σ|A| + Σ|S|) (Och & Ney 2003); standard deviation of the coverage over its mean.
+    """
+    if name == "coverage_spread":
+        count, summed, squares = total
+        mean = np.divide(summed, count, out=np.full_like(summed, np.nan), where=count > 0)
+        deviation = np.sqrt(np.maximum(squares / np.maximum(count, 1) - mean**2, 0.0))
+        spread: Scores = np.divide(deviation, mean, out=np.full_like(mean, np.nan), where=mean > 1e-9)
+        return spread
+    hits, links = total
+    rate: Scores = 1 - np.divide(hits, links, out=np.full_like(hits, np.nan), where=links > 0)
+    return rate
+
+
+@dataclass
+class CorpusTally:
+    """Adds up sentence after sentence; `result` at the end."""
+
+    _own: dict[str, Scores] = field(default_factory=dict)
+    _uniform: dict[str, Scores] = field(default_factory=dict)
+    _sentences: dict[str, int] = field(default_factory=dict)
+
+    def add(self, observed: Observed, weights: NDArray[np.floating]) -> None:
+        """One sentence; weights [model, layer, head, query, key] of cross-attention, the model itself first."""
+        even = sums(observed, scores.uniform_like(targets.visible(observed, "cross")))
+        for name, parts in sums(observed, weights).items():
+            self._own[name] = self._own.get(name, np.zeros_like(parts)) + parts
+            self._uniform[name] = self._uniform.get(name, np.zeros_like(even[name])) + even[name]
+            self._sentences[name] = self._sentences.get(name, 0) + 1
+
+    def result(self) -> dict[str, CorpusScores]:
+        """Every figure by name."""
+        found = {}
+        for name in NAMES:
+            if name not in self._own:
+                continue
+            values = figure(name, self._own[name])  # [model, layer, head]
+            seeds = np.moveaxis(values[1:], 1, 0).reshape(values.shape[1], -1)  # [layer, seed and head]
+            found[name] = CorpusScores(
+                own=values[0],
+                uniform=float(figure(name, self._uniform[name])),
+                untrained=seeds.mean(axis=1),
+                untrained_spread=seeds.std(axis=1),
+                sentences=self._sentences[name],
+            )
+        return found

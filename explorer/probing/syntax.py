@@ -1,0 +1,184 @@
+"""Attention by part of speech and by dependency relation, where a trained spaCy pipeline for the source is installed.
+
+All between words: weights are added up over the tokens of a key word and averaged over those of a query word.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.attention.whole_words import AttentionMaps, attention_maps
+from explorer.probing import scores
+from model.analysis.recorded_batches import Observed, Sample
+from model.config import AttentionKind
+from model.text.tokenizer import Encoding, Tokenizer
+from model.trace import VISIBLE
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+PIPELINES = {"en": "en_core_web_sm", "de": "de_core_news_sm"}
+LEAST_ROWS = 20  # words of a relation; fewer say nothing
+OFFSET_MARGIN = 0.1  # above the offset baseline (Voita et al. 2019, §5.2)
+
+Scores = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """A sentence with its grammar, one entry a token, <eos> last.
+
+    tags: coarse part of speech, '' for <eos>. relations: the dependency relation of its word, '' for none. heads: the
+    first token of the word that it depends on, -1 for the root and <eos>.
+    """
+
+    tags: tuple[str, ...]
+    relations: tuple[str, ...]
+    heads: tuple[int, ...]
+
+
+def load_pipeline(lang: str) -> Language | None:
+    """The trained pipeline of a language, or None where it is not installed or there is none."""
+    name = PIPELINES.get(lang)
+    if name is None:
+        return None
+    import spacy
+
+    if not spacy.util.is_package(name):
+        return None
+    return spacy.load(name, disable=["ner", "lemmatizer"])
+
+
+def targets_of(sample: Sample, target: Tokenizer) -> list[Encoding]:
+    """The target sentences as text with tokens; one that its text does not lead back to has no tokens here."""
+    found = []
+    for ids in sample.targets:
+        encoding = target.encode(target.decode(ids))
+        found.append(encoding if encoding.ids == tuple(ids) else Encoding((), (), (), (), ""))
+    return found
+
+
+def parse(nlp: Language, sentences: Sequence[Encoding]) -> list[Parsed]:
+    """The grammar of every sentence; a token belongs to the spaCy word that it begins in."""
+    documents = nlp.pipe(sentence.text for sentence in sentences)
+    found = []
+    for source, document in zip(sentences, documents, strict=True):
+        at = [0] * (len(document.text) + 1)  # the word of each character; white space counts to the word before
+        for word in document:
+            at[word.idx :] = [word.i] * (len(at) - word.idx)
+        words = [at[min(start, len(at) - 1)] for start, _ in source.offsets]
+        first = {word: i for i, word in reversed(list(enumerate(words)))}
+        rows = [document[word] for word in words] if len(document) else []
+        root = [word.head.i == word.i for word in rows]
+        found.append(
+            Parsed(
+                tags=(*(word.pos_ for word in rows), ""),
+                relations=(*("" if is_root else word.dep_ for word, is_root in zip(rows, root, strict=True)), ""),
+                heads=(
+                    *(-1 if is_root else first.get(word.head.i, -1) for word, is_root in zip(rows, root, strict=True)),
+                    -1,
+                ),
+            )
+        )
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class TagScores:
+    """Weight on words of each part of speech: mean [layer, head], what uniform attention gives, how many sentences."""
+
+    mean: dict[str, Scores]
+    uniform: dict[str, float]
+    sentences: dict[str, int]
+
+
+def by_tag(observed: Sequence[Observed], parsed: Sequence[Parsed], kind: AttentionKind) -> TagScores:
+    """Weight on each part of speech, mean over the rows of the sentences that have it.
+
+    Raises:
+        ValueError: decoder self-attention, whose keys are no source words.
+    """
+    if kind == "decoder":
+        raise ValueError("the decoder's own keys are target words; only the source is parsed.")
+    own: dict[str, list[Scores]] = defaultdict(list)
+    chance: dict[str, list[float]] = defaultdict(list)
+    for item, grammar in zip(observed, parsed, strict=True):
+        maps = attention_maps(item.trace, kind, "words")
+        tags = [grammar.tags[start] for start, _ in maps.column_spans]
+        even = uniform(item, kind, maps)
+        for tag in set(tags) - {""}:
+            cells = np.broadcast_to(np.array([other == tag for other in tags]), maps.mask.shape)
+            own[tag].append(scores.share(maps.weights, cells))
+            chance[tag].append(float(scores.share(even, cells)))
+    return TagScores(
+        {tag: np.mean(values, axis=0) for tag, values in own.items()},
+        {tag: float(np.mean(values)) for tag, values in chance.items()},
+        {tag: len(values) for tag, values in own.items()},
+    )
+
+
+def uniform(item: Observed, kind: AttentionKind, maps: AttentionMaps) -> Scores:
+    """[query word, key word]: what uniform attention over tokens puts on each word."""
+    even = scores.uniform_like(item.trace.mask(kind) == VISIBLE)
+    columns = np.add.reduceat(even, [start for start, _ in maps.column_spans], axis=1)
+    rows = [start for start, _ in maps.row_spans]
+    lengths = np.array([end - start for start, end in maps.row_spans])[:, None]
+    found: Scores = np.add.reduceat(columns, rows, axis=0) / lengths
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class RelationScores:
+    """How often a word's largest weight is on the word that it depends on, by relation.
+
+    accuracy, weight: [layer, head] by relation: share of the words, and mean weight; rows: how many words there are;
+    offset: the distance at which the head most often stands, and how often it does: the baseline.
+    """
+
+    accuracy: dict[str, Scores]
+    weight: dict[str, Scores]
+    rows: dict[str, int]
+    offset: dict[str, tuple[int, float]]
+
+    def clear(self, relation: str) -> list[tuple[int, int]]:
+        """The heads (from 0) that beat the offset baseline by the margin, over enough words."""
+        if self.rows[relation] < LEAST_ROWS:
+            return []
+        found = self.accuracy[relation] >= self.offset[relation][1] + OFFSET_MARGIN
+        return [(int(layer), int(head)) for layer, head in np.argwhere(found)]
+
+
+def by_relation(observed: Sequence[Observed], parsed: Sequence[Parsed]) -> RelationScores:
+    """Encoder attention from each word to the word that it depends on (Voita et al. 2019, §5.2; Clark et al. 2019, §4).
+
+    A head that always looks one word to the left finds many dependents' heads without knowing any grammar: the baseline
+    is the best fixed distance of each relation, and <eos> is no candidate.
+    """
+    hits: dict[str, list[Scores]] = defaultdict(list)
+    weights: dict[str, list[Scores]] = defaultdict(list)
+    offsets: dict[str, Counter[int]] = defaultdict(Counter)
+    for item, grammar in zip(observed, parsed, strict=True):
+        maps = attention_maps(item.trace, "encoder", "words")
+        word_of = {token: i for i, (start, end) in enumerate(maps.row_spans) for token in range(start, end)}
+        favourite = maps.weights[..., :-1].argmax(axis=-1)  # [layer, head, word]
+        for i, (start, _) in enumerate(maps.row_spans):
+            head = grammar.heads[start]
+            if head < 0 or word_of[head] == i:
+                continue
+            relation, goal = grammar.relations[start], word_of[head]
+            hits[relation].append((favourite[..., i] == goal).astype(np.float64))
+            weights[relation].append(maps.weights[..., i, goal].astype(np.float64))
+            offsets[relation][goal - i] += 1
+    best = {relation: counts.most_common(1)[0] for relation, counts in offsets.items()}
+    return RelationScores(
+        {relation: np.mean(values, axis=0) for relation, values in hits.items()},
+        {relation: np.mean(values, axis=0) for relation, values in weights.items()},
+        {relation: len(values) for relation, values in hits.items()},
+        {relation: (offset, count / len(hits[relation])) for relation, (offset, count) in best.items()},
+    )

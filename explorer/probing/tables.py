@@ -1,0 +1,137 @@
+"""Measured heads as tables: a line a head, and a line for every number with its baselines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from explorer.probing.measurement import STATISTICS, WITHOUT_SINKS, Probe
+from explorer.probing.roles import Role, role_of
+from explorer.probing.sample_scores import NAMES as CORPUS
+from model.config import ATTENTION_KINDS, AttentionKind
+
+SHORT = (
+    *("effective_keys", "normalised_entropy", "confidence", "mean_distance", "previous", "itself", "next", "first"),
+    *("end", "punctuation", "duplicate", "rare", "diagonal", "mirror", "accuracy", "error_rate", "accuracy_input"),
+    "coverage_spread",
+)  # what the table of heads shows; all the rest is in the table of numbers
+
+
+def name_of(layer: int, head: int) -> str:
+    """How a head is called, from indices from 0: L2 H1."""
+    return f"L{layer + 1} H{head + 1}"
+
+
+def title_of(statistic: str) -> str:
+    """What a statistic is called on screen and in files."""
+    title = STATISTICS[statistic.removesuffix(WITHOUT_SINKS)].title
+    return f"{title}, sinks left out" if statistic.endswith(WITHOUT_SINKS) else title
+
+
+def whole_title(statistic: str) -> str:
+    """What a figure of the whole sample is called, beside the mean over its sentences."""
+    by = " (Och & Ney 2003)" if statistic.startswith("error_rate") else ""
+    return f"{title_of(statistic)}, whole sample{by}"
+
+
+def heads(probe: Probe) -> Iterable[tuple[AttentionKind, int, int]]:
+    """Every measured head, from 0."""
+    for kind in ATTENTION_KINDS:
+        found = probe.kinds[kind]
+        for layer in range(found.n_layers):
+            for head in range(found.n_heads):
+                yield kind, layer, head
+
+
+def roles(probe: Probe) -> dict[tuple[AttentionKind, int, int], Role]:
+    """The role of every head."""
+    return {(kind, layer, head): role_of(probe.kinds[kind], layer, head) for kind, layer, head in heads(probe)}
+
+
+def head_rows(probe: Probe, kinds: Iterable[AttentionKind] = ATTENTION_KINDS) -> list[dict[str, Any]]:
+    """A line for each head: its role and the mean of its most telling scores; empty columns are left out."""
+    wanted = set(kinds)
+    known = roles(probe)
+    rows = []
+    for kind, layer, head in heads(probe):
+        if kind not in wanted:
+            continue
+        row: dict[str, Any] = {"kind": kind, "head": name_of(layer, head), "role": known[kind, layer, head].name}
+        for statistic in SHORT:
+            item = probe.kinds[kind].scores.get(statistic)
+            value = float(item.mean[layer, head]) if item is not None else float("nan")
+            row[title_of(statistic)] = round(value, 3) if np.isfinite(value) else None
+            if statistic in CORPUS:
+                whole = probe.kinds[kind].corpus.get(statistic)
+                row[whole_title(statistic)] = round(float(whole.own[layer, head]), 3) if whole is not None else None
+        rows.append(row)
+    full = [name for name in rows[0] if any(row[name] is not None for row in rows)] if rows else []
+    return [{name: row[name] for name in full} for row in rows]
+
+
+def number_rows(probe: Probe) -> list[dict[str, Any]]:
+    """A line for every score of every head: mean and spread over sentences, both baselines, the number of sentences."""
+    return [row for kind, layer, head in heads(probe) for row in head_numbers(probe, kind, layer, head)]
+
+
+def head_numbers(probe: Probe, kind: AttentionKind, layer: int, head: int) -> list[dict[str, Any]]:
+    """The lines of one head (from 0); scores that no sentence of the sample has are left out.
+
+    A figure of the whole sample has no spread over sentences.
+    """
+    rows = []
+    place = {"kind": kind, "layer": layer + 1, "head": head + 1}
+    for statistic, item in probe.kinds[kind].scores.items():
+        if not item.sentences:
+            continue
+        numbers = {
+            "mean": item.mean[layer, head],
+            "spread": item.spread[layer, head],
+            "uniform": item.uniform,
+            "uniform spread": item.uniform_spread,
+            "untrained": item.untrained[layer],
+            "untrained spread": item.untrained_spread[layer],
+        }
+        rows.append(
+            {
+                **place,
+                "statistic": title_of(statistic),
+                "unit": STATISTICS[statistic.removesuffix(WITHOUT_SINKS)].unit,
+                **{name: round(float(value), 4) if np.isfinite(value) else None for name, value in numbers.items()},
+                "sentences": item.sentences,
+                "untrained models": probe.seeds,
+            }
+        )
+    for statistic, whole in probe.kinds[kind].corpus.items():
+        rows.append(
+            {
+                **place,
+                "statistic": whole_title(statistic),
+                "unit": STATISTICS[statistic].unit,
+                "mean": round(float(whole.own[layer, head]), 4),
+                "spread": None,
+                "uniform": round(whole.uniform, 4),
+                "uniform spread": None,
+                "untrained": round(float(whole.untrained[layer]), 4),
+                "untrained spread": round(float(whole.untrained_spread[layer]), 4),
+                "sentences": whole.sentences,
+                "untrained models": probe.seeds,
+            }
+        )
+    return rows
+
+
+def summary(probe: Probe) -> str:
+    """How many heads have which role, in a sentence."""
+    known = roles(probe)
+    counts: dict[str, int] = {}
+    for role in known.values():
+        if role.clear:
+            counts[role.name] = counts.get(role.name, 0) + 1
+    if not counts:
+        return f"None of the {len(known)} heads has a clear role."
+    named = ", ".join(f"{name} ({n})" for name, n in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+    clear = sum(counts.values())
+    return f"{clear} of {len(known)} heads {'has' if clear == 1 else 'have'} a clear role: {named}."

@@ -1,0 +1,261 @@
+"""Training runs: start, resume, stop, rename, delete, list. A run is a process and a folder; its code stays unknown.
+
+The process is `python -m model.train …`, started as one would type it. It writes the folder; this module reads it and
+leaves two files there: `stop`, which asks the process to end, and `probe.json`, the sentence that somebody watches.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from explorer.runs.command import resume_command
+from explorer.runs.process import Launch, RunError, forget_launch, launches, read_launch, start_process, terminate
+from explorer.runs.status import RunStatus, read_status
+from explorer.web.viewer_mode import REASON, viewing
+from model.folder import (
+    CARD,
+    PROBE,
+    SHIPPED,
+    SNAPSHOTS,
+    STATUS,
+    STOP,
+    CheckpointError,
+    check_name,
+    model_folders,
+    read_json,
+    replace_file,
+    summarize,
+    write_bytes,
+    write_json,
+)
+
+MAX_PROBE_TEXT = 300  # characters; longer sentences have maps that nobody can read in a corner of a page
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the list of runs and models: the folder's summary (see model.folder) and how its run stands."""
+
+    name: str
+    summary: dict[str, Any]
+    status: RunStatus | None
+
+    @property
+    def bundled(self) -> bool:
+        """Whether it came with the program."""
+        return self.name in SHIPPED
+
+    @property
+    def busy(self) -> bool:
+        """Whether a process is at work on it."""
+        return self.status is not None and self.status.busy
+
+    @property
+    def problem(self) -> str:
+        """Why it cannot be opened; empty if it can."""
+        return str(self.summary.get("error") or "")
+
+    @property
+    def date(self) -> float:
+        """When it last changed, in seconds since 1970."""
+        return max(float(self.summary.get("modified") or 0.0), self.status.updated if self.status else 0.0)
+
+
+class Runs:
+    """The runs and models of one checkpoints folder."""
+
+    def __init__(self, checkpoints: Path) -> None:
+        self.checkpoints = checkpoints
+
+    # What there is
+
+    def folder(self, name: str) -> Path:
+        """Where the run called `name` is, or would be.
+
+        Raises:
+            CheckpointError: no run can have this name.
+        """
+        return self.checkpoints / check_name(name)
+
+    def status(self, name: str) -> RunStatus | None:
+        """How the run stands; None for a model without a run and for what does not exist.
+
+        Raises:
+            CheckpointError: the name is impossible, or its status.json is damaged.
+        """
+        self.folder(name)
+        return read_status(self.checkpoints, name, read_launch(self.checkpoints, name))
+
+    def peek(self, name: str) -> RunStatus | None:
+        """The same, but None where status.json is damaged, or is just being written on a system that locks files."""
+        try:
+            return self.status(name)
+        except CheckpointError:
+            return None
+
+    def launch(self, name: str) -> Launch | None:
+        """The process that a page last started for it, dead or alive."""
+        return read_launch(self.checkpoints, name)
+
+    def entries(self) -> list[Entry]:
+        """All runs and models: first those at work, then a person's own, the newest first, then what came along.
+
+        Of these the one with snapshots comes first: it has something to watch. What cannot be opened is there too.
+        """
+        names = {path.name for path in model_folders(self.checkpoints)}
+        names |= {launch.name for launch in launches(self.checkpoints)}
+        found = [entry for name in sorted(names) if (entry := self.entry(name)) is not None]
+        return sorted(found, key=self._place)
+
+    def _place(self, entry: Entry) -> tuple[bool, bool, bool, float]:
+        watched = entry.bundled and any((self.folder(entry.name) / SNAPSHOTS).glob("*.safetensors"))
+        return (not entry.busy, entry.bundled, not watched, 0.0 if entry.bundled else -entry.date)
+
+    def entry(self, name: str) -> Entry | None:
+        """One of them; None where there is nothing of this name."""
+        folder = self.folder(name)
+        summary = summarize(folder) if folder.is_dir() else {"name": name, "error": None}
+        try:
+            status = self.status(name)
+        except CheckpointError as damaged:
+            return Entry(name, summary | {"error": str(damaged)}, None)
+        return Entry(name, summary, status) if folder.is_dir() or status is not None else None
+
+    def statuses(self) -> list[RunStatus]:
+        """How all runs stand: those at work first, then those that wait, then the newest."""
+        names = {path.parent.name for path in self.checkpoints.glob(f"[A-Za-z0-9]*/{STATUS}")}
+        names |= {launch.name for launch in launches(self.checkpoints)}
+        known = [status for name in names if (status := self.peek(name)) is not None]
+        return sorted(
+            known, key=lambda status: (not status.busy, status.state in ("queued", "starting"), -status.updated)
+        )
+
+    def free_name(self, wanted: str) -> str:
+        """`wanted`, or the first of wanted-2, wanted-3 … that is not taken."""
+        return next(
+            name for name in (wanted, *(f"{wanted}-{number}" for number in range(2, 10_000))) if not self._taken(name)
+        )
+
+    def _taken(self, name: str) -> bool:
+        launch = read_launch(self.checkpoints, name)
+        return (self.checkpoints / name).exists() or name in SHIPPED or (launch is not None and launch.alive)
+
+    # What can be done
+
+    def start(self, name: str, arguments: Sequence[str]) -> None:
+        """Start the process of a new run; `arguments` is the whole command, beginning with "python".
+
+        Raises:
+            CheckpointError: no run can have this name. RunError: the name is taken, or HEADLIGHT_NICE is no niceness.
+        """
+        self._refuse_viewers()
+        check_name(name)
+        if self._taken(name):
+            raise RunError(f"There is a run or model '{name}' already; choose another name.")
+        start_process(self.checkpoints, name, arguments)
+
+    def resume(self, name: str) -> None:
+        """Let a stopped or failed run go on.
+
+        Raises:
+            RunError: it is at work, or there is nothing to go on with.
+        """
+        self._refuse_viewers()
+        status = self.status(name)
+        if status is None or not status.resumable:
+            raise RunError(f"'{name}' cannot go on: it is {status.state if status else 'no run'}.")
+        launch = self.launch(name)
+        if launch is not None and not (self.folder(name) / STATUS).exists():
+            start_process(self.checkpoints, name, launch.arguments)  # it never began: start it as before
+            return
+        start_process(self.checkpoints, name, resume_command(name, self.checkpoints))
+
+    def stop(self, name: str) -> None:
+        """Ask the run's process to end after its current batch, with everything saved.
+
+        Raises:
+            RunError: this server is for looking only.
+        """
+        self._refuse_viewers()
+        folder, launch = self.folder(name), self.launch(name)
+        status = self.status(name)
+        if status is None or not status.busy:
+            return
+        if status.state == "starting" and launch is not None:
+            terminate(launch)  # it does not look for a stop file yet, and has nothing to save
+            if not folder.exists():
+                forget_launch(self.checkpoints, name)
+            return
+        write_bytes(folder / STOP, b"")
+
+    def watch(self, name: str, text: str) -> None:
+        """Ask the run to record its attention on this sentence at each evaluation.
+
+        Raises:
+            RunError: this server is for looking only.
+        """
+        self._refuse_viewers()
+        write_json(self.folder(name) / PROBE, {"source": text[:MAX_PROBE_TEXT]})
+
+    def watched(self, name: str) -> str:
+        """The sentence that the run was asked to watch; empty where there is none."""
+        try:
+            found = read_json(self.folder(name) / PROBE).get("source")
+        except CheckpointError:
+            return ""
+        return found if isinstance(found, str) else ""
+
+    def rename(self, name: str, new: str) -> None:
+        """Give a run or model another name, also in the heading of its card.
+
+        Raises:
+            CheckpointError: no run can have the new name. RunError: it came with the program, is at work, or the new
+                name is taken.
+        """
+        self._refuse_bundled(name, "renamed")
+        check_name(new)
+        if new == name:
+            return
+        if self._taken(new):
+            raise RunError(f"There is a run or model '{new}' already; choose another name.")
+        folder = self.folder(new)
+        replace_file(self.folder(name), folder)
+        forget_launch(self.checkpoints, name)
+        card = folder / CARD
+        heading = f"# {name}\n"
+        text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
+        if text.startswith(heading):
+            write_bytes(card, f"# {new}\n{text[len(heading) :]}".encode())
+
+    def delete(self, name: str) -> None:
+        """Delete a run or model with everything in it.
+
+        Raises:
+            RunError: it came with the program, or is at work.
+        """
+        self._refuse_bundled(name, "deleted")
+        folder = self.folder(name)
+        if folder.exists():
+            doomed = self.checkpoints / f".{name}.deleted"
+            shutil.rmtree(doomed, ignore_errors=True)
+            replace_file(folder, doomed)  # gone in one step, whatever happens to the rest
+            shutil.rmtree(doomed, ignore_errors=True)
+        forget_launch(self.checkpoints, name)
+
+    def _refuse_viewers(self) -> None:
+        if viewing():
+            raise RunError(f"Runs can be watched here, but not changed: {REASON}.")
+
+    def _refuse_bundled(self, name: str, done: str) -> None:
+        self._refuse_viewers()
+        if name in SHIPPED:
+            raise RunError(f"'{name}' came with Headlight and cannot be {done}; export it and import it as a copy.")
+        status, launch = self.peek(name), self.launch(name)
+        # Where nothing can be learned from status.json, the process that a page started counts.
+        busy = status.busy if status is not None else launch is not None and launch.alive
+        if busy:
+            raise RunError(f"'{name}' is being trained; stop it first.")

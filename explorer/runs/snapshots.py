@@ -1,0 +1,154 @@
+"""How heads form: one sentence's attention at every snapshot of a run, and what single heads are good at there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from model.checkpoint import LoadedModel, load_model, snapshot_path, snapshot_steps
+from model.config import ATTENTION_KINDS, AttentionKind, DecodeConfig
+from model.data import MADE_HERE, get_task
+from model.data.batching import collate, encode_pairs
+from model.data.files import DATA_FILE
+from model.data.task import Example
+from model.decoding.decode import decode_recorded
+from model.recorder import AttentionRecorder
+from model.trace import AttentionTrace
+
+SENTENCES = 32  # validation sentences that head scores are taken over
+MAX_TOKENS = 40  # longer sentences are left out of them
+
+Scores = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """One snapshot at work on a sentence: its attention along a fixed target, and what it would say by itself."""
+
+    step: int
+    trace: AttentionTrace
+    own_text: str
+
+
+@dataclass(frozen=True, eq=False)
+class HeadScores:
+    """What each head does at one snapshot, as means over a sample of sentences.
+
+    Shapes: all [layer, head]. `spread[kind]` is how evenly a row looks, 0 (one token) to 1 (all alike): its entropy
+    over the most it could have; rows that see one token are left out. `aligned` is the weight that cross-attention
+    gives to the source tokens that the next target token is made of; None without a known alignment.
+    """
+
+    step: int
+    spread: dict[AttentionKind, Scores]
+    aligned: Scores | None
+    n_sentences: int
+
+
+def steps(folder: Path) -> list[int]:
+    """The training steps whose weights the run kept."""
+    return snapshot_steps(folder)
+
+
+def stamp(folder: Path, step: int) -> str:
+    """Changes when the snapshot of this step does."""
+    status = snapshot_path(folder, step).stat()
+    return f"{step}-{status.st_mtime_ns}-{status.st_size}"
+
+
+def load_snapshot(folder: Path, step: int) -> LoadedModel:
+    """The model as it was at this step.
+
+    Raises:
+        CheckpointError: the snapshot is gone or damaged.
+    """
+    return load_model(folder, snapshot=step)
+
+
+def moment(loaded: LoadedModel, step: int, text: str, path: Sequence[int]) -> Moment:
+    """What this snapshot attends to in `text`, with the target ids in `path` given, and its own greedy translation."""
+    source = loaded.source.encode(text)
+    forced = decode_recorded(loaded.model, source, loaded.target, DecodeConfig(), prefix=path)
+    own = decode_recorded(loaded.model, source, loaded.target, DecodeConfig())
+    return Moment(step, forced.trace, loaded.target.decode(own.path))
+
+
+def sample(loaded: LoadedModel) -> list[Example]:
+    """Validation sentences of the run's own task, evenly spread; none where they are not at hand."""
+    data = loaded.data_config
+    own = (loaded.folder / DATA_FILE).is_file()
+    if not own and data.task not in MADE_HERE:
+        return []  # its sentences would have to be fetched first
+    task = get_task(data.task, split_seed=data.split_seed, data_dir=loaded.folder if own else None)
+    examples = task.splits["valid"]
+    pairs = encode_pairs(examples, loaded.source, loaded.target)
+    limit = min(MAX_TOKENS, loaded.model_config.max_positions)
+    fitting = [i for i, (src, tgt) in enumerate(pairs.lengths) if 2 < src <= limit and 1 < tgt <= limit]
+    count = min(len(fitting), SENTENCES)
+    return [examples[fitting[i * len(fitting) // count]] for i in range(count)]
+
+
+@torch.inference_mode()
+def head_scores(loaded: LoadedModel, step: int, examples: Sequence[Example]) -> HeadScores:
+    """Score every head of one snapshot, with the right target given (teacher forcing)."""
+    pairs = encode_pairs(examples, loaded.source, loaded.target)
+    batch = collate(pairs, range(len(examples)))
+    recorder = AttentionRecorder()
+    loaded.model(batch.src, batch.tgt_in, record=recorder)
+    lengths = pairs.lengths
+    spread = {kind: np.stack([_spread(w, kind, lengths) for w in _layers(recorder, kind)]) for kind in ATTENTION_KINDS}
+    known = [_fits(example, pairs.sources[i], pairs.targets[i]) for i, example in enumerate(examples)]
+    aligned = None
+    if known and all(known):
+        cross = _layers(recorder, "cross")
+        aligned = np.stack([_aligned(weights, examples) for weights in cross])
+    return HeadScores(step, spread, aligned, len(examples))
+
+
+def _layers(recorder: AttentionRecorder, kind: AttentionKind) -> list[NDArray[np.float32]]:
+    """[batch, head, query, key] of each layer."""
+    found = sorted(layer for recorded, layer in recorder.calls if recorded == kind)
+    return [recorder.calls[kind, layer][0].float().cpu().numpy() for layer in found]
+
+
+def _spread(weights: NDArray[np.float32], kind: AttentionKind, lengths: Sequence[tuple[int, int]]) -> Scores:
+    """Mean over rows of entropy ÷ ln(visible keys), by head; [batch, head, query, key] → [head]."""
+    n_src, n_tgt = (np.array(side)[:, None] for side in zip(*lengths, strict=True))  # [batch, 1]
+    rows = np.arange(weights.shape[2])[None, :]  # [1, query]
+    visible = np.where(rows >= 0, rows + 1 if kind == "decoder" else n_src, 0)  # [batch, query]
+    counted = (rows < (n_src if kind == "encoder" else n_tgt)) & (visible > 1)
+    share = entropy(weights) / np.log(np.maximum(visible, 2))[:, None, :]  # [batch, head, query]
+    mean: Scores = (share * counted[:, None, :]).sum(axis=(0, 2)) / max(int(counted.sum()), 1)
+    return mean
+
+
+def entropy(weights: NDArray[np.float32]) -> Scores:
+    """Entropy in nats of the last axis; 0 · ln 0 counts as 0."""
+    exact = weights.astype(np.float64)
+    logs = np.log(exact, out=np.zeros_like(exact), where=exact > 0)
+    total: Scores = -(exact * logs).sum(axis=-1)
+    return total
+
+
+def _fits(example: Example, source: Sequence[int], target: Sequence[int]) -> bool:
+    """Whether the gold alignment speaks of these very tokens, not of those of another tokenizer."""
+    gold = example.alignment
+    if gold is None or len(gold) != len(target):
+        return False
+    return max((position for row in gold for position in row), default=0) < len(source)
+
+
+def _aligned(weights: NDArray[np.float32], examples: Sequence[Example]) -> Scores:
+    """Mean over target tokens of the weight on their gold source tokens, by head: row t predicts target token t."""
+    total, rows = np.zeros(weights.shape[1]), 0
+    for i, example in enumerate(examples):
+        for query, positions in enumerate(example.alignment or ()):
+            if positions:
+                total += weights[i][:, query, list(positions)].sum(axis=-1)
+                rows += 1
+    return total / max(rows, 1)

@@ -1,0 +1,225 @@
+"""How a run stands: what it says of itself, and what became of it when it says nothing any more."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import psutil
+
+from explorer.runs.process import Launch, exit_code, is_alive, last_words
+from model.folder import STATUS, STOP, CheckpointError, read_json
+
+State = Literal["starting", "queued", "running", "stopping", "stopped", "finished", "failed"]
+BUSY: tuple[State, ...] = ("starting", "queued", "running", "stopping")
+STATES: tuple[State, ...] = (*BUSY, "stopped", "finished", "failed")
+
+_MOST = 10**15  # steps, seconds: whatever is beyond was not written by a run
+_FULL_DISK_BYTES = 20 * 1024**2
+_OUT_OF_MEMORY = ("out of memory", "memoryerror", "bad_alloc", "can't allocate memory", "cannot allocate memory")
+_NO_SPACE = ("no space left on device", "disk is full")
+
+
+@dataclass(frozen=True)
+class RunStatus:
+    """One run at one moment.
+
+    `state` is `starting` until the process has made its folder; a run that says it is active although its process is
+    gone counts as `failed`, and `error` says why in a sentence. `eta_s` are seconds to go, `updated` seconds since
+    1970, `best` the best evaluation so far, `probe_step` the step of the last answer to a watched sentence.
+    """
+
+    name: str
+    state: State
+    step: int = 0
+    max_steps: int = 0
+    epoch: int = 0
+    eta_s: float | None = None
+    tokens_per_s: float | None = None
+    error: str = ""
+    updated: float = 0.0
+    probe_step: int | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether a process is at work on it, or waits for its turn."""
+        return self.state in BUSY
+
+    @property
+    def resumable(self) -> bool:
+        """Whether it can go on from where it is."""
+        return self.state in ("stopped", "failed")
+
+    @property
+    def share(self) -> float:
+        """How much of it is done, 0 to 1."""
+        if self.state == "finished":
+            return 1.0
+        return min(self.step / self.max_steps, 1.0) if self.max_steps else 0.0
+
+
+def read_status(checkpoints: Path, name: str, launch: Launch | None = None) -> RunStatus | None:
+    """How the run called `name` stands; None for a model that no run stands behind.
+
+    `launch` is the process that a page last started for it, if any.
+
+    Raises:
+        CheckpointError: status.json is damaged.
+    """
+    folder = checkpoints / name
+    values = read_json(folder / STATUS) if (folder / STATUS).is_file() else None
+    if launch is not None and not _has_reported(values, launch) and not _at_work(values):
+        if launch.alive:
+            return RunStatus(name, "starting", step=_number(values, "step"), max_steps=_number(values, "max_steps"))
+        code = exit_code(launch.pid)
+        if (values is None and code != 0) or code not in (0, None):
+            error = _never_began(checkpoints, name, launch)
+            return RunStatus(
+                name,
+                "failed",
+                step=_number(values, "step"),
+                max_steps=_number(values, "max_steps"),
+                error=error,
+                updated=launch.started,
+            )
+    return _status(checkpoints, name, values) if values is not None else None
+
+
+def _has_reported(values: dict[str, Any] | None, launch: Launch) -> bool:
+    """Whether status.json is the word of this process, or of a later one, and not of one before it."""
+    if values is None:
+        return False
+    started = values.get("started")
+    return values.get("pid") == launch.pid or (isinstance(started, (int, float)) and started > launch.started)
+
+
+def _at_work(values: dict[str, Any] | None) -> bool:
+    """Whether the process that status.json names says that it is at work, and lives: whoever started it."""
+    if values is None or values.get("state") not in BUSY:
+        return False
+    pid, started = values.get("pid"), _seconds(values.get("started"))
+    return isinstance(pid, int) and started is not None and is_alive(pid, started)
+
+
+def _status(checkpoints: Path, name: str, values: dict[str, Any]) -> RunStatus:
+    said = values.get("state")
+    if said not in STATES:
+        raise CheckpointError(f"{name}/{STATUS} says the state {said!r}, which is none of {', '.join(STATES)}.")
+    state: State = said
+    error = str(values.get("error") or "")
+    if state in BUSY:
+        if not _at_work(values):
+            state = "failed"
+            error = _why_gone(checkpoints, name, values)
+        elif (checkpoints / name / STOP).exists():
+            state = "stopping"
+    probe = values.get("probe_step")
+    return RunStatus(
+        name=name,
+        state=state,
+        step=_number(values, "step"),
+        max_steps=_number(values, "max_steps"),
+        epoch=_number(values, "epoch"),
+        eta_s=_seconds(values.get("eta_s")),
+        tokens_per_s=_seconds(values.get("tokens_per_s")),
+        error=error,
+        updated=_updated(values),
+        probe_step=probe if isinstance(probe, int) else None,
+    )
+
+
+def _number(values: dict[str, Any] | None, name: str) -> int:
+    found = (values or {}).get(name)
+    return min(max(found, 0), _MOST) if isinstance(found, int) else 0
+
+
+def _updated(values: dict[str, Any]) -> float:
+    return _seconds(values.get("updated")) or 0.0
+
+
+def _seconds(found: Any) -> float | None:
+    """A number that a run wrote down; None for what no run would write."""
+    return float(found) if isinstance(found, (int, float)) and 0 <= found <= _MOST else None
+
+
+def _never_began(checkpoints: Path, name: str, launch: Launch) -> str:
+    """What the command said before it made a run folder: its last line is a sentence for people."""
+    said = last_words(checkpoints, name)
+    reason = _in_log(said) or (said[-1] if said else "")
+    return reason or f"The command ended before it could make the run's folder{_how(exit_code(launch.pid))}."
+
+
+def _why_gone(checkpoints: Path, name: str, values: dict[str, Any]) -> str:
+    """The likeliest reason why a process that said it was at work is gone, and what to do."""
+    step = _number(values, "step")
+    going_on = "Resume goes on from the last save." if step else "Resume starts it again."
+    if psutil.boot_time() > _updated(values) > 0:
+        return f"The computer was switched off or restarted while this run was at step {step}. {going_on}"
+    if shutil.disk_usage(checkpoints).free < _FULL_DISK_BYTES:
+        return f"The disk is full, and the process ended at step {step}. Free some space; then {_lower(going_on)}"
+    told = _in_log(last_words(checkpoints, name))
+    if told:
+        return f"{told} {going_on}"
+    pid = values.get("pid")
+    code = exit_code(pid) if isinstance(pid, int) else None
+    if code is not None and code < 0 and code != -_signal("SIGKILL"):
+        return f"The process was ended from outside at step {step}{_how(code)}. {going_on}"
+    if code is not None and code > 0:
+        return f"The program failed at step {step}{_how(code)}; its log says more. {going_on}"
+    return (
+        f"The process was ended from outside at step {step}, most likely by the system because memory ran out, or by "
+        f"hand. If it happens again, lower batch_tokens or choose a smaller model. {going_on}"
+    )
+
+
+def _in_log(lines: list[str]) -> str:
+    text = "\n".join(lines).lower()
+    if any(sign in text for sign in _OUT_OF_MEMORY):
+        return "Memory ran out: lower batch_tokens or choose a smaller model."
+    if any(sign in text for sign in _NO_SPACE):
+        return "The disk is full: free some space."
+    return ""
+
+
+def _how(code: int | None) -> str:
+    if code is None:
+        return ""
+    if code < 0:
+        return f" ({signal.Signals(-code).name})" if -code in set(signal.Signals) else f" (signal {-code})"
+    return f" (exit code {code})"
+
+
+def _signal(name: str) -> int:
+    return int(getattr(signal, name, 9))  # Windows has no SIGKILL
+
+
+def _lower(sentence: str) -> str:
+    return sentence[0].lower() + sentence[1:]
+
+
+def age(seconds_since_1970: float, now: float | None = None) -> str:
+    """How long ago something was: "just now", "12 min ago", "3 days ago"."""
+    passed = (time.time() if now is None else now) - seconds_since_1970
+    for size, unit in ((86_400, "day"), (3_600, "h"), (60, "min")):
+        if size <= passed < math.inf:
+            number = int(passed // size)
+            return f"{number} {unit}{'s' if unit == 'day' and number > 1 else ''} ago"
+    return "just now"
+
+
+def clock(seconds: float) -> str:
+    """A duration for people: "41 s", "3 min 20 s", "2 h 05 min", "3 days 4 h"."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    if whole < 86_400:
+        return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    days, rest = divmod(whole, 86_400)
+    return f"{days} day{'s' if days > 1 else ''} {rest // 3600} h"

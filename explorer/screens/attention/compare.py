@@ -1,0 +1,152 @@
+"""The panel of comparison: two sentences, two steps, two models, or an edited and an unedited run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import get_args
+
+import streamlit as st
+
+from explorer.attention.comparison import Comparison, compare, single_row
+from explorer.attention.coordinates import Place
+from explorer.attention.labelled_map import KINDS, SingleMap, head_map
+from explorer.attention.whole_words import attention_maps
+from explorer.text import plain
+from explorer.translation.selection import Selection
+from explorer.translation.translator import InputError, Translation
+from explorer.web import runtime, session
+from explorer.web.maps import draw_map
+from explorer.web.panel_choices import Choices
+from model.config import AttentionKind, DecodeConfig
+from model.edits import EditError, HeadEdit, HeadEdits, Operation
+from model.folder import CheckpointError
+
+WAYS = {"step": "another step", "text": "another sentence", "model": "another model", "edit": "an edited run"}
+OPERATIONS: dict[Operation, str] = {"zero": "switched off (zero)", "uniform": "looking everywhere equally (uniform)"}
+
+
+class NothingToCompare(ValueError):
+    """There is no second map; the message says what is missing."""
+
+
+def draw(selection: Selection, shown: Translation, at: Place) -> None:
+    """The head in view, and its counterpart elsewhere."""
+    st.markdown("##### What changes?")
+    choices = Choices("compare")
+    choices.start("compare_way", "way", list(WAYS), "step")
+    way = st.segmented_control(
+        "Compare with", list(WAYS), required=True, format_func=WAYS.__getitem__, key="compare_way"
+    )
+    choose = {"text": _sentence, "model": _model, "edit": _edited}
+    try:
+        if way == "step":
+            found = _steps(choices, shown, at)
+        else:
+            other, words = choose[way or "text"](choices, selection, shown, at)
+            found = compare(_map(shown, at, "A", "what is on screen"), _map(other, at, "B", words))
+    except (NothingToCompare, InputError, EditError, CheckpointError) as without:
+        st.info(plain(str(without)))
+        return
+    _draw(found, shown.model)
+
+
+def _draw(found: Comparison, model: str) -> None:
+    for column, one, key in zip(st.columns(2), (found.one, found.other), ("one", "other"), strict=True):
+        with column:
+            draw_map(one, key=f"compare_{key}", away=model)
+    if found.difference is not None:
+        draw_map(found.difference, key="compare_difference", note=found.note, away=model, wide=True)
+    else:
+        st.caption(plain(found.note))
+
+
+def _map(translation: Translation, at: Place, letter: str, words: str) -> SingleMap:
+    """The head in view in a translation; where that has fewer layers or heads, its last."""
+    maps = attention_maps(translation.trace, at.kind)
+    layers, heads = maps.weights.shape[:2]
+    if not maps.weights.size:
+        raise NothingToCompare(f"{translation.model} has no {KINDS[at.kind].lower()}.")
+    made = head_map(maps, min(at.layer, layers), min(at.head, heads))
+    return replace(made, title=f"{letter}: {words}. {made.title}")
+
+
+def _steps(choices: Choices, shown: Translation, at: Place) -> Comparison:
+    """Two rows of the map in view: two steps of decoding, or two positions of the source."""
+    maps = head_map(attention_maps(shown.trace, at.kind), at.layer, at.head)
+    n_rows = len(maps.rows)
+    if n_rows < 2:
+        choices.keep()
+        raise NothingToCompare("There is only one row here.")
+    rows = [row for row in range(1, n_rows + 1) if row != at.row]
+    choices.start("compare_row", "row", rows, rows[min(at.row - 1, n_rows - 2)])
+    other = st.selectbox("The other row", rows, format_func=lambda row: maps.row_labels[row - 1], key="compare_row")
+    choices.keep()
+    one, two = single_row(maps, at.row), single_row(maps, int(other or 1))
+    return compare(
+        replace(one, title=f"A: {maps.row_labels[at.row - 1]}"),
+        replace(two, title=f"B: {maps.row_labels[int(other or 1) - 1]}"),
+    )
+
+
+def _sentence(choices: Choices, selection: Selection, shown: Translation, at: Place) -> tuple[Translation, str]:
+    del shown, at
+    choices.start_text("compare_text", given=choices.asked("way") == "text")
+    text = st.text_input("The other sentence", key="compare_text", placeholder="Type another sentence")
+    choices.keep(text)
+    if not text:
+        raise NothingToCompare("Type another sentence; of equal length, its map can be subtracted.")
+    return runtime.translate(selection.model, text, session.decode_config()), text
+
+
+def _model(choices: Choices, selection: Selection, shown: Translation, at: Place) -> tuple[Translation, str]:
+    del at
+    names = [name for name in sorted(runtime.models()) if name != shown.model]
+    if not names:
+        choices.keep()
+        raise NothingToCompare("There is only one model here; train another, or import one on the Runs page.")
+    choices.start_name("compare_model", names)
+    name = st.selectbox("The other model", names, key="compare_model")
+    choices.keep(str(name))
+    return runtime.translate(str(name), selection.text, session.decode_config()), str(name)
+
+
+def _edited(choices: Choices, selection: Selection, shown: Translation, at: Place) -> tuple[Translation, str]:
+    """The same run with one head changed, along the same path unless the person lets it go its own way."""
+    trace = shown.trace
+    kinds: list[AttentionKind] = [kind for kind in get_args(AttentionKind) if trace.weights(kind).size]
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        choices.start("compare_kind", "kind", kinds, at.kind)
+        kind = st.selectbox("Attention", kinds, format_func=KINDS.__getitem__, key="compare_kind")
+        layers, heads = trace.weights(kind or at.kind).shape[:2]
+        choices.start("compare_layer", "layer", range(1, layers + 1), 1)
+        layer = st.selectbox("Layer", range(1, layers + 1), key="compare_layer")
+        choices.start("compare_head", "head", range(1, heads + 1), 1)
+        head = st.selectbox("Head", range(1, heads + 1), key="compare_head")
+        choices.start("compare_operation", "is", list(OPERATIONS), "zero")
+        operation = st.selectbox(
+            "is", list(OPERATIONS), format_func=OPERATIONS.__getitem__, key="compare_operation", width=300
+        )
+        choices.start("compare_along", "along", (True, False), True)
+        along = st.toggle("along the same target", key="compare_along")
+    choices.keep()
+    edit = (kind or at.kind, int(layer or 1), int(head or 1), operation or "zero")
+    path = shown.path if along else ()
+    found = _edit(selection.model, runtime.fingerprint(selection.model), selection.text, path, edit)
+    free = (
+        found if not along else _edit(selection.model, runtime.fingerprint(selection.model), selection.text, (), edit)
+    )
+    said = "the same" if free.path == shown.path else f"“{free.text}”"
+    st.caption(plain(f"Edited: {'; '.join(found.trace.edits)}. Left to itself, the edited model says {said}."))
+    return found, "edited"
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _edit(
+    name: str, version: str, text: str, path: tuple[int, ...], edit: tuple[AttentionKind, int, int, Operation]
+) -> Translation:
+    del version  # part of the key only
+    kind, layer, head, operation = edit
+    edits = HeadEdits((HeadEdit(kind, layer - 1, head - 1, operation),))
+    # A path that was cut off stays cut off there: with its own length as the limit, nothing is searched beyond it.
+    config = DecodeConfig(max_length=len(path))
+    return runtime.translator(name).translate(text, config, prefix=path, edit=edits)

@@ -1,0 +1,102 @@
+"""The panel of export: what is on screen as files, and a manifest or a link that opens it again."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from explorer.attention.coordinates import Place
+from explorer.export.manifest import ManifestError, link, manifest_text, model_hash, read_manifest
+from explorer.screens.attention.export_buttons import draw_downloads
+from explorer.screens.attention.panels import LED
+from explorer.text import plain
+from explorer.translation.selection import MAX_TEXT, Selection
+from explorer.translation.translator import Translation
+from explorer.web import runtime, session
+from explorer.web.downloads import download_button
+from explorer.web.viewer_mode import closed
+from model.folder import CheckpointError
+
+_UPLOAD, _SAID = "export_manifest", "_export_said"
+_PANEL = "attention_panel"  # the tab row's own key: forgotten, it takes over what the manifest says
+
+
+def draw(selection: Selection, shown: Translation, at: Place) -> None:
+    """Downloads of what is on screen, the manifest, and the way back from one."""
+    st.markdown("##### Take it away")
+    edits = shown.trace.edits
+    facts = (
+        f"Model {shown.model}. Sentence: {shown.source.text}",
+        f"Translation: {shown.text}" + (f" (edited: {'; '.join(edits)})" if edits else ""),
+    )
+    manifest = partial(_manifest, selection, shown)
+    draw_downloads(
+        shown.trace, at, selection.view, seq=shown.seq, model=shown.model, facts=facts, key="export", manifest=manifest
+    )
+    st.markdown("##### Open exactly this view again")
+    download_button(
+        "Manifest",
+        manifest,
+        "attention-view.json",
+        "application/json",
+        key="export_json",
+        help="Model, sentence, path, place and versions as a small JSON file.",
+    )
+    if len(selection.text) > MAX_TEXT:
+        st.caption("The sentence is too long for a link; the manifest holds all of it.")
+    else:
+        st.caption("The link in the address bar opens it, too:")
+        st.code(f"/{link(selection)}", language=None, wrap_lines=True)
+    if not closed("Uploads are"):
+        st.file_uploader("Open a manifest", type=["json"], key=_UPLOAD, on_change=_reopen, max_upload_size=1)
+    if said := st.session_state.get(_SAID):
+        st.error(plain(said))
+
+
+def _manifest(selection: Selection, shown: Translation) -> str:
+    return manifest_text(
+        selection,
+        path=shown.path,
+        translation=shown.text,
+        edits=shown.trace.edits,
+        model_hash=_hash(shown.model),
+    )
+
+
+def _hash(name: str) -> str:
+    """SHA-256 of the weights; empty where they are gone."""
+    try:
+        return _hash_of(name, runtime.fingerprint(name))
+    except CheckpointError:
+        return ""
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _hash_of(name: str, version: str) -> str:
+    del version  # part of the key only
+    return model_hash(runtime.CHECKPOINTS / name)
+
+
+def _reopen() -> None:
+    """Go where an uploaded manifest says; what is wrong with it is said instead."""
+    st.session_state[_SAID] = ""
+    file = st.session_state.get(_UPLOAD)
+    if file is not None:
+        open_manifest(file.getvalue())
+
+
+def open_manifest(content: bytes) -> None:
+    """Make this session show what a manifest describes; only from a callback, before widgets are drawn."""
+    try:
+        found = read_manifest(content)
+    except ManifestError as unfit:
+        st.session_state[_SAID] = str(unfit)
+        return
+    said = list(found.problems)
+    selection = found.selection
+    if selection.model in runtime.models() and found.model_hash and _hash(selection.model) != found.model_hash:
+        said.append(f"The model {selection.model} has other weights than when this manifest was written.")
+    session.open_selection(selection, said)
+    st.session_state.pop(_PANEL, None)
+    st.session_state[LED] = True

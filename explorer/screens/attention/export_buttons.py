@@ -1,0 +1,104 @@
+"""Buttons that take away what is on screen; each file is made when somebody asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache, partial
+
+import streamlit as st
+
+from explorer.attention.coordinates import Place
+from explorer.attention.shown_maps import Sheet, sheet_of
+from explorer.export.drawing import texts_of
+from explorer.export.figure_files import Drawing, Format, draw
+from explorer.export.fonts import fonts_for
+from explorer.export.html_page import page_bytes
+from explorer.export.numbers import csv_bytes, file_stem, npz_bytes
+from explorer.text import plain
+from explorer.web import runtime
+from explorer.web.downloads import download_button
+from model.trace import AttentionTrace
+
+_PLAIN, _ALSO_PLAIN = "\u0250", "–—…→‖“”‘’·×÷√α"  # every font that the drawing library brings has these
+TYPES = {
+    "png": ("PNG", "image/png", "A picture with 300 dots per inch."),
+    "svg": ("SVG", "image/svg+xml", "A drawing that stays sharp; its text stays text."),
+    "pdf": ("PDF", "application/pdf", "A drawing for papers, its fonts inside."),
+    "csv": ("CSV", "text/csv", "Every number on screen; masked cells are empty and say why."),
+    "npz": ("NPZ", "application/octet-stream", "All heads of the kind in view, for numpy, with masks and tokens."),
+    "html": ("HTML", "text/html", "One page with figure, words and numbers that works offline."),
+}
+
+
+def draw_downloads(
+    trace: AttentionTrace,
+    at: Place,
+    view: str,
+    *,
+    seq: str,
+    model: str,
+    facts: tuple[str, ...],
+    key: str,
+    manifest: Callable[[], str] | None = None,
+) -> None:
+    """A button a format, and a sentence about what the files cannot show; `seq` names the decoding."""
+    try:
+        sheet = _sheet(seq, at, view, facts, trace)
+    except ValueError as empty:
+        st.info(plain(str(empty)))
+        return
+    st.caption(plain(f"On screen: {sheet.title}. {sheet.caption}"))
+    makers = _makers(sheet, trace, manifest)
+    with st.container(horizontal=True):
+        for kind, (name, mime, about) in TYPES.items():
+            file_name = f"{file_stem(sheet, model)}.{kind}"
+            download_button(name, makers[kind], file_name, mime, key=f"{key}_{kind}", help=about)
+    if notes := " ".join(filter(None, (_beside(sheet), _fonts(sheet)))):
+        st.caption(plain(notes))
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _sheet(seq: str, at: Place, view: str, facts: tuple[str, ...], _trace: AttentionTrace) -> Sheet:
+    del seq  # part of the key: it names the trace
+    return sheet_of(_trace, at, view, facts=facts)
+
+
+def _makers(sheet: Sheet, trace: AttentionTrace, manifest: Callable[[], str] | None) -> dict[str, Callable[[], bytes]]:
+    """What makes each file when its button is pressed."""
+    kinds = tuple(dict.fromkeys(kind for kind, _, _ in sheet.places))
+    return {
+        "csv": partial(csv_bytes, sheet),
+        "npz": partial(npz_bytes, trace, kinds),
+        "html": partial(_page, sheet, manifest),
+        **{kind: partial(_figure, sheet, kind) for kind in ("png", "svg", "pdf")},
+    }
+
+
+def _figure(sheet: Sheet, kind: Format) -> bytes:
+    content = draw(sheet, kind).content
+    _freeze()
+    return content
+
+
+def _page(sheet: Sheet, manifest: Callable[[], str] | None) -> bytes:
+    return page_bytes(sheet, _figure(sheet, "svg"), manifest() if manifest else "")
+
+
+@lru_cache(maxsize=1)
+def _freeze() -> None:
+    """Once, after the drawing library came in: the garbage collector need not walk through it after every run."""
+    runtime.freeze()
+
+
+def _beside(sheet: Sheet) -> str:
+    if sheet.options.beside and sheet.options.view == "head":
+        return "Of the maps side by side, the one in focus is exported."
+    return ""
+
+
+def _fonts(sheet: Sheet) -> str:
+    """Which characters will be boxes; the drawing library is asked only where there may be any."""
+    texts = list(texts_of(sheet))
+    if all(c < _PLAIN or c in _ALSO_PLAIN for text in texts for c in text):
+        return ""
+    return Drawing(b"", fonts_for(texts)[1]).note

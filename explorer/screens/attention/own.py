@@ -1,0 +1,75 @@
+"""The panel of your own attention: a file from any other model, in all the views."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.attention.attention_file import MAX_BYTES, OwnAttention, OwnAttentionError, read_own
+from explorer.attention.coordinates import Place
+from explorer.components.heads import HeadsView, heads_view
+from explorer.screens.attention.export_buttons import draw_downloads
+from explorer.text import plain
+from explorer.translation.selection import Selection
+from explorer.translation.translator import Translation
+from explorer.web.viewer_mode import closed
+
+_KEPT = "_own_attention"
+EXAMPLE = """inputs = tokenizer("The cat sat", return_tensors="pt")
+out = model(**inputs, output_attentions=True)  # a model loaded with attn_implementation="eager": others keep no weights
+np.savez("mine.npz", encoder=torch.cat(out.attentions).detach().float(), src_tokens=inputs.tokens())"""
+
+
+def draw(selection: Selection, shown: Translation, at: Place) -> None:
+    """The upload, and once there is a file, the views of it."""
+    del selection, shown, at
+    st.markdown("##### Attention of another model")
+    if closed("Uploads are"):
+        return
+    file = st.file_uploader(
+        "An .npz or JSON file of attention weights with their tokens",
+        type=["npz", "json"],
+        max_upload_size=MAX_BYTES // 1_000_000,
+        key="own_file",
+    )
+    if file is not None:
+        try:
+            st.session_state[_KEPT] = _read(file.file_id, file.getvalue(), file.name)
+        except OwnAttentionError as unfit:
+            st.error(plain(str(unfit)))
+            return
+    own: OwnAttention | None = st.session_state.get(_KEPT)
+    if own is None:
+        _explain()
+        return
+    if own.notes:
+        st.caption(plain(" ".join(own.notes)))
+    place = st.session_state.get(f"{_KEPT}_{own.seq}", {})
+    result = heads_view(HeadsView(trace=own.trace, seq=own.seq, model=own.name, **place), key="own_heads")
+    # The same start as was reported last disturbs nobody, and brings the view back after a look elsewhere.
+    here = result.place
+    st.session_state[f"{_KEPT}_{own.seq}"] = {
+        "kind": here.kind,
+        "layer": here.layer,
+        "head": here.head,
+        "step": here.step,
+        "view": result.view,
+    }
+    with st.expander("Take it away"):
+        facts = (f"From the file {own.name}.",)
+        draw_downloads(own.trace, here, result.view, seq=own.seq, model=own.name, facts=facts, key="own")
+
+
+def _explain() -> None:
+    st.caption(
+        "Arrays encoder [layer, head, src, src], decoder [layer, head, tgt, tgt], cross [layer, head, tgt, src], of "
+        "which one is enough, and the token lists src_tokens, read_tokens. Masks (encoder_mask …: 0 visible, 1 future, "
+        "2 padding) are optional. Nothing leaves this machine, nothing in the file is run, and it is no part of the "
+        "page's link. From Hugging Face:"
+    )
+    st.code(EXAMPLE, language="python")
+
+
+@st.cache_resource(max_entries=8, show_spinner="Reading the file …")
+def _read(file_id: str, _content: bytes, name: str) -> OwnAttention:
+    del file_id  # the key: each upload has its own
+    return read_own(_content, name)

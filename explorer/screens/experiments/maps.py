@@ -1,0 +1,60 @@
+"""Where a Transformer and an LSTM look while they answer the same sentence: their cross-attention side by side."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.attention.labelled_map import head_map
+from explorer.attention.whole_words import AttentionMaps, attention_maps
+from explorer.text import plain
+from explorer.translation.translator import InputError
+from explorer.web import runtime
+from explorer.web.maps import draw_map
+from model.config import DecodeConfig
+from model.experiments.catalogue import EXPERIMENTS
+from model.experiments.recipe import Experiment
+from model.folder import CheckpointError
+
+PAIRS = {"lstm-reverse": ("reverse", "reverse-lstm", "headlight")}  # experiment: Transformer, LSTM, a first sentence
+LIKE = ("lstm-swap", "lstm-multi30k")  # the same two kinds of model; these runs leave none behind to look into
+
+
+def draw_maps(experiment: Experiment) -> None:
+    """Both models' cross-attention for a sentence that a person types; nothing where there is no such pair."""
+    if experiment.name in LIKE:
+        there = " and ".join(f"'{EXPERIMENTS[name].title}'" for name in PAIRS)
+        st.caption(plain(f"Where both models look, for a text of your own, is shown under {there}."))
+    if experiment.name not in PAIRS:
+        return
+    *names, first = PAIRS[experiment.name]
+    st.markdown("##### Where they look")
+    missing = [name for name in names if name not in runtime.models()]
+    if missing:
+        st.caption(plain(f"The models to compare are not all here: {' and '.join(missing)} is missing."))
+        return
+    text = st.text_input("Letters to reverse", value=first, key="experiment_text", persist_state="session") or ""
+    columns = st.columns(2, gap="large")
+    for column, name in zip(columns, names, strict=True):
+        with column:
+            _draw_one(name, text)
+    st.caption(
+        "Of the Transformer, the head of cross-attention that is most decided is shown; the LSTM has only one, and no "
+        "other attention. Where a model looks does not say why it answers as it does."
+    )
+
+
+def _draw_one(name: str, text: str) -> None:
+    try:
+        shown = runtime.translate(name, text, DecodeConfig())
+    except (InputError, CheckpointError) as refused:
+        st.info(plain(str(refused)))
+        return
+    maps = attention_maps(shown.trace, "cross")
+    draw_map(head_map(maps, *most_decided(maps)), key=f"experiment_map_{name}", note=f"{name} answers '{shown.text}'.")
+
+
+def most_decided(maps: AttentionMaps) -> tuple[int, int]:
+    """Layer and head, from 1, whose rows have the largest weights on average."""
+    decided = maps.weights.max(axis=-1).mean(axis=-1)  # [layer, head]
+    layer, head = divmod(int(decided.argmax()), decided.shape[1])
+    return layer + 1, head + 1

@@ -1,0 +1,199 @@
+"""The Experiments page: a question, the curves and scores of its stored runs, what they show, and the way to repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from explorer.experiments.findings import (
+    ArmRuns,
+    answers_words,
+    arm_runs,
+    beyond_words,
+    by_length,
+    findings,
+    speed_words,
+    table,
+)
+from explorer.figures.experiments import band_figure, wide
+from explorer.screens.experiments.maps import draw_maps
+from explorer.screens.train.prefill import fill_form
+from explorer.text import plain
+from explorer.web.figures import draw_figure
+from model.experiments.catalogue import EXPERIMENTS
+from model.experiments.recipe import Experiment
+from model.experiments.stored import ResultError
+
+EXPERIMENT = "experiment"  # key of the box, and name of its URL parameter
+_WRITTEN = "_experiment_written"  # what the address said last by our own hand: anything else there is a wish
+MEASURES = {
+    "exact_match": ("right", "Validation sentences exactly right, in %", " %"),
+    "bleu": ("BLEU", "BLEU on validation", ""),
+    "loss": ("loss", "Loss on validation, in nats per target token", ""),
+}
+_NUMBERS = {"loss on test": "%.4f", "right on test (%)": "%.1f", "BLEU on test": "%.1f"}
+
+
+def draw() -> None:
+    """The whole page."""
+    title, box = st.columns([2, 3], vertical_alignment="center")
+    with title:
+        st.markdown("#### Why this way?")
+    with box:
+        experiment = _choose()
+    st.caption(plain(experiment.question))
+    try:
+        arms = arm_runs(experiment)
+    except ResultError as damaged:
+        st.error(plain(str(damaged)))
+        return
+    if any(one.runs for one in arms):
+        _results(experiment, arms)
+    else:
+        st.info(_not_run(experiment))
+    _repeat(experiment, arms)
+
+
+def _choose() -> Experiment:
+    """The box, kept in the address by the experiment's name; a name that does not exist is passed over."""
+    # Not bound by Streamlit, which would put the title into the address.
+    asked = st.query_params.get(EXPERIMENT)
+    if asked in EXPERIMENTS and asked != st.session_state.get(_WRITTEN):
+        st.session_state[EXPERIMENT] = asked
+    chosen = st.selectbox(
+        "Experiment",
+        list(EXPERIMENTS),
+        format_func=lambda name: EXPERIMENTS[name].title,
+        key=EXPERIMENT,
+        persist_state="session",
+        label_visibility="collapsed",
+    )
+    st.query_params[EXPERIMENT] = st.session_state[_WRITTEN] = chosen
+    return EXPERIMENTS[chosen]
+
+
+def _not_run(experiment: Experiment) -> str:
+    corpus = " --data-dir DIR" if experiment.reads_corpus else ""
+    why = " It needs a corpus that does not come with Headlight." if experiment.reads_corpus else ""
+    return (
+        f"This experiment has not been run: there is nothing to show.{why} "
+        f"`python -m model.experiments {experiment.name}{corpus}` runs it and stores its curves."
+    )
+
+
+def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
+    left, right = st.columns([6, 5], gap="large")
+    with left:
+        _curves(arms, experiment.base.metric)
+    with right:
+        st.markdown("##### What the runs show")
+        more = (*beyond_words(arms), speed_words(arms), answers_words(arms))
+        for sentence in filter(None, (*findings(experiment, arms), *more)):
+            st.markdown(f"- {plain(sentence)}")
+    st.markdown("##### Scores")
+    rows = table(arms)
+    formats = {
+        f"{name}{of}": st.column_config.NumberColumn(format=form)
+        for name, form in _NUMBERS.items()
+        for of in ("", ", lowest", ", highest")
+    }
+    st.dataframe(rows, hide_index=True, column_config=formats, alt="Scores of each way: mean, lowest and highest run")
+    st.caption(
+        "Each number is the mean of a way's runs, with its lowest and highest beside it. Test sentences are scored "
+        "with the weights that were best on validation."
+    )
+    if any(by_length(run, "test") for one in arms for run in one.runs):
+        _by_length(arms)
+    _samples(arms)
+    draw_maps(experiment)
+
+
+def _curves(arms: Sequence[ArmRuns], metric: str) -> None:
+    name = st.segmented_control(
+        "Measure",
+        [metric, "loss"],
+        default=metric,
+        required=True,
+        format_func=lambda key: MEASURES[key][0],
+        key=f"experiment_measure_{metric}",
+        persist_state="session",
+        label_visibility="collapsed",
+    )
+    name = name or metric
+    _, title, unit = MEASURES[name]
+    factor = 100.0 if name == "exact_match" else 1.0
+    ways = {
+        one.label: [(run.valid["step"], [factor * value for value in run.valid[name]]) for run in one.runs]
+        for one in arms
+        if one.runs
+    }
+    top = 100.0 if name == "exact_match" else None
+    figure = band_figure(ways, x_title="updates", title=title, unit=unit, top=top)
+    draw_figure(figure)
+    with st.expander("These curves as a table"):
+        st.dataframe(wide(figure.data), hide_index=True, alt=figure.caption)
+
+
+def _by_length(arms: Sequence[ArmRuns]) -> None:
+    """Right by length of the input, within the lengths of training (split test) and beyond (split long)."""
+    ways: dict[str, list[tuple[list[float], list[float]]]] = {}
+    longest = 0.0
+    for one in arms:
+        for run in one.runs:
+            found = {x: y for split in run.groups for x, y in by_length(run, split).items()}
+            longest = max([longest, *by_length(run, "test")])
+            ways.setdefault(one.label, []).append((sorted(found), [found[length] for length in sorted(found)]))
+    figure = band_figure(
+        ways, x_title="letters", title="Right by length, in %", unit=" %", top=100.0, mark=longest + 0.5
+    )
+    draw_figure(figure)
+    st.caption(plain(f"The dashed line stands behind the longest strings of training: {longest:.0f} letters."))
+    with st.expander("By length as a table"):
+        st.dataframe(wide(figure.data), hide_index=True, alt=figure.caption)
+
+
+def _samples(arms: Sequence[ArmRuns]) -> None:
+    """What each way's first run says to a few test sentences."""
+    with st.expander("What the models answer"):
+        rows = [
+            {"way": one.label, "source": source, "right answer": wanted, "its answer": said, "right": said == wanted}
+            for one in arms
+            for source, wanted, said in (one.runs[0].samples if one.runs else ())
+        ]
+        st.dataframe(rows, hide_index=True, alt="Answers of the first run of each way to a few test sentences")
+        st.caption("The first run of each way; an empty cell is an empty answer.")
+
+
+def _repeat(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
+    """Run one of them again on the Train page, and the commands."""
+    st.markdown("##### Run it again")
+    way, seed, button = st.columns([4, 1, 2], vertical_alignment="bottom")
+    with way:
+        number = st.selectbox(
+            "Way", range(len(arms)), format_func=lambda i: arms[i].label, key=f"experiment_way_{experiment.name}"
+        )
+    with seed:
+        chosen_seed = st.selectbox("Seed", experiment.base.seeds, key=f"experiment_seed_{experiment.name}")
+    recipe = arms[number or 0].recipe
+    with button:
+        if st.button("Run it again on the Train page", type="primary", width="stretch"):
+            fill_form(recipe.base.task, recipe.preset, {**recipe.settings, "seed": str(chosen_seed)})
+            st.switch_page("pages/train.py")
+    with st.expander("The commands that made these runs"):
+        st.caption(plain(f"All of them, or what is missing: python -m model.experiments {experiment.name}"))
+        for one in arms:
+            st.markdown(f"**{plain(one.label)}**")
+            lines = [run.command for run in one.runs] or [" ".join(one.recipe.command(experiment.base.seeds[0]))]
+            st.code("\n".join(lines), language="bash", wrap_lines=True)
+            if one.runs:
+                st.caption(plain(_made(one)))
+
+
+def _made(one: ArmRuns) -> str:
+    run = one.runs[0]
+    seconds = [done.seconds for done in one.runs]
+    return (
+        f"On {run.machine}, PyTorch {run.torch}: {min(seconds):,.0f} to {max(seconds):,.0f} seconds a run, scoring "
+        f"and whatever else the machine did meanwhile included."
+    )

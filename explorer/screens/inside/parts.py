@@ -1,0 +1,165 @@
+"""The parts of a model and their operations in words: what the walk through it shows and in which order."""
+
+from __future__ import annotations
+
+from explorer.components.walk import WalkRow
+from explorer.text import count
+from model.analysis.operations import Operation, Walk
+from model.config import ModelConfig
+
+SOURCE, TARGET, OUTPUT = "Source in", "Target in", "Prediction"
+
+_OPERATIONS: dict[str, tuple[str, str]] = {
+    "scaled": ("× √d_model", "The vectors are made longer, so that the position that is added next stays small."),
+    "q_proj": ("Queries W_Q·x", "What each token asks for: one matrix for all heads."),
+    "k_proj": ("Keys W_K·x", "What each token offers to be found by."),
+    "v_proj": ("Values W_V·x", "What each token hands over when it is looked at."),
+    "query": ("Queries, split into heads", "d_model numbers are cut into one slice a head."),
+    "key": ("Keys, split into heads", "In a decoding step, the keys kept from earlier steps stand in front."),
+    "value": ("Values, split into heads", "In a decoding step, the values kept from earlier steps stand in front."),
+    "scores": ("Scores Q·Kᵀ / √d_head", "How well each query fits each key."),
+    "masked": ("Mask", "Closed cells get the lowest number there is; mean and spread leave them out."),
+    "weights": ("Softmax over keys", "Scores become shares: each row sums to 1."),
+    "joined": ("Heads joined (concatenation)", "The slices stand next to each other again."),
+    "out_proj": ("Output projection W_O", "Mixes what the heads have found."),
+    "linear1": ("Feed-forward W₁·x + b₁", "Each position by itself, into a wider space."),
+    "activation": ("Activation", "Units below zero fall silent (ReLU), or nearly so (GELU, SiLU)."),
+    "linear2": ("Feed-forward W₂·h + b₂", "Back to d_model."),
+}
+_TOP: dict[str, tuple[str, str]] = {
+    "src_embedding": ("Embedding lookup", "Each source token's row of a table."),
+    "tgt_embedding": ("Embedding lookup", "Each target token's row of a table."),
+    "positions_src": ("Add position (positional encoding)", "The row of the token's position is added."),
+    "positions_tgt": ("Add position (positional encoding)", "The row of the token's position is added."),
+    "encoder.norm": ("Last layer norm", "Pre-norm models end with one, since nothing normalised the sum."),
+    "decoder.norm": ("Last layer norm", "Pre-norm models end with one, since nothing normalised the sum."),
+    "output": ("Output projection (logits)", "One score for every word of the target vocabulary."),
+    "softmax": ("Softmax over the vocabulary", "Scores become probabilities; <pad> and <sos> can never be an answer."),
+}
+_SUBLAYERS = {
+    "encoder": ("self-attention", "feed-forward"),
+    "decoder": ("self-attention", "cross-attention", "feed-forward"),
+}
+
+
+def parts(config: ModelConfig) -> tuple[str, ...]:
+    """Source in, encoder layers, target in, decoder layers, prediction."""
+    encoder = [f"Encoder {i}" for i in range(1, config.n_encoder_layers + 1)]
+    decoder = [f"Decoder {i}" for i in range(1, config.n_decoder_layers + 1)]
+    return (SOURCE, *encoder, TARGET, *decoder, OUTPUT)
+
+
+def part_of(name: str, config: ModelConfig) -> str:
+    """The part in which an operation is shown."""
+    if name.startswith("encoder.layers."):
+        return f"Encoder {int(name.split('.')[2]) + 1}"
+    if name.startswith("decoder.layers."):
+        return f"Decoder {int(name.split('.')[2]) + 1}"
+    if name == "encoder.norm":
+        return f"Encoder {config.n_encoder_layers}"
+    if name in ("decoder.norm", "output", "softmax"):
+        return OUTPUT
+    return SOURCE if "src" in name.split(".")[0] else TARGET
+
+
+def title_of(name: str) -> str:
+    """An operation in words."""
+    if name in _TOP:
+        return _TOP[name][0]
+    short = name.rsplit(".", 1)[-1]
+    sublayers = _SUBLAYERS.get(name.split(".")[0], ())
+    if short.startswith("residual"):
+        return f"Residual: x + {sublayers[int(short[-1]) - 1]}"
+    if short.startswith("norm"):
+        return f"Layer norm ({sublayers[int(short[-1]) - 1]})"
+    told = "Weights · values" if short == "output" else _OPERATIONS[short][0]
+    return f"{told} (cross)" if ".cross_attn." in name else told
+
+
+def meaning_of(name: str, config: ModelConfig) -> str:
+    """What an operation is for, in a sentence."""
+    if name in _TOP:
+        return _TOP[name][1]
+    short = name.rsplit(".", 1)[-1]
+    if short.startswith("residual"):
+        return "What came in is added to what the sublayer made of it, so that nothing is lost on the way."
+    if short.startswith("norm"):
+        where = "before the sublayer (pre-norm)" if config.norm_first else "after the sum (post-norm, as in the paper)"
+        return f"Each position is brought to mean 0 and spread 1, then scaled and shifted by learned numbers; {where}."
+    if short == "output":
+        return "Each query's mean of the values, weighted by its attention."
+    return _OPERATIONS[short][1]
+
+
+def of_part(found: Walk, part: str, config: ModelConfig) -> list[Operation]:
+    """The operations of one part, in the order of the computation."""
+    return [operation for name, operation in found.operations.items() if part_of(name, config) == part]
+
+
+def rows_of(found: Walk, part: str, config: ModelConfig) -> list[WalkRow]:
+    """The operations of one part as rows of the diagram, after what comes in from other parts."""
+    own = of_part(found, part, config)
+    ours = {operation.name for operation in own}
+    given = dict.fromkeys(name for operation in own for name in operation.reads if name not in ours)
+    operations = [*(found[name] for name in given), *own]
+    names = [operation.name for operation in operations]
+    return [
+        WalkRow(
+            name=operation.name,
+            title=title_of(operation.name) if operation.name in ours else _from_elsewhere(operation.name, config),
+            shape=shape_words(operation),
+            parameters=parameter_words(operation) if operation.name in ours else "",
+            mean=f"{operation.mean:.3f}",
+            spread=f"{operation.spread:.3f}",
+            words=read_words(operation, part_of(operation.name, config), config),
+            reads=tuple(names.index(name) for name in operation.reads if operation.name in ours),
+            learned=bool(operation.parameters or operation.shared_with),
+            sum=operation.short.startswith("residual") and operation.name in ours,
+            given=operation.name not in ours,
+        )
+        for operation in operations
+    ]
+
+
+def _from_elsewhere(name: str, config: ModelConfig) -> str:
+    return f"In: {part_of(name, config)}"
+
+
+def shape_words(operation: Operation) -> str:
+    """The shape without the batch, which is 1 here: 4 × 5 × 16."""
+    return " × ".join(str(size) for size in operation.shape[1:])
+
+
+def axes_of(operation: Operation) -> str:
+    """What the axes of an operation's result are."""
+    if operation.name == "softmax" or operation.name == "output":
+        return "vocabulary" if len(operation.shape) == 2 else "position × vocabulary"
+    if operation.short in ("scores", "masked", "weights"):
+        return "head × query × key"
+    if len(operation.shape) == 4:
+        return "head × position × d_head"
+    return "position × d_ff" if operation.short in ("linear1", "activation") else "position × d_model"
+
+
+def parameter_words(operation: Operation) -> str:
+    """How many parameters, or whose."""
+    if operation.parameters:
+        return f"{operation.parameters:,}"
+    return f"those of {title_of(operation.shared_with).lower()}" if operation.shared_with else "–"
+
+
+def read_words(operation: Operation, part: str, config: ModelConfig) -> str:
+    """What an operation reads, with the part where that is another one."""
+    told = []
+    for name in operation.reads:
+        other = part_of(name, config)
+        told.append(title_of(name) + (f" ({other})" if other != part else ""))
+    return " and ".join(told) if told else "token ids"
+
+
+def summary(found: Walk) -> str:
+    """The whole run in a sentence."""
+    operations = list(found.operations.values())
+    numbers = sum(operation.value.numel() for operation in operations)
+    parameters = sum(operation.parameters for operation in operations)
+    return f"{len(operations)} operations, {count(parameters)} parameters, {count(numbers)} numbers computed."

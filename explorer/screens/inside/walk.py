@@ -1,0 +1,247 @@
+"""The walk from text to prediction: the diagram of one part of the model, and any operation opened."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from explorer.components.walk import WalkRow, walk_view
+from explorer.figures import inside as figures
+from explorer.figures.plots import Columns
+from explorer.screens.inside.parts import (
+    axes_of,
+    meaning_of,
+    parameter_words,
+    part_of,
+    parts,
+    read_words,
+    rows_of,
+    shape_words,
+    summary,
+    title_of,
+)
+from explorer.text import plain
+from explorer.translation.translator import Translation, Translator
+from explorer.web import runtime, session
+from explorer.web.figures import draw_table
+from explorer.web.page_parts import URL, draw_numbers, draw_plot, transformer
+from model.analysis.operations import Operation, Walk, walk
+from model.config import ModelConfig
+
+ONE, ALL = "this step", "all rows at once"
+OPERATION = "op"  # its name in the address
+
+
+def choose_step(shown: Translation, key: str = "inside_step") -> int:
+    """The step of the decoding, from 1: the one that other pages show, too, and the last one at first."""
+    last = len(shown.path)
+    if last < 2:
+        return 1
+    reads, predicts = shown.trace.read_tokens, shown.trace.predicted_tokens
+    # The place in the session is what counts: the widget says it, and its changes go there.
+    here, widget = session.place().step, f"{key}_{last}"
+    st.session_state[widget] = min(here, last) if here else last
+    return int(
+        st.select_slider(
+            "Step",
+            range(1, last + 1),
+            format_func=lambda t: f"{t}: reads {plain(reads[t - 1])}, predicts {plain(predicts[t - 1])}",
+            key=widget,
+            on_change=_stepped,
+            args=(widget,),
+        )
+    )
+
+
+def _stepped(widget: str) -> None:
+    session.move(step=st.session_state[widget])
+
+
+def walked(shown: Translation, step: int, *, whole: bool) -> Walk:
+    """The recorded run of one step; computed once for all that ask."""
+    return _walk(shown.model, runtime.fingerprint(shown.model), shown.source.ids, shown.path, step, whole)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _walk(name: str, version: str, source: tuple[int, ...], path: tuple[int, ...], step: int, whole: bool) -> Walk:
+    del version  # part of the key only
+    return walk(transformer(name), source, path, step, whole=whole)
+
+
+def draw_walk_tab(translator: Translator, shown: Translation) -> None:
+    """The diagram of one part, and the operation that is chosen in it."""
+    config = transformer(shown.model).config
+    left, right = st.columns([3, 2], gap="large", vertical_alignment="bottom")
+    with left:
+        step = choose_step(shown)
+    with right:
+        way = st.segmented_control(
+            "What is run",
+            [ONE, ALL],
+            default=ALL,
+            required=True,
+            key="inside_way",
+            bind=URL,
+            help="A step of decoding reads one token and keeps the keys and values of earlier ones. In training all "
+            "rows are read at once. Both give the same prediction.",
+        )
+    found = walked(shown, step, whole=way == ALL)
+    names = parts(config)
+    part = (
+        st.segmented_control(
+            "Part of the model",
+            names,
+            default="Encoder 1",
+            required=True,
+            key=f"inside_part_{len(names)}",
+            bind=URL,
+        )
+        or names[0]
+    )
+    norm = "pre-norm: the norm stands before each sublayer" if config.norm_first else "post-norm: after each sum"
+    left, right = st.columns([15, 8], gap="small")
+    with left:
+        opened = _choose_operation(part, rows_of(found, part, config))
+        st.caption(
+            plain(
+                f"{part}, {norm}. A line leads from what an operation reads to where it is read, and the last column "
+                f"names the rows; the heavy lines go round a sublayer (residual), full dots have parameters. Choose an "
+                f"operation to open it."
+            )
+        )
+    with right:
+        _open(translator, shown, found, found[opened], config)
+    st.caption(plain(f"The whole run: {summary(found)}"))
+    columns = _everything(found, config)
+    draw_numbers(columns, "Every operation of the run", "inside_all", "Every operation in order, as a table")
+
+
+def _choose_operation(part: str, rows: Sequence[WalkRow]) -> str:
+    """The operation that is open; it stands in the address unless it is the first of its part."""
+    opened = walk_view(part, rows, key="inside_walk", asked=st.query_params.get(OPERATION, ""))
+    if opened == rows[0].name:
+        if OPERATION in st.query_params:
+            del st.query_params[OPERATION]
+    elif st.query_params.get(OPERATION) != opened:
+        st.query_params[OPERATION] = opened
+    return opened
+
+
+def _everything(found: Walk, config: ModelConfig) -> Columns:
+    operations = list(found.operations.values())
+    return {
+        "order": list(range(1, len(operations) + 1)),
+        "part": [part_of(o.name, config) for o in operations],
+        "operation": [title_of(o.name) for o in operations],
+        "shape": [shape_words(o) for o in operations],
+        "axes": [axes_of(o) for o in operations],
+        "parameters": [o.parameters for o in operations],
+        "mean": [round(o.mean, 4) for o in operations],
+        "spread": [round(o.spread, 4) for o in operations],
+        "reads": [read_words(o, part_of(o.name, config), config) for o in operations],
+        "name in the code": [o.name for o in operations],
+    }
+
+
+def _open(translator: Translator, shown: Translation, found: Walk, operation: Operation, config: ModelConfig) -> None:
+    """One operation: what it is for, what it read, what it wrote."""
+    st.markdown(f"##### {plain(title_of(operation.name))}")
+    st.markdown(plain(meaning_of(operation.name, config)))
+    read = read_words(operation, part_of(operation.name, config), config)
+    st.caption(
+        plain(
+            f"Reads {read}. Writes {shape_words(operation)} ({axes_of(operation)}). Parameters: "
+            f"{parameter_words(operation)}. Mean {operation.mean:.4f}, spread {operation.spread:.4f}. "
+            f"In the code: {operation.name}."
+        )
+    )
+    rows = rows_tokens(shown, found, operation.name)
+    value = operation.value[0].float().numpy()
+    if operation.name in ("output", "softmax"):
+        _open_scores(translator, value if value.ndim == 1 else value[-1], chances=operation.name == "softmax")
+        return
+    if operation.short in ("scores", "masked", "weights"):
+        head = _head(value.shape[0])
+        keys = key_tokens(shown, found, operation.name)
+        title = f"Head {head + 1}"
+        plot = figures.matrix_plot(value[head], rows, keys, title, weights=operation.short == "weights")
+        draw_plot(plot, f"open_{operation.short}")
+        return
+    if value.ndim == 3:
+        head = _head(value.shape[0])
+        inside = operation.short in ("key", "value")
+        tokens = key_tokens(shown, found, operation.name) if inside else rows
+        side = "position (key)" if inside else "position (query)"
+        draw_plot(figures.activation_plot(value[head], tokens, f"Head {head + 1}", side=side), "open_head")
+        return
+    if operation.short in ("k_proj", "v_proj") and "cross" in operation.name:
+        rows = shown.trace.src_tokens
+    draw_plot(figures.activation_plot(value, rows, "", side="position"), "open_plain")
+    _open_more(found, operation, value, rows)
+
+
+def _open_more(found: Walk, operation: Operation, value: NDArray[np.float32], rows: tuple[str, ...]) -> None:
+    """What there is to say about norms, residuals, the feed-forward network and scaling besides the numbers."""
+    before = [found[name].value[0].float().numpy() for name in operation.reads]
+    if operation.short.startswith("norm"):
+        table = figures.row_table(
+            rows,
+            mean_before=before[0].mean(axis=1).tolist(),
+            spread_before=before[0].std(axis=1).tolist(),
+            mean_after=value.mean(axis=1).tolist(),
+            spread_after=value.std(axis=1).tolist(),
+        )
+        draw_table(table, "Mean and spread of each position before and after the norm")
+    elif operation.short.startswith("residual"):
+        sizes = [np.linalg.norm(each, axis=1) for each in (*before, value)]
+        table = figures.row_table(
+            rows, length_of_x=sizes[0].tolist(), length_of_sublayer=sizes[1].tolist(), length_of_sum=sizes[2].tolist()
+        )
+        draw_table(table, "How long what came in, what the sublayer added, and the sum are")
+    elif operation.short == "activation":
+        draw_plot(figures.firing_plot(value, rows), "open_firing")
+    elif operation.short == "scaled" or operation.name.startswith("positions"):
+        sizes = [np.linalg.norm(each, axis=1) for each in (before[0], value)]
+        table = figures.row_table(rows, length_before=sizes[0].tolist(), length_after=sizes[1].tolist())
+        draw_table(table, "How long each vector is before and after")
+    elif operation.name.endswith("_embedding"):
+        ids = found.src_ids if operation.name.startswith("src") else found.read_ids
+        draw_table(figures.row_table(rows, id=ids[-len(rows) :]), "The id of each token, which is the row of the table")
+
+
+def _open_scores(translator: Translator, values: NDArray[np.float32], *, chances: bool) -> None:
+    """The highest logits, or probabilities, with their tokens."""
+    order = np.argsort(-values, kind="stable")[:12]
+    tokens = [translator.loaded.target.label(int(i)) for i in order]
+    name = "probability (%)" if chances else "logit"
+    numbers = [round(float(100 * values[i] if chances else values[i]), 4) for i in order]
+    columns: Columns = {"rank": list(range(1, len(order) + 1)), "token": tokens, "id": order.tolist(), name: numbers}
+    draw_table(columns, f"The highest values of {len(values)} tokens")
+    st.caption(plain(f"{tokens[0]} leads {len(values)} tokens with {numbers[0]:g}{' %' if chances else ''}."))
+
+
+def _head(n_heads: int) -> int:
+    """A head, from 0."""
+    if n_heads == 1:
+        return 0
+    heads = range(1, n_heads + 1)
+    chosen = st.segmented_control("Head", heads, default=1, required=True, key=f"inside_head_{n_heads}", bind=URL)
+    return (chosen or 1) - 1
+
+
+def rows_tokens(shown: Translation, found: Walk, name: str) -> tuple[str, ...]:
+    """The tokens of the positions (queries) of an operation's result."""
+    if name.startswith(("src", "positions_src", "encoder")):
+        return shown.trace.src_tokens
+    read = shown.trace.read_tokens[: len(found.read_ids)]
+    return read if found.whole else read[-1:]
+
+
+def key_tokens(shown: Translation, found: Walk, name: str) -> tuple[str, ...]:
+    """The tokens of the keys of an operation within attention."""
+    if name.startswith("encoder") or ".cross_attn." in name:
+        return shown.trace.src_tokens
+    return shown.trace.read_tokens[: len(found.read_ids)]

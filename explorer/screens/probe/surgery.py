@@ -1,0 +1,233 @@
+"""The Probe page's surgery tab: change heads, and see the translation change, step by step and over the sample."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from explorer.probing.edit_effect import (
+    Effect,
+    Quality,
+    effect_on,
+    for_any_sentence,
+    from_another,
+    part_of,
+    quality,
+)
+from explorer.probing.head_edits import WHOLE, Changes, describe, edits_for, to_link
+from explorer.probing.sample import Measured
+from explorer.screens.probe.choose import at_work, chosen
+from explorer.screens.probe.importance import SENTENCES, counting
+from explorer.screens.probe.surgery_tools import draw_tools
+from explorer.text import plain
+from explorer.translation.translator import InputError, Translation, Translator
+from explorer.web import head_edits as surgery_state
+from explorer.web import runtime
+from explorer.web.measurements import Key, Report, store
+from model.analysis.importance import batches_of, mean_outputs
+from model.config import DecodeConfig
+from model.edits import EditError, HeadEdits
+from model.recorder import Head
+
+
+def draw_surgery(translator: Translator, text: str, found: Measured | None) -> None:
+    """The tools, then what they did."""
+    for problem in surgery_state.problems():
+        st.warning(plain(problem))
+    try:
+        before = translator.translate(text, DecodeConfig())
+    except InputError as nothing:
+        st.info(plain(str(nothing)))
+        return
+    st.caption(
+        plain(
+            "Change one head or many and see what the model then says. A change holds for the whole translation, which "
+            "is decoded again from its first word. Guess before you look: will the translation change?"
+        )
+    )
+    draw_tools(translator, before)
+    changes = surgery_state.changes()
+    _draw_in_force(changes)
+    _draw_result(translator, text, before, changes, found)
+    _draw_log()
+
+
+def _draw_in_force(changes: Changes) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if changes:
+            st.badge("edited", color="orange", icon=":material/content_cut:")
+        st.markdown(f"**In force:** {plain(describe(changes))}")
+        st.button("Undo", key="surgery_undo", disabled=not surgery_state.can_undo(), on_click=surgery_state.undo)
+        st.button("Clear all", key="surgery_clear", disabled=not changes, on_click=surgery_state.clear)
+
+
+def _draw_result(
+    translator: Translator, text: str, before: Translation, changes: Changes, found: Measured | None
+) -> None:
+    if not changes:
+        st.markdown(f"Translation, unchanged: **{plain(before.text) or '(nothing: the model ended at once)'}**")
+        st.caption("Choose heads above and change them.")
+        return
+    try:
+        edit = _edit_for(translator, before, changes, found)
+        if edit is None:
+            return
+        effect = _effect(translator, text, changes, edit)
+    except (EditError, InputError) as unfit:
+        st.warning(plain(str(unfit)))
+        return
+    _draw_translations(effect)
+    surgery_state.note(
+        translator.name,
+        text,
+        changes,
+        before=effect.before.text,
+        after=effect.after.text,
+        **{"mean KL (nats)": round(effect.divergence, 4)},
+    )
+    _draw_steps(effect)
+    _draw_sample(translator, text, changes, edit, found)
+
+
+def _edit_for(translator: Translator, shown: Translation, changes: Changes, found: Measured | None) -> HeadEdits | None:
+    """The edits; None where means are asked for and there is no sample (which is then said)."""
+    averaged = [change.place for change in changes if change.op == "mean"]
+    if averaged and found is None:
+        st.info("A head's mean is taken over the sample, and there is none yet: measure first.")
+        return None
+
+    def means(heads: Sequence[Head]) -> dict[Head, NDArray[np.float32]]:
+        assert found is not None
+        wanted = tuple(heads)
+        pairs = part_of(found.sample, SENTENCES).pairs
+        key = _key(translator, f"means {wanted}")
+        return store().quick(key, lambda: mean_outputs(translator.loaded.transformer, pairs, wanted))
+
+    return edits_for(
+        changes,
+        translator.loaded.model_config,
+        means,
+        lambda change: from_another(translator, shown, change),
+    )
+
+
+def _key(translator: Translator, what: str) -> Key:
+    name = translator.name
+    return (what, name, runtime.fingerprint(name), chosen(name).key)
+
+
+def _effect(translator: Translator, text: str, changes: Changes, edit: HeadEdits) -> Effect:
+    key = _key(translator, f"effect {to_link(changes)} {text}")
+    return store().quick(key, lambda: effect_on(translator, text, edit))
+
+
+def _draw_translations(effect: Effect) -> None:
+    same = effect.before.path == effect.after.path
+    left, right = st.columns(2)
+    with left:
+        st.caption("Before")
+        st.markdown(f"**{plain(effect.before.text) or '(nothing)'}**")
+    with right:
+        st.caption("After (edited)")
+        st.markdown(f"**{plain(effect.after.text) or '(nothing)'}**")
+    worst = max(effect.steps, key=lambda step: step.divergence)
+    st.caption(
+        plain(
+            f"The translation {'stays the same' if same else 'changes'}. Over its {len(effect.steps)} steps the "
+            f"distribution of the next token moves by {effect.divergence:.3f} nats on average (KL divergence), most "
+            f"where the model predicts {worst.predicts} after {worst.reads} ({worst.divergence:.3f})."
+        )
+    )
+
+
+def step_rows(effect: Effect) -> list[dict[str, Any]]:
+    """A line for each step of the unchanged translation."""
+    return [
+        {
+            "step": t,
+            "reads": step.reads,
+            "predicts": step.predicts,
+            "probability before": round(step.before, 4),
+            "probability after": round(step.after, 4),
+            "change": round(step.after - step.before, 4),
+            "likeliest after": step.instead,
+            "its probability": round(step.instead_probability, 4),
+            "KL (nats)": round(step.divergence, 4),
+        }
+        for t, step in enumerate(effect.steps, start=1)
+    ]
+
+
+def _draw_steps(effect: Effect) -> None:
+    st.dataframe(
+        step_rows(effect),
+        hide_index=True,
+        alt="Every step before and after the change",
+        column_config={
+            name: st.column_config.ProgressColumn(name, min_value=0.0, max_value=1.0, format="%.3f")
+            for name in ("probability before", "probability after")
+        },
+    )
+    st.caption("Along the path of the unchanged translation, so that both distributions follow the same words.")
+
+
+def _draw_sample(translator: Translator, text: str, changes: Changes, edit: HeadEdits, found: Measured | None) -> None:
+    st.markdown("##### Over the sample")
+    if found is None:
+        st.caption("There is no sample to measure the change on yet.")
+        return
+    whole = for_any_sentence(changes)
+    if len(whole) < len(changes):
+        st.caption(
+            "Rows edited by hand and parts of other sentences belong to one sentence: others have other tokens at "
+            "these places, and as a rule not as many. They are left out here."
+        )
+    if not whole:
+        return
+    kept = tuple(item for item in edit.edits if item.op in WHOLE)
+    part = part_of(found.sample, SENTENCES)
+    steps = len(batches_of(part.pairs)) * 2
+    loaded = translator.loaded
+
+    def make(edits: HeadEdits | None, words: str) -> Any:
+        def work(report: Report) -> Quality:
+            return quality(loaded, part, found.task, edits, counting(report, steps, words))
+
+        return work
+
+    before = at_work(_key(translator, "quality"), make(None, "Scoring the whole model"), "Scoring the whole model")
+    after = at_work(
+        _key(translator, f"quality {to_link(whole)}"),
+        make(HeadEdits(kept), "Scoring the changed model"),
+        "Scoring the changed model",
+    )
+    if before is None or after is None:
+        return
+    st.caption(plain(quality_words(before, after, len(part))))
+    known: dict[str, Any] = {"loss change": round(after.loss - before.loss, 4)}
+    if before.exact is not None and after.exact is not None:
+        known["exact match change (points)"] = round(100 * (after.exact - before.exact), 1)
+    if before.bleu is not None and after.bleu is not None:
+        known["BLEU change"] = round(after.bleu - before.bleu, 1)
+    if whole == changes:
+        surgery_state.note(translator.name, text, changes, **known)
+
+
+def quality_words(before: Quality, after: Quality, sentences: int) -> str:
+    """What a change does to a sample, in a sentence."""
+    words = f"Loss {before.loss:.3f} → {after.loss:.3f} nats per token ({after.loss - before.loss:+.3f})"
+    if before.exact is not None and after.exact is not None:
+        words += f"; exactly right {100 * before.exact:.1f} % → {100 * after.exact:.1f} %"
+    if before.bleu is not None and after.bleu is not None:
+        words += f"; BLEU {before.bleu:.1f} → {after.bleu:.1f}"
+    return f"{words}. Over {sentences} sentences."
+
+
+def _draw_log() -> None:
+    if surgery_state.log():
+        st.markdown("##### Everything tried so far")
+        st.dataframe(surgery_state.log(), hide_index=True, alt="Everything tried so far")

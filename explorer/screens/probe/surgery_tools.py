@@ -1,0 +1,156 @@
+"""The tools of surgery: heads to switch off or flatten, a row to edit by hand, a part of another sentence to put in."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.probing.head_edits import MOST_OTHER, MOST_ROW, WHOLE, WORDS, Change, Kind, thousandths
+from explorer.probing.tables import name_of
+from explorer.text import plain
+from explorer.translation.translator import Translation, Translator
+from explorer.web import head_edits as surgery_state
+from explorer.web import session
+from model.config import ATTENTION_KINDS, AttentionKind, ModelConfig
+from model.trace import VISIBLE
+
+_OPS: dict[Kind, str] = {"zero": "switch off (zero)", "uniform": "make uniform", "mean": "replace by mean"}
+_PROBLEM = "surgery_problem"
+
+
+def draw_tools(translator: Translator, shown: Translation) -> None:
+    """All tools; each puts its changes in force."""
+    config = translator.loaded.model_config
+    left, right = st.columns(2)
+    with left:
+        kind = _kind()
+    op = right.segmented_control(
+        "What to do",
+        list(WHOLE),
+        format_func=_OPS.__getitem__,
+        default="zero",
+        required=True,
+        key="surgery_op",
+        help="zero: the head adds nothing. uniform: it looks everywhere equally. mean: it always says what it says on "
+        "average over the sample.",
+    )
+    heads = [(layer, head) for layer in range(config.n_layers(kind)) for head in range(config.n_heads(kind))]
+    chosen = st.pills(
+        "To these heads",
+        heads,
+        selection_mode="multi",
+        format_func=lambda place: name_of(*place),
+        key=f"surgery_heads_{kind}",
+        width="stretch",
+    )
+    st.button(
+        "Do it",
+        type="primary",
+        key="surgery_do",
+        disabled=not chosen,
+        on_click=surgery_state.put,
+        args=([Change(kind, layer + 1, head + 1, op) for layer, head in chosen or []],),
+    )
+    problem = st.session_state.pop(_PROBLEM, None)
+    if problem:
+        st.warning(plain(problem))
+    row, patch = st.columns(2)
+    with row:
+        fold = st.expander("Edit a row by hand", key="surgery_row_fold", on_change="rerun")
+        if fold.open:
+            with fold:
+                _draw_row(config, shown, kind)
+    with patch:
+        fold = st.expander("Put in a part of another sentence (patching)", key="surgery_patch_fold", on_change="rerun")
+        if fold.open:
+            with fold:
+                _draw_patch(config, kind)
+
+
+def _kind() -> AttentionKind:
+    place = session.place()
+    kind: AttentionKind = st.segmented_control(
+        "Kind of attention", list(ATTENTION_KINDS), default=place.kind, required=True, key="surgery_kind"
+    )
+    return kind
+
+
+def _one_head(config: ModelConfig, kind: AttentionKind, key: str) -> tuple[int, int]:
+    """A head of this kind, from 0; the one in view at first."""
+    place = session.place()
+    heads = [(layer, head) for layer in range(config.n_layers(kind)) for head in range(config.n_heads(kind))]
+    at = (place.layer - 1, place.head - 1)
+    found: tuple[int, int] = st.selectbox(
+        "Head",
+        heads,
+        index=heads.index(at) if at in heads else 0,
+        format_func=lambda head: name_of(*head),
+        key=f"{key}_{kind}",
+    )
+    return found
+
+
+def _draw_row(config: ModelConfig, shown: Translation, kind: AttentionKind) -> None:
+    trace = shown.trace
+    layer, head = _one_head(config, kind, "surgery_row_head")
+    names = trace.src_tokens if kind == "encoder" else trace.read_tokens
+    columns = trace.read_tokens if kind == "decoder" else trace.src_tokens
+    row: int = st.selectbox(
+        "Row (query)",
+        range(len(names)),
+        format_func=lambda i: (
+            f"{i + 1} {names[i]}" + (f" (predicts {trace.predicted_tokens[i]})" if kind != "encoder" else "")
+        ),
+        key=f"surgery_row_{kind}_{shown.seq}",
+    )
+    seen = [j for j in range(len(columns)) if trace.mask(kind)[row, j] == VISIBLE][:MOST_ROW]
+    weights = trace.weights(kind)[layer, head, row]
+    key = f"surgery_weights_{kind}_{layer}_{head}_{row}_{shown.seq}"
+    edited = st.data_editor(
+        [{"key": f"{j + 1} {columns[j]}", "weight": round(float(weights[j]), 3)} for j in seen],
+        hide_index=True,
+        disabled=["key"],
+        key=key,
+        column_config={"weight": st.column_config.NumberColumn(min_value=0.0, step=0.001, format="%.3f")},
+    )
+    wanted: int | None = st.selectbox(
+        "or look at one key only",
+        seen,
+        index=None,
+        format_func=lambda j: f"{j + 1} {columns[j]}",
+        key=f"{key}_only",
+        placeholder="as in the table",
+    )
+    values = [entry["weight"] for entry in edited] if wanted is None else [float(j == wanted) for j in seen]
+    st.caption("Weights are made to sum to 1; keys that the row may not see stay at 0.")
+    st.button("Use this row", key="surgery_row_do", on_click=_put_row, args=(kind, layer, head, row, values))
+
+
+def _put_row(kind: AttentionKind, layer: int, head: int, row: int, values: list[float | None]) -> None:
+    try:
+        weights = thousandths([float("nan") if value is None else value for value in values])
+    except ValueError as problem:
+        st.session_state[_PROBLEM] = str(problem)
+        return
+    surgery_state.put([Change(kind, layer + 1, head + 1, "row", row=row + 1, weights=weights)])
+
+
+def _draw_patch(config: ModelConfig, kind: AttentionKind) -> None:
+    layer, head = _one_head(config, kind, "surgery_patch_head")
+    other = st.text_input("The other sentence", key="surgery_other", max_chars=MOST_OTHER)
+    op: Kind = st.segmented_control(
+        "Take its",
+        ["pattern", "output"],
+        default="pattern",
+        required=True,
+        key="surgery_patch_op",
+        help="pattern: where the head looks; it needs equally many tokens. output: what the head says.",
+    )
+    st.caption(plain(f"The head will be {WORDS[op]}, as the model reads that sentence unchanged."))
+    st.button("Put it in", key="surgery_patch_do", on_click=_put_patch, args=(kind, layer, head, op, other))
+
+
+def _put_patch(kind: AttentionKind, layer: int, head: int, op: Kind, other: str) -> None:
+    if not other.strip():
+        st.session_state[_PROBLEM] = "Type the sentence that the pattern or output is to be taken from."
+        return
+    surgery_state.put([Change(kind, layer + 1, head + 1, op, other=other.strip())])

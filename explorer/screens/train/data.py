@@ -1,0 +1,91 @@
+"""The data part of the Train page: a task that is built in, with samples shown, or files of one's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+
+from explorer.screens.train.upload import choose_files
+from explorer.text import plain
+from model.config import DataConfig
+from model.data import MADE_HERE, TASKS, DataError, get_task
+from model.data.files import files_task, split_pairs
+
+SHOWN = 5  # sample pairs on the page
+FILES = "files"
+_PREFERRED = "reverse"
+
+
+@dataclass(frozen=True)
+class Data:
+    """What a run is to learn from: the task's name, further words of the command, and where its settings start."""
+
+    task: str
+    data: DataConfig
+    default_preset: str
+    words: tuple[str, ...] = ()
+    wanted_name: str = ""
+
+
+def choose_data(checkpoints: Path) -> Data | None:
+    """Draw the choice of data; None while there is nothing that a run could start with."""
+    names = [*TASKS, FILES]
+    task = st.selectbox(
+        "Data",
+        names,
+        index=names.index(_PREFERRED),
+        format_func=_title,
+        key="train_task",
+        persist_state="session",
+        help="What the model is to learn. Each task comes with its own training, validation and test sentences.",
+    )
+    return _own_files(checkpoints) if task == FILES else _built_in(task or _PREFERRED)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _title(name: str) -> str:
+    return "Your own sentence pairs" if name == FILES else get_task(name).title
+
+
+def _built_in(name: str) -> Data:
+    task = get_task(name)
+    st.caption(plain(task.description))
+    if name in MADE_HERE or st.session_state.get(f"train_fetched_{name}"):
+        _show_samples(name)
+    else:
+        st.caption("Its sentences are not made here: training reads them from this machine, or downloads them first.")
+        if st.button("Fetch and show some", key=f"train_fetch_{name}"):
+            st.session_state[f"train_fetched_{name}"] = True
+            st.rerun()
+    return Data(name, task.data, task.default_preset, wanted_name=name)
+
+
+def _show_samples(name: str) -> None:
+    try:
+        rows, counts = _samples(name)
+    except DataError as missing:
+        st.warning(plain(str(missing)))
+        return
+    st.dataframe(rows, hide_index=True, height=35 * (SHOWN + 1) + 3, alt=f"{len(rows)} training pairs")
+    st.caption(f"{len(rows)} of {counts['train']:,} training pairs; {counts['valid']:,} more for validation.")
+
+
+@st.cache_resource(max_entries=16, show_spinner="Getting the sentences …")
+def _samples(name: str) -> tuple[list[dict[str, str]], dict[str, int]]:
+    """A few training pairs, spread over the data, and the number of examples in each split."""
+    splits = get_task(name).splits
+    train = splits["train"]
+    chosen = [train[(2 * i + 1) * len(train) // (2 * SHOWN)] for i in range(min(SHOWN, len(train)))]
+    rows = [{"source": example.source, "target": example.target} for example in chosen]
+    return rows, {split: len(examples) for split, examples in splits.items()}
+
+
+def _own_files(checkpoints: Path) -> Data | None:
+    found = choose_files(checkpoints)
+    if found is None:
+        return None
+    words, pairs, src_lang, tgt_lang = found
+    task = files_task(split_pairs(pairs), src_lang=src_lang, tgt_lang=tgt_lang)
+    return Data(FILES, task.data, task.default_preset, words, wanted_name="my-model")

@@ -1,0 +1,223 @@
+"""One loaded model at work: a typed sentence in, a translation with its whole recorded attention out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from explorer.attention.aggregates import Floats, head_norms, layer_norms
+from explorer.translation.beam_candidates import Branch, branches_of
+from model.analysis.head_details import HeadDetails, head_details
+from model.checkpoint import LoadedModel
+from model.config import EOS, PAD, SOS, AttentionKind, DecodeConfig
+from model.decoding.decode import Decoding, decode_recorded
+from model.decoding.search import Hypothesis
+from model.edits import HeadEdits
+from model.recorder import Head
+from model.text.tokenizer import Encoding
+from model.trace import AttentionTrace
+
+# Model calls at once in this process, whichever model: more would only take turns inside Python and all end late,
+# where a queue lets the first have its answer while the last still waits.
+_AT_ONCE = threading.BoundedSemaphore(2)
+CHARACTERS_PER_TOKEN = 64  # of a text that is read at all: more fits no model here, and tokenizing it takes time
+
+
+class InputError(ValueError):
+    """A sentence that cannot be translated; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A hypothesis of beam search: its text, its path, log-probability in nats, score, and whether it ended."""
+
+    text: str
+    path: tuple[int, ...]
+    log_prob: float
+    score: float
+    finished: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Translation:
+    """One decoding, ready for the screen. `notes` are sentences that the reader should see beside it.
+
+    `seq` names the decoding: equal for equal model, sentence, path and edits. `branches`: what beam search considered.
+    """
+
+    model: str
+    source: Encoding
+    text: str
+    path: tuple[int, ...]
+    n_forced: int
+    finished: bool
+    trace: AttentionTrace
+    candidates: tuple[Candidate, ...]
+    notes: tuple[str, ...]
+    seq: str
+    branches: tuple[Branch, ...] = ()
+
+    def prefix_text(self, step: int) -> str:
+        """What row `step` (from 1) is about to predict after, as labels of the tokens chosen so far."""
+        return " ".join(self.trace.predicted_tokens[: step - 1])
+
+
+class Translator:
+    """A model and its tokenizers; holds nothing about any sentence, so that all sessions may share it."""
+
+    def __init__(self, loaded: LoadedModel) -> None:
+        self.loaded = loaded
+        self.name = loaded.name
+
+    @property
+    def max_source_tokens(self) -> int:
+        """Most source tokens without <eos> that the model reads."""
+        return self.loaded.model_config.max_positions - 1
+
+    def translate(
+        self,
+        text: str,
+        config: DecodeConfig,
+        *,
+        prefix: Sequence[int] = (),
+        edit: HeadEdits | None = None,
+    ) -> Translation:
+        """Translate `text`, going on from the target ids in `prefix`.
+
+        Raises:
+            InputError: there is nothing to translate, or the prefix does not fit this model.
+        """
+        source, notes = self._read(text)
+        if self.loaded.model_config.architecture == "lstm":
+            notes.append("An LSTM reads in order and has no self-attention; its decoder looks at the source alone.")
+        self._check_prefix(prefix)
+        with _AT_ONCE:
+            decoding = decode_recorded(self.loaded.model, source, self.loaded.target, config, prefix=prefix, edit=edit)
+        if not decoding.finished:
+            notes.append(
+                f"The model did not end the sentence within {len(decoding.path)} tokens, so it was stopped there."
+            )
+        return self._translation(source, decoding, notes)
+
+    def force(self, text: str, target: str, *, edit: HeadEdits | None = None) -> Translation:
+        """Read `text` and then `target`, a translation somebody wrote, token by token (teacher forcing).
+
+        Nothing is searched: row t predicts the target's own token t, and `probabilities` say how much of each the model
+        expected. The target goes through the target tokenizer and ends with <eos>.
+
+        Raises:
+            InputError: there is no source or no target.
+        """
+        source, notes = self._read(text)
+        if not target.strip():
+            raise InputError("Type the target sentence whose attention and probabilities you want to see.")
+        tokenizer, most = self.loaded.target, self.loaded.model_config.max_positions
+        forced = tokenizer.encode(target[: CHARACTERS_PER_TOKEN * most])
+        if not forced.ids:
+            raise InputError("Type the target sentence whose attention and probabilities you want to see.")
+        path = (*forced.ids, EOS)
+        if len(path) > most:
+            path = path[:most]
+            notes.append(f"This model reads at most {most} target tokens; the rest of your target was left out.")
+        notes += self._unknown_words(forced, in_target=True)
+        model, config = self.loaded.model, DecodeConfig(max_length=len(path))
+        with _AT_ONCE:
+            decoding = decode_recorded(model, source, tokenizer, config, prefix=path, edit=edit)
+        return self._translation(source, decoding, notes)
+
+    def details(
+        self, shown: Translation, heads: Collection[Head], *, edit: HeadEdits | None = None
+    ) -> dict[Head, HeadDetails]:
+        """Everything behind the weights of some heads (counted from 0) of a translation that this model made.
+
+        Raises:
+            ValueError: `edit` is not the one that the translation was made with, so the numbers would be others.
+        """
+        if (edit.describe() if edit is not None else ()) != shown.trace.edits:
+            raise ValueError("details of an edited translation need the same edit again.")
+        with _AT_ONCE:
+            return head_details(self.loaded.transformer, shown.source, self.loaded.target, shown.path, heads, edit=edit)
+
+    def norms(self, shown: Translation, kind: AttentionKind, *, edit: HeadEdits | None = None) -> tuple[Floats, Floats]:
+        """Norm-weighted attention of one kind (Kobayashi et al. 2020).
+
+        Shapes: returns each head's [layer, head, query, key] and all heads' of a layer together [layer, query, key].
+        """
+        n_layers, n_heads, _, n_keys = shown.trace.weights(kind).shape
+        heads: list[Head] = [(kind, layer, head) for layer in range(n_layers) for head in range(n_heads)]
+        found = self.details(shown, heads, edit=edit)
+        layers = [[found[kind, layer, head] for head in range(n_heads)] for layer in range(n_layers)]
+        each = np.stack([[head_norms(details, n_keys) for details in layer] for layer in layers])
+        return each, np.stack([layer_norms(layer, n_keys) for layer in layers])
+
+    def _translation(self, source: Encoding, decoding: Decoding, notes: Sequence[str]) -> Translation:
+        return Translation(
+            model=self.name,
+            source=source,
+            text=self.loaded.target.decode(decoding.path),
+            path=decoding.path,
+            n_forced=decoding.n_forced,
+            finished=decoding.finished,
+            trace=decoding.trace,
+            candidates=tuple(self._candidate(hypothesis) for hypothesis in decoding.beam_hypotheses),
+            notes=tuple(notes),
+            seq=self._name_of(source, decoding),
+            branches=branches_of(decoding.beam),
+        )
+
+    def _read(self, text: str) -> tuple[Encoding, list[str]]:
+        """The tokens of `text`, cut to what the model can read, and what the person should know about that."""
+        if not text.strip():
+            raise InputError("There is nothing to translate yet: type a sentence, or choose an example.")
+        limit, most = self.max_source_tokens, CHARACTERS_PER_TOKEN * self.max_source_tokens
+        source = self.loaded.source.encode(text[:most])
+        notes = []
+        if len(text.rstrip()) > most:
+            notes.append(f"Only the first {most:,} of {len(text):,} characters were looked at.")
+        if len(source) > limit:
+            while len(source) > limit:
+                # Up to the first token that does not fit; always shorter, since one character may be several tokens.
+                end = min(source.offsets[limit][0], len(source.text) - 1)
+                source = self.loaded.source.encode(source.text[:end])
+            notes.append(
+                f"This model reads at most {limit} tokens. Your text is longer, so only its first {len(source)} tokens "
+                f"({len(source.text):,} of {len(text):,} characters) were translated."
+            )
+        if not source.ids:
+            raise InputError("There is nothing to translate yet: type a sentence, or choose an example.")
+        notes += self._unknown_words(source)
+        return source, notes
+
+    def _unknown_words(self, encoding: Encoding, *, in_target: bool = False) -> list[str]:
+        unknown = [token for token, is_unknown in zip(encoding.tokens, encoding.unknown, strict=True) if is_unknown]
+        if not unknown:
+            return []
+        distinct = list(dict.fromkeys(token if len(token) <= 24 else f"{token[:23]}…" for token in unknown))
+        names = ", ".join(distinct[:8]) + (", …" if len(distinct) > 8 else "")
+        if in_target:
+            return [f"Not in this model's target vocabulary: {names}. The probability there is that of <unk>."]
+        if len(unknown) == len(encoding.ids):
+            return [
+                f"This model knows none of these tokens ({names}). It sees <unk> in place of each, so its answer means "
+                f"nothing; try one of the examples."
+            ]
+        return [f"Not in this model's vocabulary: {names}. The model sees <unk> there."]
+
+    def _check_prefix(self, prefix: Sequence[int]) -> None:
+        size = len(self.loaded.target)
+        if any(not 0 <= token < size or token in (PAD, SOS) for token in prefix) or EOS in prefix[:-1]:
+            raise InputError("The chosen path does not fit this model; the model's own translation is shown.")
+
+    def _candidate(self, hypothesis: Hypothesis) -> Candidate:
+        text = self.loaded.target.decode(hypothesis.tokens)
+        return Candidate(text, hypothesis.path, hypothesis.log_prob, hypothesis.score, hypothesis.finished)
+
+    def _name_of(self, source: Encoding, decoding: Decoding) -> str:
+        version = self.loaded.summary.get("modified")  # a model trained again gives other numbers for the same path
+        parts = [self.name, version, source.text, decoding.path, decoding.trace.edits]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]

@@ -1,0 +1,52 @@
+"""The views of a translation as pages mount them: the stepper and the heads, each where the session is."""
+
+from __future__ import annotations
+
+from explorer.components.heads import HeadsResult, HeadsView, cell_of, heads_view
+from explorer.components.payload import StepperView
+from explorer.components.stepper import StepperResult, stepper
+from explorer.web import runtime, session
+from explorer.web.open_translation import Opened
+
+
+def draw_stepper(found: Opened, *, key: str) -> StepperResult:
+    """The stepper; the session follows it."""
+    place, shown = session.place(), found.shown
+    view = StepperView(
+        trace=shown.trace,
+        seq=shown.seq,
+        model=shown.model,
+        predicted_ids=shown.path,
+        src_unknown=shown.source.unknown,
+        step=place.step or len(shown.path),
+        kind=place.kind,
+        layer=place.layer or None,
+        head=place.head,
+        trained=bool(runtime.models()[shown.model]["trained"]),
+    )
+    result = stepper(view, key=key)
+    at = result.position
+    session.move(step=at.step, kind=at.kind, layer=at.layer, head=at.head)
+    return result
+
+
+def draw_heads(found: Opened, *, key: str, explains: bool) -> HeadsResult:
+    """All heads, one head, lines or the sentence; the session follows them."""
+    place = session.place()
+    view = HeadsView(
+        trace=found.shown.trace,
+        seq=found.shown.seq,
+        model=found.shown.model,
+        kind=place.kind,
+        layer=place.layer,
+        head=place.head,
+        step=place.step,
+        cell=place.cell,
+        view=place.view,
+        trained=bool(runtime.models()[found.shown.model]["trained"]),
+        explains=explains,
+    )
+    result = heads_view(view, key=key)
+    at = result.place
+    session.move(kind=at.kind, layer=at.layer, head=at.head, step=at.step, cell=cell_of(at), view=result.view)
+    return result

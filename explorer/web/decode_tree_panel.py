@@ -1,0 +1,120 @@
+"""The panel of the tree: forks and beam hypotheses of this sentence; a node opens its attention."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from explorer.attention.coordinates import Place
+from explorer.figures.decode_tree import tree_figure
+from explorer.text import plain
+from explorer.translation.decode_tree import Line, Node, Tree, grow, tree_table, tree_words
+from explorer.translation.selection import Selection
+from explorer.translation.translator import InputError, Translation
+from explorer.web import runtime, session
+from explorer.web.maps import CONFIG
+from explorer.web.panel_choices import Choices, name_of
+from model.config import DecodeConfig
+from model.folder import CheckpointError
+
+_SEEN = "_tree_seen"
+_BEAM = 4
+
+
+def draw(selection: Selection, shown: Translation, at: Place | None = None) -> None:
+    """Figure and table of the tree; choosing a node goes there."""
+    del at
+    st.markdown("##### Which ways did it not take?")
+    config = session.decode_config()
+    left, right = st.columns(2)
+    choices = Choices("tree")
+    for key, option in (("tree_beam", "beam"), ("tree_pruned", "dropped")):
+        choices.start(key, option, (True, False), True)
+    beam = left.toggle(
+        "What beam search considers", key="tree_beam", help="Several translations side by side, best kept."
+    )
+    pruned = right.toggle("Dropped branches too", key="tree_pruned", disabled=not beam)
+    if name_of(session.place().panel) == choices.name:  # on Translate the tree is no panel
+        choices.keep()
+    try:
+        found = _tree(selection, shown, config, beam=beam, pruned=pruned)
+    except (InputError, CheckpointError) as without:
+        st.info(plain(str(without)))
+        return
+    words, rows = tree_words(found), tree_table(found)
+    with st.container(key="wide_tree"):
+        figure = st.plotly_chart(
+            tree_figure(found),
+            key=f"tree_chart_{shown.seq}",
+            width="stretch",
+            config=CONFIG,
+            on_select="rerun",
+            selection_mode="points",
+        )
+    st.caption(plain(f"{words} Choose a node, in the figure or in the table, to see its attention."))
+    table = st.dataframe(
+        rows,
+        hide_index=True,
+        key=f"tree_table_{shown.seq}",
+        on_select="rerun",
+        selection_mode="single-row",
+        height=min(35 * (len(rows) + 1) + 3, 320),
+        alt=words,
+    )
+    point, row = _chosen("chart", figure, "points"), _chosen("table", table, "rows")
+    index = point if point is not None else None if row is None else row + 1  # the table leaves the root out
+    if index is not None and 0 <= index < len(found.nodes):
+        _open(found.nodes[index], shown)
+
+
+def _tree(selection: Selection, shown: Translation, config: DecodeConfig, *, beam: bool, pruned: bool) -> Tree:
+    """The model's own choice, the path in view, the forks, and beam search's hypotheses and branches."""
+    model, text = selection.model, selection.text
+    own = runtime.translate(model, text, config)
+    lines = [_line(own, "the model's own choice"), _line(shown, "on screen")]
+    for number, fork in enumerate(session.forks(), start=1):
+        lines.append(_line(runtime.translate(model, text, DecodeConfig(), fork.path), f"path {number} you chose"))
+    searched = own
+    if beam and config.method != "beam":
+        searched = runtime.translate(model, text, replace(config, method="beam", beam_size=_BEAM))
+    branches = searched.branches if beam else ()
+    if beam:
+        lines += [Line(found.path, f"hypothesis {rank}") for rank, found in enumerate(searched.candidates, start=1)]
+    label = runtime.translator(model).loaded.target.label
+    return grow(lines, branches, label, shown=shown.path, pruned=pruned)
+
+
+def _line(translation: Translation, name: str) -> Line:
+    return Line(translation.path, name, tuple(float(p) for p in translation.trace.probabilities))
+
+
+def _chosen(key: str, state: Any, what: str) -> int | None:
+    """The index that somebody has just chosen in a figure or table; None if that is old news.
+
+    What a browser says was chosen may be anything.
+    """
+    chosen = state.get("selection") if state else None
+    found = chosen.get(what) if chosen else None
+    first = found[0] if isinstance(found, list) and found else None
+    if isinstance(first, dict):
+        first = first.get("customdata")
+    if isinstance(first, (list, tuple)):
+        first = first[0] if first else None
+    index = first if type(first) is int else None
+    seen = st.session_state.setdefault(_SEEN, {})
+    if seen.get(key) == index:
+        return None
+    seen[key] = index
+    return index
+
+
+def _open(node: Node, shown: Translation) -> None:
+    """Go to a node: to its step, and where it lies off the path in view, along its own path."""
+    step = max(len(node.path), 1)
+    if node.path == shown.path[: len(node.path)]:
+        session.move(step=step, cell=None)
+    else:
+        session.move(path=node.path, step=step, cell=None)  # a chosen cell would hold the step fast
+    st.rerun()

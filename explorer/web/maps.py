@@ -1,0 +1,40 @@
+"""Put a single map on the page: title, figure, caption, and the table behind it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.attention.labelled_map import SingleMap, map_table, map_words
+from explorer.export.map_files import TYPES, map_files, map_stem
+from explorer.figures.attention_map import map_figure
+from explorer.text import plain
+from explorer.web.downloads import download_button
+
+CONFIG = {"displayModeBar": False, "scrollZoom": False}
+
+
+def draw_map(
+    shown: SingleMap, *, key: str, note: str = "", table: bool = True, away: str = "", wide: bool = False
+) -> None:
+    """Draw the map under its title; `note` goes before the caption that is computed from the numbers.
+
+    `wide` says that it has the page's whole width. `away` is what the names of its files begin with; without it, and
+    without the table, there are none.
+    """
+    st.markdown(f"##### {plain(shown.title)}")
+    caption = f"{note} {map_words(shown)}".strip()
+    with st.container(key=f"wide_{key}"):  # scrolls sideways on a phone; see explorer/web/frame.py
+        st.plotly_chart(map_figure(shown, wide=wide), key=key, width="stretch", config=CONFIG)
+    st.caption(plain(caption))
+    if table:
+        with st.expander("The numbers"):
+            st.dataframe(map_table(shown), hide_index=True, alt=caption)
+            if away:
+                _draw_files(shown, caption, key, map_stem(shown, away))
+
+
+def _draw_files(shown: SingleMap, caption: str, key: str, stem: str) -> None:
+    """A button a format; a file is made when somebody asks for it."""
+    with st.container(horizontal=True):
+        for kind, make in map_files(shown, caption).items():
+            download_button(kind.upper(), make, f"{stem}.{kind}", TYPES[kind], key=f"{key}_{kind}")

@@ -1,0 +1,101 @@
+"""What the teaching pages share: the sentence at work, a figure with its caption and table, and formulas."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Literal
+
+import streamlit as st
+
+from explorer.figures.plots import Columns, Plot
+from explorer.text import plain
+from explorer.translation.selection import Selection
+from explorer.web import runtime, session
+from explorer.web.figures import draw_table
+from explorer.web.open_translation import Opened, opened
+
+if TYPE_CHECKING:
+    from model.transformer import Transformer
+
+URL: Literal["query-params"] = "query-params"  # `bind=URL`: what a widget says stands in the address
+_PLACE = ("step", "kind", "layer", "head", "view", "panel", "cell")
+_CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"]}
+
+
+def at_work() -> Opened | None:
+    """The selection and its translation; None, after saying why, where there is nothing to show."""
+    found = opened()
+    if found is None:
+        return None
+    if not is_transformer(found.shown.model):
+        write_address(found.address)
+        st.info("This page is about the Transformer, and the chosen model is none. Choose another one on the left.")
+        return None
+    return found
+
+
+def write_address(here: Selection, *on_screen: str) -> None:
+    """Bring the address bar up to date: model, sentence and path, and of the place only what this page shows.
+
+    What widgets say stands in the address by their own doing (`bind`).
+    """
+    default = Selection()
+    hidden = {name: getattr(default, name) for name in _PLACE if name not in on_screen}
+    session.write_address(dataclasses.replace(here, **hidden))
+
+
+def draw_tabs(page: str, tabs: Mapping[str, Callable[[], None]]) -> None:
+    """Draw the open one of these tabs, and no other; which one it is stands in the address."""
+    names = list(tabs)
+    places = st.tabs(names, on_change="rerun", bind=URL, key=f"{page}_tab")
+    place, name = next(
+        ((place, name) for place, name in zip(places, names, strict=True) if place.open), (places[0], names[0])
+    )
+    with place:
+        tabs[name]()
+
+
+def is_transformer(name: str) -> bool:
+    """Whether the model of this name has what these pages show: positions, masks and layers of attention."""
+    from model.transformer import Transformer
+
+    return isinstance(runtime.translator(name).loaded.model, Transformer)
+
+
+def transformer(name: str) -> Transformer:
+    """The Transformer of this name.
+
+    Raises:
+        CheckpointError: it cannot be opened. TypeError: it is no Transformer.
+    """
+    from model.transformer import Transformer
+
+    model = runtime.translator(name).loaded.model
+    if not isinstance(model, Transformer):
+        raise TypeError(f"{name} is no Transformer.")
+    return model
+
+
+def draw_plot(plot: Plot, key: str, *, numbers: bool = True) -> None:
+    """Draw a Plotly figure with its title, its caption, and its numbers as a table that is sent when it is opened."""
+    if plot.title:
+        st.markdown(f"##### {plain(plot.title)}")
+    st.plotly_chart(plot.figure, key=key, config=_CONFIG, alt=plot.caption)
+    st.caption(plain(plot.caption))
+    if numbers and plot.table:
+        draw_numbers(plot.table, plot.caption, key)
+
+
+def draw_numbers(table: Columns, alt: str, key: str, label: str = "The numbers as a table") -> None:
+    """A table behind a fold; it is sent when the fold is opened."""
+    fold = st.expander(label, key=f"{key}_numbers", on_change="rerun")
+    if fold.open:
+        with fold:
+            draw_table(table, alt)
+
+
+def heading(question: str, answer: str) -> None:
+    """The question that a page answers and the first sentence of the answer; both may hold a person's words."""
+    st.markdown(f"#### {plain(question)}")
+    st.caption(plain(answer))

@@ -1,0 +1,107 @@
+"""What the server says to browsers with each answer, and who may come in."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import streamlit as st
+
+from explorer.web.viewer_mode import viewing
+
+FRAMES = "HEADLIGHT_FRAMES"  # sites that may show the app in a frame, such as a school's course pages
+_SITE = re.compile(r"https?://[A-Za-z0-9.*-]+(:\d{1,5})?")
+_HOST = re.compile(r"[A-Za-z0-9.-]+(:\d{1,5})?|\[[0-9A-Fa-f:]+\](:\d{1,5})?")
+_UPLOADS = "/_stcore/upload_file/"
+
+
+def frame_sites() -> list[str]:
+    """The sites that `HEADLIGHT_FRAMES` names, separated by blanks.
+
+    Raises:
+        ValueError: one of them is not written as https://host.
+    """
+    sites = os.environ.get(FRAMES, "").split()
+    for site in sites:
+        if not _SITE.fullmatch(site):
+            raise ValueError(f"{FRAMES} holds '{site}', which is no site such as https://courses.example.org.")
+    return sites
+
+
+def policy(host: str, frames: Iterable[str] = ()) -> str:
+    """The Content-Security-Policy for a page served under this host: it talks to nobody else.
+
+    Streamlit draws with inline styles, starts components from blob addresses, and Vega compiles expressions; scripts
+    of other hosts stay out.
+    """
+    sockets = f" ws://{host} wss://{host}" if _HOST.fullmatch(host) else ""
+    rules = {
+        "default-src": "'self'",
+        "script-src": "'self' 'unsafe-inline' 'unsafe-eval' blob:",
+        "style-src": "'self' 'unsafe-inline'",
+        "img-src": "'self' data: blob:",
+        "font-src": "'self' data:",
+        "media-src": "'self' data: blob:",
+        "connect-src": f"'self' data: blob:{sockets}",
+        "worker-src": "'self' blob:",
+        "frame-src": "'self' data: blob:",
+        "object-src": "'none'",
+        "base-uri": "'self'",
+        "form-action": "'self'",
+        "frame-ancestors": " ".join(("'self'", *frames)),
+    }
+    return "; ".join(f"{name} {value}" for name, value in rules.items())
+
+
+class SecurityHeaders:
+    """ASGI middleware: headers that keep browsers from guessing, framing and calling home; no uploads for viewers."""
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+        self._frames = frame_sites()
+
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        """One request, on its way to Streamlit and back."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = self._headers(scope)
+        if _UPLOADS in scope["path"] and scope["method"] not in ("GET", "HEAD", "OPTIONS") and viewing():
+            await send({"type": "http.response.start", "status": 403, "headers": headers})
+            await send({"type": "http.response.body", "body": b"Uploads are switched off on this server."})
+            return
+
+        async def answer(message: dict[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message.get("headers", ()), *headers]}
+            await send(message)
+
+        await self._app(scope, receive, answer)
+
+    def _headers(self, scope: dict[str, Any]) -> list[tuple[bytes, bytes]]:
+        host = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
+        found = {
+            "Content-Security-Policy": policy(host, self._frames),
+            "X-Content-Type-Options": "nosniff",
+            "Referrer-Policy": "same-origin",
+            "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+        }
+        if not self._frames:  # older browsers know only this one, which cannot name other sites
+            found["X-Frame-Options"] = "SAMEORIGIN"
+        return [(name.lower().encode(), value.encode()) for name, value in found.items()]
+
+
+def let_in() -> bool:
+    """Whether this person may see the app: always, unless `.streamlit/secrets.toml` has [auth] and nobody logged in.
+
+    Draws the way to the login where they may not.
+    """
+    asked = st.secrets.load_if_toml_exists() and "auth" in st.secrets
+    if not asked or st.user.get("is_logged_in", False):
+        return True
+    st.markdown("#### Headlight")
+    st.caption("This server is for people who are known here. Log in to go on.")
+    st.button("Log in", type="primary", key="login", on_click=st.login)
+    return False

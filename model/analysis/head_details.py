@@ -1,0 +1,140 @@
+"""One head in full: the vectors behind its weights, and what it writes into the residual stream."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from model.attention import MultiHeadAttention
+from model.config import ATTENTION_KINDS, AttentionKind, DecodeConfig
+from model.decoding.decode import decode_recorded
+from model.edits import HeadEdits
+from model.layers import DecoderLayer, EncoderLayer
+from model.recorder import Head
+from model.text.tokenizer import Encoding, Tokenizer
+from model.transformer import Transformer
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class RowDetails:
+    """One query of one head, as it was computed.
+
+    Shapes:
+        query, output: [d_head]; keys, values: [key, d_head]; scores, masked, weights: [key]; float32. `masked` are the
+        scores with the lowest finite number where the mask forbids; `output` is before the output projection.
+    A decoder row has as many keys as tokens had been read when it was computed.
+    """
+
+    query: Floats
+    keys: Floats
+    values: Floats
+    scores: Floats
+    masked: Floats
+    weights: Floats
+    output: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class HeadDetails:
+    """One head (layer and head counted from 0) over all queries of a sentence.
+
+    Shapes:
+        projection: [d_head, d_model], the head's slice of W_O: output @ projection is what it adds, without the bias.
+    """
+
+    kind: AttentionKind
+    layer: int
+    head: int
+    rows: tuple[RowDetails, ...]
+    projection: Floats
+    scaled: bool
+
+
+def head_details(
+    model: Transformer,
+    source: Encoding,
+    target: Tokenizer,
+    path: Sequence[int],
+    heads: Collection[Head],
+    *,
+    edit: HeadEdits | None = None,
+) -> dict[Head, HeadDetails]:
+    """Decode along the target ids in `path` once more and keep everything of the given heads.
+
+    It is the same computation as the recorded one, so the weights are the same, bit for bit.
+
+    Raises:
+        ValueError: `path` is empty. EditError: an edit names a layer or head that this model does not have.
+    """
+    if not path:
+        raise ValueError("there is no path to follow: give the target ids of the decoding.")
+    # The decoding stops where the path does, whether or not it ended by itself.
+    config = DecodeConfig(max_length=len(path))
+    done = decode_recorded(model, source, target, config, prefix=path, n_alternatives=1, edit=edit, details=heads)
+    return {
+        (kind, layer, head): HeadDetails(
+            kind=kind,
+            layer=layer,
+            head=head,
+            rows=_rows(done.recorder.details[kind, layer, head]),
+            projection=output_projection(model, kind, layer, head),
+            scaled=model.config.scale_scores,
+        )
+        for kind, layer, head in heads
+    }
+
+
+def _rows(calls: Sequence[dict[str, Tensor]]) -> tuple[RowDetails, ...]:
+    """All queries of the first call, then the newest query of each later one (see AttentionRecorder.weights)."""
+    first = [_row(calls[0], i) for i in range(calls[0]["query"].size(1))]
+    return tuple(first + [_row(call, -1) for call in calls[1:]])
+
+
+def _row(call: dict[str, Tensor], i: int) -> RowDetails:
+    def numbers(name: str) -> Floats:
+        found: Floats = call[name][0].float().cpu().numpy()
+        return found
+
+    return RowDetails(
+        query=numbers("query")[i],
+        keys=numbers("key"),
+        values=numbers("value"),
+        scores=numbers("scores")[i],
+        masked=numbers("masked")[i],
+        weights=numbers("weights")[i],
+        output=numbers("output")[i],
+    )
+
+
+@torch.no_grad()
+def output_projection(model: Transformer, kind: AttentionKind, layer: int, head: int) -> Floats:
+    """The slice of W_O that belongs to one head, [d_head, d_model]; layer and head count from 0.
+
+    Raises:
+        ValueError: the model has no such kind, layer or head.
+    """
+    if kind not in ATTENTION_KINDS:
+        raise ValueError(f"kind is one of {', '.join(ATTENTION_KINDS)}, not {kind!r}.")
+    if not (0 <= layer < model.config.n_layers(kind) and 0 <= head < model.config.n_heads(kind)):
+        raise ValueError(f"this model has no layer {layer + 1}, head {head + 1} of {kind} attention.")
+    attention = _attention(model, kind, layer)
+    start = head * attention.d_head
+    # A linear layer keeps [out, in]; the head owns d_head of its inputs.
+    weight = attention.out_proj.weight[:, start : start + attention.d_head]
+    found: Floats = weight.T.float().cpu().numpy().copy()
+    return found
+
+
+def _attention(model: Transformer, kind: AttentionKind, layer: int) -> MultiHeadAttention:
+    block = (model.encoder if kind == "encoder" else model.decoder).layers[layer]
+    if isinstance(block, DecoderLayer):
+        return block.cross_attn if kind == "cross" else block.self_attn
+    assert isinstance(block, EncoderLayer)
+    return block.self_attn

@@ -1,0 +1,270 @@
+"""How much each head matters: what happens without it, and how much the loss would change with it.
+
+Removing a head is an edit like any other (:mod:`model.edits`); the gradient score puts a gate in the same place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional as F
+
+from model.config import ATTENTION_KINDS, PAD, AttentionKind, DecodeConfig, ModelConfig
+from model.data.batching import Batch, EncodedPairs, batches, collate
+from model.decoding.decode import decode_batch
+from model.edits import HeadEdit, HeadEdits, SiteEdit
+from model.metrics import TokenScores, token_scores
+from model.recorder import AttentionRecorder, Head
+from model.text.tokenizer import Tokenizer
+from model.transformer import Transformer
+
+BATCH_TOKENS = 2048
+
+ByKind = dict[AttentionKind, NDArray[np.float64]]
+
+
+def heads_of(config: ModelConfig) -> list[Head]:
+    """Every head of a model, counted from 0."""
+    return [
+        (kind, layer, head)
+        for kind in ATTENTION_KINDS
+        for layer in range(config.n_layers(kind))
+        for head in range(config.n_heads(kind))
+    ]
+
+
+def without(heads: Sequence[Head]) -> HeadEdits:
+    """The edit that switches these heads off (zero)."""
+    return HeadEdits(tuple(HeadEdit(kind, layer, head, "zero") for kind, layer, head in heads))
+
+
+def edited_loss(
+    model: Transformer, pairs: EncodedPairs, edit: HeadEdits | None, *, check: Callable[[], None] = lambda: None
+) -> TokenScores:
+    """Loss and token accuracy with the right prefix given, under an edit; `check` is called before each batch."""
+    return sum((_scores(model, batch, edit, check) for batch in batches_of(pairs)), TokenScores())
+
+
+@torch.inference_mode()
+def _scores(model: Transformer, batch: Batch, edit: HeadEdits | None, check: Callable[[], None]) -> TokenScores:
+    check()
+    return token_scores(model(batch.src, batch.tgt_in, edit=edit), batch.labels)
+
+
+def batches_of(pairs: EncodedPairs) -> list[Batch]:
+    """All pairs in padded batches of like length, always the same."""
+    return [
+        collate(pairs, indices)
+        for indices in batches(pairs.lengths, batch_tokens=BATCH_TOKENS, seed=0, epoch=0, shuffle=False)
+    ]
+
+
+def edited_translations(
+    model: Transformer,
+    pairs: EncodedPairs,
+    target: Tokenizer,
+    edit: HeadEdits | None,
+    *,
+    check: Callable[[], None] = lambda: None,
+) -> list[str]:
+    """Greedy translations under an edit that holds for the whole decoding, in the order of the pairs."""
+    texts = [""] * len(pairs)
+    for indices in batches(pairs.lengths, batch_tokens=BATCH_TOKENS, seed=0, epoch=0, shuffle=False):
+        check()
+        found = decode_batch(model, collate(pairs, indices).src, DecodeConfig(), edit=edit)
+        for i, hypotheses in zip(indices, found, strict=True):
+            texts[i] = target.decode(hypotheses[0].tokens)
+    return texts
+
+
+@dataclass(frozen=True, eq=False)
+class Ablation:
+    """The loss of the whole model in nats per target token, and how much more it is without each head.
+
+    Shapes: loss_change, accuracy_change by kind, [layer, head]; a head that helps has a loss_change above 0.
+    """
+
+    loss: float
+    accuracy: float
+    loss_change: ByKind
+    accuracy_change: ByKind
+
+
+def ablate_each(model: Transformer, pairs: EncodedPairs, *, check: Callable[[], None] = lambda: None) -> Ablation:
+    """Switch off one head at a time, all others kept (Michel et al. 2019, §3.2: ξ_h = 0 in Σ_h ξ_h Att_h(x)).
+
+    `check` is called before each batch of each head and may raise.
+
+    Raises:
+        ValueError: there are no pairs.
+    """
+    if not len(pairs):
+        raise ValueError("there are no sentence pairs to measure on.")
+    config = model.config
+    prepared = batches_of(pairs)
+
+    def measured(edit: HeadEdits | None) -> TokenScores:
+        return sum((_scores(model, batch, edit, check) for batch in prepared), TokenScores())
+
+    whole = measured(None)
+    loss, accuracy = _blank(config), _blank(config)
+    for kind, layer, head in heads_of(config):
+        found = measured(without([(kind, layer, head)]))
+        loss[kind][layer, head] = found.loss - whole.loss
+        accuracy[kind][layer, head] = found.accuracy - whole.accuracy
+    return Ablation(whole.loss, whole.accuracy, loss, accuracy)
+
+
+def _blank(config: ModelConfig) -> ByKind:
+    return {kind: np.zeros((config.n_layers(kind), config.n_heads(kind))) for kind in ATTENTION_KINDS}
+
+
+@dataclass(frozen=True)
+class Gates(HeadEdits):
+    """An edit that multiplies each head's output with its gate ξ: 1 changes nothing, 0 switches it off.
+
+    Shapes: gates by (kind, layer), each [batch, head], so that one backward pass gives every sentence's own gradient.
+    """
+
+    gates: dict[tuple[AttentionKind, int], Tensor] = field(default_factory=dict)
+
+    def at(self, kind: AttentionKind, layer: int, offset: int = 0) -> SiteEdit | None:
+        """The gates of one layer."""
+        gate = self.gates.get((kind, layer))
+        return None if gate is None else GatedSite((), offset, gate)
+
+
+@dataclass(frozen=True)
+class GatedSite(SiteEdit):
+    """The gates of one attention layer; gate [batch, head]."""
+
+    gate: Tensor
+
+    def output(self, context: Tensor) -> Tensor:
+        """Head outputs [batch, head, query, d_head], each times its gate."""
+        return context * self.gate[:, :, None, None]
+
+
+def gradient_scores(
+    model: Transformer, pairs: EncodedPairs, *, check: Callable[[], None] = lambda: None, normalise: bool = True
+) -> ByKind:
+    """I_h = E_x |∂L(x) / ∂ξ_h| at ξ = 1 (Michel et al. 2019, §4.1, eq. 2), L2-normalised in each layer as they do.
+
+    L(x) is the negative log-probability of a whole target, in nats. The absolute value is taken of each sentence's
+    gradient, before the mean: otherwise sentences that pull in opposite directions would cancel.
+
+    Shapes: by kind, [layer, head]; with `normalise`, each layer's squares sum to 1 (or are 0).
+
+    Raises:
+        ValueError: there are no pairs.
+    """
+    if not len(pairs):
+        raise ValueError("there are no sentence pairs to measure on.")
+    config = model.config
+    total = _blank(config)
+    for batch in batches_of(pairs):
+        check()
+        for (kind, layer), gradient in sentence_gradients(model, batch).items():
+            total[kind][layer] += gradient.abs().sum(dim=0).double().numpy()
+    for values in total.values():
+        values /= len(pairs)
+        if normalise:
+            norms = np.linalg.norm(values, axis=1, keepdims=True)
+            values /= np.where(norms > 0, norms, 1.0)
+    return total
+
+
+def sentence_gradients(model: Transformer, batch: Batch) -> dict[tuple[AttentionKind, int], Tensor]:
+    """∂L(x) / ∂ξ_h of every sentence x of a batch, by (kind, layer): [batch, head]."""
+    config, n = model.config, batch.src.size(0)
+    gates = {
+        (kind, layer): torch.ones(n, config.n_heads(kind), requires_grad=True)
+        for kind in ATTENTION_KINDS
+        for layer in range(config.n_layers(kind))
+    }
+    with torch.enable_grad():
+        logits = model(batch.src, batch.tgt_in, edit=Gates(gates=gates))
+        real = batch.labels != PAD
+        loss = F.cross_entropy(logits[real], batch.labels[real], reduction="sum")
+        found = torch.autograd.grad(loss, list(gates.values()))
+    return dict(zip(gates, found, strict=True))
+
+
+@dataclass(frozen=True)
+class PruningStep:
+    """The model with its least important heads switched off: how many, which, and what it then scores."""
+
+    removed: tuple[Head, ...]
+    scores: TokenScores
+    translations: tuple[str, ...] = ()
+
+
+def least_first(importance: ByKind) -> list[Head]:
+    """All heads, the least important first; equal ones in the order of kind, layer and head."""
+    found: list[tuple[float, Head]] = [
+        (float(value), (kind, layer, head))
+        for kind in ATTENTION_KINDS
+        for (layer, head), value in np.ndenumerate(importance[kind])
+    ]
+    return [head for _, head in sorted(found, key=lambda item: item[0])]
+
+
+def pruning_counts(n_heads: int, points: int = 10) -> list[int]:
+    """How many heads to take away at each point of the curve: from 0 to all, evenly."""
+    return sorted({round(i * n_heads / points) for i in range(points + 1)})
+
+
+def pruning_curve(
+    model: Transformer,
+    pairs: EncodedPairs,
+    order: Sequence[Head],
+    target: Tokenizer | None = None,
+    *,
+    points: int = 10,
+    check: Callable[[], None] = lambda: None,
+) -> Iterator[PruningStep]:
+    """Switch off more and more heads in the given order, and score what is left (Michel et al. 2019, §4.2).
+
+    With a `target` tokenizer each point is translated, too. `check` is called before each batch and may raise.
+    """
+    for count in pruning_counts(len(order), points):
+        removed = tuple(order[:count])
+        edit = without(removed) if removed else None
+        texts = edited_translations(model, pairs, target, edit, check=check) if target is not None else []
+        yield PruningStep(removed, edited_loss(model, pairs, edit, check=check), tuple(texts))
+
+
+@torch.inference_mode()
+def mean_outputs(
+    model: Transformer, pairs: EncodedPairs, heads: Sequence[Head], *, check: Callable[[], None] = lambda: None
+) -> dict[Head, NDArray[np.float32]]:
+    """Each head's output before W_O, averaged over all real positions of the pairs: what the edit `mean` puts there.
+
+    Shapes: returns [d_head] per head.
+
+    Raises:
+        ValueError: there are no pairs.
+    """
+    if not len(pairs):
+        raise ValueError("there are no sentence pairs to measure on.")
+    sums: dict[Head, Tensor] = {}
+    counts = {"src": 0, "tgt": 0}
+    for batch in batches_of(pairs):
+        check()
+        recorder = AttentionRecorder(details=heads)
+        model(batch.src, batch.tgt_in, record=recorder)
+        real = {"src": batch.src != PAD, "tgt": batch.tgt_in != PAD}
+        for side, mask in real.items():
+            counts[side] += int(mask.sum())
+        for head in heads:
+            output = recorder.details[head][0]["output"]  # [batch, query, d_head]
+            added = output[real["src" if head[0] == "encoder" else "tgt"]].double().sum(dim=0)
+            sums[head] = sums[head] + added if head in sums else added
+    return {
+        head: (total / counts["src" if head[0] == "encoder" else "tgt"]).float().numpy() for head, total in sums.items()
+    }

@@ -1,0 +1,167 @@
+"""The same model with other masks: a batch read with the future or the padding open, and what that does to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from model.config import EOS, PAD, SOS, AttentionKind
+from model.data.batching import pad
+from model.decoding.search import allowed_log_probs, greedy
+from model.masks import causal_mask, padding_mask
+from model.recorder import AttentionRecorder, Head
+from model.trace import FUTURE, PADDING, VISIBLE, Codes
+from model.transformer import Transformer
+
+
+@dataclass(frozen=True)
+class Switches:
+    """Which masks are in force: `causal` closes the future of decoder rows, `padding` closes padding keys."""
+
+    causal: bool = True
+    padding: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Masks:
+    """The masks of one batch, as they are handed to attention.
+
+    Shapes:
+        source: [batch, 1, 1, src] for encoder self-attention and cross-attention; target: [batch, 1, tgt, tgt] for
+        decoder self-attention; bool, True = may attend.
+    """
+
+    source: Tensor
+    target: Tensor
+
+    def of(self, kind: AttentionKind, row: int, queries: int) -> NDArray[np.bool_]:
+        """The mask of one sentence of the batch for one kind, [query, key], as attention broadcasts it."""
+        mask = self.target if kind == "decoder" else self.source
+        found: NDArray[np.bool_] = mask[row, 0].expand(queries, -1).numpy()
+        return found
+
+
+def masks_for(src: Tensor, tgt: Tensor, switches: Switches) -> Masks:
+    """The masks of a padded batch, src [batch, src] and tgt [batch, tgt], with some of them left out."""
+    source, target = padding_mask(src), padding_mask(tgt)
+    if not switches.padding:
+        source, target = torch.ones_like(source), torch.ones_like(target)
+    length = tgt.size(1)
+    target = target.expand(-1, 1, length, length)
+    return Masks(source, target & causal_mask(length) if switches.causal else target)
+
+
+def why_closed(src: Tensor, tgt: Tensor, kind: AttentionKind, row: int, switches: Switches) -> Codes:
+    """Why each cell of one sentence's map is open or closed: [query, key] of VISIBLE, FUTURE or PADDING.
+
+    A cell that is both in the future and padding counts as padding, which would close it in any order of words.
+    """
+    queries, keys = (tgt if kind != "encoder" else src)[row], (tgt if kind == "decoder" else src)[row]
+    codes = np.full((len(queries), len(keys)), VISIBLE, dtype=np.uint8)
+    if kind == "decoder" and switches.causal:
+        codes[np.triu_indices(len(queries), k=1)] = FUTURE
+    if switches.padding:
+        codes[:, (keys == PAD).numpy()] = PADDING
+    return codes
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """One teacher-forced run over a batch.
+
+    Shapes:
+        probabilities: [batch, tgt] of the token that each row must predict; losses: the same, in nats; both are 0 at
+        padding. largest: [batch, tgt] ids of the likeliest next token.
+    """
+
+    masks: Masks
+    recorder: AttentionRecorder
+    probabilities: Tensor
+    losses: Tensor
+    likeliest: Tensor
+
+
+@torch.inference_mode()
+def read(
+    model: Transformer,
+    src: Tensor,
+    tgt: Tensor,
+    labels: Tensor,
+    switches: Switches,
+    *,
+    details: Sequence[Head] = (),
+) -> Reading:
+    """Read source and whole target with these masks.
+
+    Shapes:
+        src: [batch, src]; tgt: [batch, tgt] with <sos> first; labels: [batch, tgt], what each row must predict.
+    """
+    masks, recorder = masks_for(src, tgt, switches), AttentionRecorder(details=details)
+    memory = model.encode(src, src_mask=masks.source, record=recorder)
+    hidden = model.decode(tgt, memory, src_mask=masks.source, tgt_mask=masks.target, record=recorder)
+    log_probs = allowed_log_probs(model.logits(hidden))
+    right = log_probs.gather(-1, labels[..., None])[..., 0]
+    real = labels != PAD
+    return Reading(masks, recorder, right.exp() * real, (-right).masked_fill(~real, 0.0), log_probs.argmax(dim=-1))
+
+
+@dataclass(frozen=True, eq=False)
+class Spoken:
+    """What greedy search says: target ids as the rows predict them, and their probabilities."""
+
+    path: tuple[int, ...]
+    probabilities: tuple[float, ...]
+
+
+@torch.inference_mode()
+def say(
+    model: Transformer, ids: Sequence[int], *, causal: bool | None = None, padding: int = 0, closed: bool = True
+) -> Spoken:
+    """Translate one sentence greedily; source `ids` with <eos>.
+
+    `causal` overrides the configuration: False runs the whole prefix again at each step with the triangle open.
+    `padding` tokens stand behind the sentence, and attention may see them unless they are `closed`.
+    """
+    src = torch.tensor([[*ids, *[PAD] * padding]])
+    mask = padding_mask(src) if closed else torch.ones_like(padding_mask(src))
+    state = model.start(src, src_mask=mask)
+    limit = min(2 * len(ids) + 10, model.config.max_positions)
+    steps = list(greedy(lambda tokens, kept: model.step(tokens, kept, causal=causal), state, limit=limit))
+    path = tuple(int(step.tokens[0]) for step in steps)
+    found = tuple(float(step.log_probs[0, token].exp()) for step, token in zip(steps, path, strict=True))
+    return Spoken(path, found)
+
+
+@torch.inference_mode()
+def last_look(model: Transformer, ids: Sequence[int], read_ids: Sequence[int], *, causal: bool) -> NDArray[np.float32]:
+    """Decoder self-attention over the tokens read so far, `<sos>` first: [layer, head, query, key].
+
+    Open, every row sees the whole prefix, as it does when a step runs the prefix again.
+    """
+    recorder, src = AttentionRecorder(), torch.tensor([list(ids)])
+    memory = model.encode(src)
+    model.decode(torch.tensor([list(read_ids)]), memory, src_mask=padding_mask(src), causal=causal, record=recorder)
+    return recorder.weights("decoder")
+
+
+@dataclass(frozen=True, eq=False)
+class PaddedBatch:
+    """Sentences and their targets side by side, as training sees them: src, tgt and labels [batch, longest]."""
+
+    src: Tensor
+    tgt: Tensor
+    labels: Tensor
+
+
+def padded_batch(sources: Sequence[Sequence[int]], paths: Sequence[Sequence[int]]) -> PaddedBatch:
+    """Source ids (without <eos>) and target paths (as predicted, with <eos>), filled up with padding on the right."""
+    return PaddedBatch(
+        src=pad([(*ids, EOS) for ids in sources]),
+        tgt=pad([(SOS, *path[:-1]) for path in paths]),
+        labels=pad([tuple(path) for path in paths]),
+    )

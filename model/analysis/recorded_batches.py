@@ -1,0 +1,204 @@
+"""Many sentences read by one or several models, with every head recorded: in padded batches, not one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from model.config import ATTENTION_KINDS, EOS, SOS, SPECIALS, AttentionKind, DecodeConfig
+from model.data.batching import Batch, EncodedPairs, Ids, batches, collate, pad
+from model.data.task import Alignment, Example
+from model.decoding.decode import decode_batch
+from model.decoding.search import allowed_log_probs
+from model.recorder import AttentionRecorder
+from model.text.tokenizer import Encoding, Tokenizer
+from model.trace import VISIBLE, AttentionTrace, future_mask
+from model.transformer import Transformer
+
+BATCH_TOKENS = 1024  # small enough that progress is seen and a stop is heard a few times a second
+
+Weights = dict[AttentionKind, NDArray[np.float32]]
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Sentences to look at: sources as tokens, the target ids that are read with them, and what is known of both.
+
+    All tuples have one entry per sentence. `targets` are without specials; `alignments` are None where nobody knows
+    the right one, `references` where nobody wrote one. `left_out`: sentences that were empty or too long.
+    """
+
+    sources: tuple[Encoding, ...]
+    targets: tuple[Ids, ...]
+    alignments: tuple[Alignment | None, ...]
+    references: tuple[str | None, ...]
+    left_out: int = 0
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    @property
+    def pairs(self) -> EncodedPairs:
+        """Both sides as ids."""
+        return EncodedPairs(tuple(source.ids for source in self.sources), self.targets)
+
+
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """One sentence of a sample as a model read it.
+
+    Shapes: src_ids and src_counts [src], with <eos>: the ids, and how often each was seen in training (0 for specials
+    and where the tokenizer does not know); read_ids [tgt], <sos> first. alignment: for each target token without <eos>
+    its source positions, or None.
+    """
+
+    trace: AttentionTrace
+    src_ids: NDArray[np.int64]
+    src_counts: NDArray[np.int64]
+    read_ids: NDArray[np.int64]
+    alignment: Alignment | None = None
+
+
+def written_sample(examples: Sequence[Example], source: Tokenizer, target: Tokenizer, longest: int) -> Sample:
+    """The examples with the translations that people wrote, to be read with teacher forcing.
+
+    `longest` is the most tokens, with <sos> or <eos>, that a model reads on a side; longer pairs are left out.
+    """
+    found = []
+    for example in examples:
+        encoding, ids = source.encode(example.source), target.encode(example.target).ids
+        if encoding.ids and ids and max(len(encoding), len(ids)) < longest:
+            fits = example.alignment is not None and len(example.alignment) == len(ids)
+            found.append((encoding, ids, example.alignment if fits else None, example.target))
+    return _sample(found, len(examples) - len(found))
+
+
+def translated_sample(
+    model: Transformer,
+    texts: Sequence[str],
+    source: Tokenizer,
+    *,
+    references: Sequence[str | None] = (),
+    check: Callable[[], None] = lambda: None,
+) -> Sample:
+    """The sentences with the model's own translations (greedy); `check` is called before each batch and may raise.
+
+    A translation that did not end within its limit is taken as it stands.
+    """
+    encodings = [source.encode(text) for text in texts]
+    known = [*references, *[None] * (len(texts) - len(references))]
+    kept = [i for i, encoding in enumerate(encodings) if 0 < len(encoding) < model.config.max_positions]
+    targets: dict[int, Ids] = {}
+    lengths = [(len(encodings[i]) + 1, len(encodings[i]) + 1) for i in kept]
+    for batch in batches(lengths, batch_tokens=BATCH_TOKENS, seed=0, epoch=0, shuffle=False):
+        check()
+        rows = [kept[i] for i in batch]
+        found = decode_batch(model, pad([(*encodings[i].ids, EOS) for i in rows]), DecodeConfig())
+        for i, hypotheses in zip(rows, found, strict=True):
+            targets[i] = hypotheses[0].tokens[: model.config.max_positions - 1]
+    return _sample([(encodings[i], targets[i], None, known[i]) for i in kept], len(texts) - len(kept))
+
+
+def _sample(found: Sequence[tuple[Encoding, Ids, Alignment | None, str | None]], left_out: int) -> Sample:
+    sources, targets, alignments, references = zip(*found, strict=True) if found else ((), (), (), ())
+    return Sample(tuple(sources), tuple(targets), tuple(alignments), tuple(references), left_out)
+
+
+def untrained_like(model: Transformer, seed: int) -> Transformer:
+    """A model of the same architecture with weights as drawn before training, ready for use."""
+    twin = Transformer(model.config)
+    twin.reset_parameters(torch.Generator().manual_seed(seed))
+    return twin.eval().requires_grad_(False)
+
+
+def observe(
+    models: Sequence[Transformer],
+    sample: Sample,
+    source: Tokenizer,
+    target: Tokenizer,
+    *,
+    check: Callable[[], None] = lambda: None,
+) -> Iterator[tuple[int, Observed, Weights]]:
+    """Read every sentence with every model, teacher-forced along the sample's targets, in batches of like length.
+
+    Yields, per sentence, its index, what the first model did, and the weights of all models by kind.
+
+    Shapes: weights [model, layer, head, query, key] float32, without padding.
+    The models must be of one architecture. `check` is called before each batch and may raise.
+    """
+    counts = np.array([0] * len(SPECIALS) + list(source.counts), dtype=np.int64)
+    pairs = sample.pairs
+    for indices in batches(pairs.lengths, batch_tokens=BATCH_TOKENS, seed=0, epoch=0, shuffle=False):
+        check()
+        batch = collate(pairs, indices)
+        read = [_read(model, batch) for model in models]
+        for row, index in enumerate(indices):
+            n_src, n_tgt = pairs.lengths[index]
+            sizes = {"encoder": (n_src, n_src), "decoder": (n_tgt, n_tgt), "cross": (n_tgt, n_src)}
+            weights: Weights = {
+                kind: np.stack([found[kind][row][..., : sizes[kind][0], : sizes[kind][1]] for found, _ in read])
+                for kind in ATTENTION_KINDS
+            }
+            probabilities = read[0][1][row, :n_tgt].copy()
+            trace = _trace(models[0], sample, index, target, weights, probabilities)
+            ids = np.array([*sample.sources[index].ids, EOS], dtype=np.int64)
+            yield (
+                index,
+                Observed(
+                    trace=trace,
+                    src_ids=ids,
+                    src_counts=counts[ids],
+                    read_ids=np.array([SOS, *sample.targets[index]], dtype=np.int64),
+                    alignment=sample.alignments[index],
+                ),
+                weights,
+            )
+
+
+@torch.inference_mode()
+def _read(model: Transformer, batch: Batch) -> tuple[Weights, NDArray[np.float32]]:
+    """One padded batch through one model: [batch, layer, head, query, key] by kind, [batch, tgt] probabilities."""
+    recorder = AttentionRecorder()
+    logits = model(batch.src, batch.tgt_in, record=recorder)
+    chosen = allowed_log_probs(logits).gather(-1, batch.labels[..., None])[..., 0].exp()
+    weights: Weights = {
+        kind: torch.stack([recorder.calls[kind, i][0] for i in range(model.config.n_layers(kind))], dim=1).numpy()
+        for kind in ATTENTION_KINDS
+    }
+    return weights, chosen.float().numpy()
+
+
+def _trace(
+    model: Transformer,
+    sample: Sample,
+    index: int,
+    target: Tokenizer,
+    weights: Weights,
+    probabilities: NDArray[np.float32],
+) -> AttentionTrace:
+    """The first model's weights with their labels; a decoder that is not causal saw the whole target at once."""
+    source, ids = sample.sources[index], sample.targets[index]
+    path = (*ids, EOS)
+    n_src, n_tgt = len(source) + 1, len(path)
+    own = {kind: weights[kind][0].copy() for kind in ATTENTION_KINDS}
+    return AttentionTrace(
+        encoder=own["encoder"],
+        decoder=own["decoder"],
+        cross=own["cross"],
+        encoder_mask=np.full((n_src, n_src), VISIBLE, dtype=np.uint8),
+        decoder_mask=future_mask(n_tgt) if model.config.causal else np.full((n_tgt, n_tgt), VISIBLE, dtype=np.uint8),
+        cross_mask=np.full((n_tgt, n_src), VISIBLE, dtype=np.uint8),
+        src_tokens=(*source.tokens, target.label(EOS)),
+        read_tokens=tuple(target.label(i) for i in (SOS, *ids)),
+        predicted_tokens=tuple(target.label(i) for i in path),
+        src_words=(*source.words, -1),
+        tgt_words=(-1, *target.words_of(path)[:-1]),
+        probabilities=probabilities,
+        top_ids=np.zeros((n_tgt, 0), dtype=np.int64),
+        top_probabilities=np.zeros((n_tgt, 0), dtype=np.float32),
+        top_tokens=((),) * n_tgt,
+    )

@@ -1,0 +1,124 @@
+"""What a model makes of the order of its tokens: with and without positions, shuffled, and beyond what it was shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from model.config import EOS, DecodeConfig
+from model.data.batching import encode_pairs, pad
+from model.data.task import Example
+from model.decoding.decode import decode_batch
+from model.decoding.search import follow, greedy
+from model.masks import padding_mask
+from model.recorder import AttentionRecorder
+from model.text.tokenizer import Tokenizer
+from model.transformer import Transformer
+
+
+def encode_unplaced(model: Transformer, src: Tensor, *, record: AttentionRecorder | None = None) -> Tensor:
+    """Read the source without adding positions: src [batch, src] ids -> memory [batch, src, d_model]."""
+    x = model.src_embedding(src) * model.embedding_factor
+    memory: Tensor = model.encoder(x, mask=padding_mask(src), record=record)
+    return memory
+
+
+@dataclass(frozen=True, eq=False)
+class Shuffle:
+    """Encoder self-attention of a sentence and of the same tokens in another order.
+
+    Shapes:
+        before: [layer, head, query, key] of the sentence as it stands; after: the same of the shuffled one, with rows
+        and columns put back to the first order. path, shuffled_path: what the model answers to each (target ids).
+    """
+
+    before: NDArray[np.float32]
+    after: NDArray[np.float32]
+    path: tuple[int, ...]
+    shuffled_path: tuple[int, ...]
+
+    @property
+    def difference(self) -> float:
+        """The largest difference between two weights; about 1e-7 where attention only follows the tokens."""
+        return float(np.abs(self.before - self.after).max())
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """Encoder self-attention [layer, head, query, key] of one sentence, and what the model answers (target ids)."""
+
+    weights: NDArray[np.float32]
+    path: tuple[int, ...]
+
+
+@torch.inference_mode()
+def answer(model: Transformer, ids: Sequence[int], *, positions: bool = True) -> Answer:
+    """Read source `ids` (with <eos>), with or without positions in the encoder, and translate them greedily."""
+    src, recorder = torch.tensor([list(ids)]), AttentionRecorder()
+    memory = model.encode(src, record=recorder) if positions else encode_unplaced(model, src, record=recorder)
+    limit = DecodeConfig().length_limit(len(ids), model.config.max_positions)
+    (chosen,) = follow(list(greedy(model.step, model.start(src, memory=memory), limit=limit)))
+    return Answer(recorder.weights("encoder"), chosen.tokens)
+
+
+def side_by_side(straight: Answer, shuffled: Answer, order: Sequence[int]) -> Shuffle:
+    """The answers to a sentence as it stands and to its tokens in `order`."""
+    back = np.argsort(np.asarray(order))
+    return Shuffle(straight.weights, shuffled.weights[:, :, back][:, :, :, back], straight.path, shuffled.path)
+
+
+def shuffle(model: Transformer, ids: Sequence[int], order: Sequence[int], *, positions: bool = True) -> Shuffle:
+    """Read source `ids` (with <eos>) as they stand and in `order`, with or without positions in the encoder.
+
+    Raises:
+        ValueError: `order` does not name every token once.
+    """
+    if sorted(order) != list(range(len(ids))):
+        raise ValueError(f"an order of {len(ids)} tokens names each of them once, not {list(order)}.")
+    straight, shuffled = (answer(model, tokens, positions=positions) for tokens in (ids, [ids[i] for i in order]))
+    return side_by_side(straight, shuffled, order)
+
+
+@dataclass(frozen=True)
+class Length:
+    """How sentences of one source length (tokens, without <eos>) came out: how many, and how many exactly right."""
+
+    tokens: int
+    sentences: int
+    right: int
+
+
+@torch.inference_mode()
+def by_length(
+    model: Transformer, source: Tokenizer, target: Tokenizer, examples: Sequence[Example], *, most: int = 10
+) -> tuple[Length, ...]:
+    """Decode up to `most` of the examples of each source length greedily and count those that are exactly right.
+
+    A length that the model has no positions for has 0 right: a learned table ends there.
+    """
+    pairs = encode_pairs(examples, source, target)
+    groups: dict[int, list[int]] = {}
+    for i, ids in enumerate(pairs.sources):
+        chosen = groups.setdefault(len(ids), [])
+        if len(chosen) < most:
+            chosen.append(i)
+    found = []
+    for length, chosen in sorted(groups.items()):
+        right = 0
+        if model.config.positions != "learned" or length < model.config.max_positions:
+            src = pad([(*pairs.sources[i], EOS) for i in chosen])
+            for i, best in zip(chosen, decode_batch(model, src, DecodeConfig()), strict=True):
+                right += target.decode(best[0].tokens) == examples[i].target
+        found.append(Length(length, len(chosen), right))
+    return tuple(found)
+
+
+def longest(examples: Sequence[Example], source: Tokenizer, *, looked_at: int = 200) -> int:
+    """Source tokens (without <eos>) of the longest of the examples, looked for among those with most characters."""
+    candidates = sorted(examples, key=lambda example: -len(example.source))[:looked_at]
+    return max((len(source.encode(example.source)) for example in candidates), default=0)

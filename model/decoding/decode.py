@@ -1,0 +1,153 @@
+"""From source ids to targets: a batch for scores, or one sentence with everything recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from model.architectures import Model
+from model.config import EOS, PAD, SOS, AttentionKind, DecodeConfig
+from model.decoding.beam import beam_search, hypotheses
+from model.decoding.search import BeamStep, Hypothesis, PathStep, follow, greedy, sample
+from model.edits import HeadEdits
+from model.recorder import AttentionRecorder, Head
+from model.text.tokenizer import Encoding, Tokenizer
+from model.trace import VISIBLE, AttentionTrace, future_mask
+
+
+@torch.inference_mode()
+def decode_batch(
+    model: Model, src: Tensor, config: DecodeConfig, *, edit: HeadEdits | None = None
+) -> list[list[Hypothesis]]:
+    """Translate a batch without recording; per sentence the hypotheses, best first (one, but for beam search).
+
+    Shapes:
+        src: [batch, src] ids with <eos>, right-padded.
+    """
+    limits = [config.length_limit(int(n), model.config.max_positions) for n in (src != PAD).sum(dim=1)]
+    state = model.start(src, edit=edit)
+    step = partial(model.step, edit=edit)
+    if config.method == "beam":
+        steps = list(beam_search(step, state, limit=limits, config=config))
+        return hypotheses(steps, src.size(0), config.beam_size)
+    if config.method == "sample":
+        return [[found] for found in follow(list(sample(step, state, limit=limits, config=config)))]
+    return [[found] for found in follow(list(greedy(step, state, limit=limits)))]
+
+
+@dataclass(frozen=True, eq=False)
+class Decoding:
+    """One sentence decoded with everything recorded.
+
+    `path` are the target ids as the rows predict them (with <eos> if it ended), `n_forced` how many of them were given.
+    `beam` and `beam_hypotheses` are there after beam search; the recorded path is then its best hypothesis.
+    """
+
+    path: tuple[int, ...]
+    n_forced: int
+    trace: AttentionTrace
+    recorder: AttentionRecorder
+    beam: tuple[BeamStep, ...] = ()
+    beam_hypotheses: tuple[Hypothesis, ...] = ()
+
+    @property
+    def finished(self) -> bool:
+        """Whether the target ended by itself, with <eos>."""
+        return self.path[-1:] == (EOS,)
+
+
+@torch.inference_mode()
+def decode_recorded(
+    model: Model,
+    source: Encoding,
+    target: Tokenizer,
+    config: DecodeConfig,
+    *,
+    prefix: Sequence[int] = (),
+    n_alternatives: int = 10,
+    edit: HeadEdits | None = None,
+    details: Collection[Head] = (),
+) -> Decoding:
+    """Decode one sentence step by step, recording every head, after the target ids in `prefix`.
+
+    A prefix that ends with <eos> is the whole target: nothing is searched. With beam search, the search finds the path
+    and the path is then stepped and recorded by itself, so that what is shown is one run of the model.
+    """
+    src = torch.tensor([[*source.ids, EOS]])
+    limit = max(config.length_limit(src.size(1), model.config.max_positions), len(prefix))
+    limit = min(limit, model.config.max_positions)
+    prefix = tuple(prefix[:limit])
+    given = len(prefix)
+    beam: tuple[BeamStep, ...] = ()
+    found: tuple[Hypothesis, ...] = ()
+    if config.method == "beam" and prefix[-1:] != (EOS,):
+        state = model.start(src, edit=edit)
+        beam = tuple(beam_search(partial(model.step, edit=edit), state, limit=limit, config=config, prefix=prefix))
+        found = tuple(hypotheses(beam, 1, config.beam_size)[0])
+        prefix = found[0].path
+        limit = max(1, len(prefix))  # a hypothesis that was cut off stays cut off there
+
+    recorder = AttentionRecorder(details=details)
+    step = partial(model.step, record=recorder, edit=edit)
+    state = model.start(src, record=recorder, edit=edit)
+    if config.method == "sample":
+        steps = list(sample(step, state, limit=limit, config=config, prefix=prefix))
+    else:
+        steps = list(greedy(step, state, limit=limit, prefix=prefix))
+    path = tuple(int(chosen.tokens[0]) for chosen in steps)
+    trace = _assemble(model, recorder, source, target, path, steps, n_alternatives, edit)
+    return Decoding(path, given, trace, recorder, beam, found)
+
+
+def _weights(
+    recorder: AttentionRecorder, model: Model, kind: AttentionKind, shape: tuple[int, int]
+) -> NDArray[np.float32]:
+    """[layer, head, query, key] of one kind; no layers and no heads of a kind that the model does not have."""
+    if not model.config.n_layers(kind):
+        return np.zeros((0, 0, *shape), dtype=np.float32)
+    return recorder.weights(kind)
+
+
+def _assemble(
+    model: Model,
+    recorder: AttentionRecorder,
+    source: Encoding,
+    target: Tokenizer,
+    path: tuple[int, ...],
+    steps: Sequence[PathStep],
+    n_alternatives: int,
+    edit: HeadEdits | None,
+) -> AttentionTrace:
+    """Label what the recorder holds: row t reads the token that row t - 1 predicted, <sos> first."""
+    read = (SOS, *path[:-1])
+    log_probs = torch.stack([step.log_probs[0] for step in steps])  # [tgt, vocab]
+    top = log_probs.exp().topk(min(n_alternatives, log_probs.size(-1)), dim=-1)
+    chosen = log_probs.gather(1, torch.tensor(path)[:, None])[:, 0].exp()
+    n_src, n_tgt = len(source.ids) + 1, len(path)
+    shapes: dict[AttentionKind, tuple[int, int]] = {
+        "encoder": (n_src, n_src),
+        "decoder": (n_tgt, n_tgt),
+        "cross": (n_tgt, n_src),
+    }
+    return AttentionTrace(
+        **{kind: _weights(recorder, model, kind, shape) for kind, shape in shapes.items()},
+        encoder_mask=np.full((n_src, n_src), VISIBLE, dtype=np.uint8),
+        decoder_mask=future_mask(len(path)),
+        cross_mask=np.full((len(path), n_src), VISIBLE, dtype=np.uint8),
+        src_tokens=(*source.tokens, target.label(EOS)),
+        read_tokens=tuple(target.label(i) for i in read),
+        predicted_tokens=tuple(target.label(i) for i in path),
+        src_words=(*source.words, -1),
+        tgt_words=(-1, *target.words_of(path)[:-1]),
+        probabilities=chosen.float().numpy(),
+        top_ids=top.indices.numpy(),
+        top_probabilities=top.values.float().numpy(),
+        top_tokens=tuple(tuple(target.label(i) for i in row) for row in top.indices.tolist()),
+        edits=edit.describe() if edit is not None else (),
+    )

@@ -1,0 +1,205 @@
+"""Subwords: spaCy words cut further by byte-pair encoding, with bytes for rare characters, so that nothing is unknown.
+
+The merges are learned by the ``tokenizers`` library and applied by :mod:`model.text.bpe`: that keeps the mark for a
+preceding space and the offsets exact, loads a model without the library, and lets BPE-dropout follow a seed, which the
+library's own does not. A mark that merges with nothing is a space of its own, which between two words is what it
+stands for; where no space stood (first in the text, after other whitespace) it is left out.
+"""
+
+from __future__ import annotations
+
+import codecs
+import functools
+import itertools
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from model.config import UNK, DataConfig
+from model.text.bpe import FIRST_BYTE, FIRST_PIECE, N_BYTES, Ids, Merge, Merges, learn_merges
+from model.text.pieces import (
+    MAX_PIECES,
+    Piece,
+    TokenizerError,
+    check_fields,
+    check_pieces,
+    clean,
+    is_marked,
+    join,
+    mark_spaces,
+    word_spans,
+)
+from model.text.tokenizer import Tokenizer
+
+MAX_PIECE_LENGTH = 1000
+_WORD_CACHE = 1 << 16
+_BYTE_KEY = 0xDC00  # a byte's key is a lone surrogate: no text has one, so no text is taken for a byte
+
+
+class SubwordTokenizer(Tokenizer):
+    """Pieces of spaCy words. Ids: `SPECIALS`, the 256 bytes, the alphabet, then what the merges make."""
+
+    kind = "subwords"
+
+    def __init__(
+        self, merges: Merges, counts: Sequence[int] = (), *, lang: str = "xx", lowercase: bool = False
+    ) -> None:
+        pieces = (*(f"<0x{byte:02X}>" for byte in range(N_BYTES)), *merges.pieces)
+        super().__init__(pieces, counts or (0,) * len(pieces), lang=lang, lowercase=lowercase)
+        self.merges = merges
+        self._ids = {chr(_BYTE_KEY + byte): FIRST_BYTE + byte for byte in range(N_BYTES)} | merges.ids
+        self._subwords = functools.lru_cache(_WORD_CACHE)(merges.apply)
+
+    @classmethod
+    def train(
+        cls,
+        texts: Iterable[str],
+        *,
+        lang: str = "xx",
+        lowercase: bool = False,
+        min_frequency: int = 1,
+        vocab_size: int = 6000,
+    ) -> SubwordTokenizer:
+        """Learn at most `vocab_size` ids; no word is unknown, so `min_frequency` has no say."""
+        config = DataConfig(tokenizer="subwords", src_lang=lang, lowercase=lowercase, vocab_size=vocab_size)
+        return train_joint(config, texts, ())[0]
+
+    def _words(self, text: str) -> Iterator[Piece]:
+        return mark_spaces(text, word_spans(text, self.lang))
+
+    def _cut(self, text: str) -> Iterator[Piece]:
+        end = 0
+        for word in self._words(text):
+            spaced = word.start > end  # by exactly one space: any other whitespace is a word of its own
+            position = word.start - is_marked(word.key)
+            bytes_left = 0
+            for i in self._subwords(word.key):
+                if i < FIRST_PIECE:
+                    bytes_left = (bytes_left or len(text[position].encode())) - 1
+                    yield Piece(chr(_BYTE_KEY + i - FIRST_BYTE), position, position + 1, word.word)
+                    position += bytes_left == 0
+                    continue
+                key = self.merges.pieces[i - FIRST_PIECE]
+                start, position = position, position + len(key)
+                if position > word.start:
+                    yield Piece(key, max(start, word.start), position, word.word)
+                elif spaced:
+                    yield Piece(key, start, position, word.word)
+            end = word.end
+
+    def _texts(self, ids: Iterable[int], unknown: str) -> Iterator[str]:
+        return join(self._spellings(ids, unknown))
+
+    def _spellings(self, ids: Iterable[int], unknown: str) -> Iterator[str]:
+        """The text of each id before spaces are settled; a byte adds nothing until its character is complete."""
+        for is_byte, run in itertools.groupby(ids, lambda i: FIRST_BYTE <= i < FIRST_PIECE):
+            if not is_byte:
+                yield from (self._spelling(i, unknown) for i in run)
+                continue
+            decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+            values = [i - FIRST_BYTE for i in run]
+            for n, value in enumerate(values, start=1):
+                yield decoder.decode(bytes([value]), final=n == len(values))
+
+    def words_of(self, ids: Sequence[int]) -> tuple[int, ...]:
+        """As for every tokenizer; a word is a spaCy word of the text that the ids spell, as far as they go."""
+        texts = list(self._texts(ids, "\ufffd"))
+        spelled = "".join(texts)
+        starts = [0] * (len(spelled) + 1)  # the word of each character; a space before a word counts to it
+        end = last = 0
+        for word in self._words(spelled):
+            starts[end : word.end] = [word.word] * (word.end - end)
+            end, last = word.end, word.word
+        starts[end:] = [last] * (len(starts) - end)
+        places = itertools.accumulate(map(len, texts), initial=0)
+        return tuple(
+            -1 if i < UNK else starts[place + (len(text) > 1 and text[0] == " ")]
+            for i, text, place in zip(ids, texts, places, strict=False)
+        )
+
+    def keys(self, text: str) -> tuple[str, ...]:
+        """The words of `text` as :meth:`sample` takes them, so that spaCy need not run again each epoch."""
+        text = clean(text)
+        return tuple(word.key for word in self._words(text.lower() if self.lowercase else text))
+
+    def sample(self, keys: Iterable[str], dropout: float, rng: random.Random) -> Ids:
+        """The ids of a text whose words are `keys`, with BPE-dropout; with `dropout` 0 the ids of :meth:`encode`."""
+        ids: list[int] = []
+        loose = True  # no single space stands before the next word, so a bare mark would mean nothing
+        for key in keys:
+            word = self.merges.sample(key, dropout, rng)
+            marked = is_marked(key)
+            bare = marked and loose and word[0] == self.merges.ids[" "]
+            ids.extend(word[1:] if bare else word)
+            loose = key.isspace()
+        return tuple(ids)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON values; the pieces follow from alphabet and merges."""
+        return {
+            "kind": self.kind,
+            "lang": self.lang,
+            "lowercase": self.lowercase,
+            "alphabet": list(self.merges.alphabet),
+            "merges": [list(merge) for merge in self.merges.merges],
+            "counts": list(self.counts),
+        }
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> SubwordTokenizer:
+        """Read what :meth:`to_dict` wrote.
+
+        Raises:
+            TokenizerError: anything else.
+        """
+        check_fields(values, {"kind", "lang", "lowercase", "alphabet", "merges", "counts"})
+        alphabet = values["alphabet"]
+        check_pieces(alphabet, "alphabet")
+        if " " not in alphabet or any(len(letter) != 1 for letter in alphabet):
+            raise TokenizerError("the tokenizer's 'alphabet' must be single characters, the space among them.")
+        merges = Merges(alphabet, read_merges(values["merges"], alphabet))
+        return cls(merges, values["counts"], lang=values["lang"], lowercase=values["lowercase"])
+
+
+def read_merges(values: Any, alphabet: Sequence[str]) -> list[Merge]:
+    """Merges from JSON, each of two pieces that are there by then.
+
+    Raises:
+        TokenizerError: anything else.
+    """
+    if not isinstance(values, list) or len(values) > MAX_PIECES:
+        raise TokenizerError(f"the tokenizer's 'merges' must be a list of at most {MAX_PIECES} pairs.")
+    known = set(alphabet)
+    merges: list[Merge] = []
+    for n, pair in enumerate(values, start=1):
+        if not (isinstance(pair, list) and len(pair) == 2 and all(isinstance(p, str) and p in known for p in pair)):
+            raise TokenizerError(f"merge {n} of the tokenizer is {pair!r:.80}, not two pieces known by then.")
+        left, right = pair
+        if len(left) + len(right) > MAX_PIECE_LENGTH or " " in right:
+            raise TokenizerError(f"merge {n} of the tokenizer makes a piece that no word can hold.")
+        known.add(left + right)
+        merges.append((left, right))
+    return merges
+
+
+def train_joint(
+    config: DataConfig, sources: Iterable[str], targets: Iterable[str]
+) -> tuple[SubwordTokenizer, SubwordTokenizer]:
+    """Source and target tokenizer with one vocabulary, learned on both sides together.
+
+    Raises:
+        TokenizerError: `config.vocab_size` has no room for the alphabet.
+    """
+    words: Counter[str] = Counter()
+    for texts, lang in ((sources, config.src_lang), (targets, config.tgt_lang)):
+        cutter = SubwordTokenizer(Merges([" "], ()), lang=lang, lowercase=config.lowercase)
+        words.update(key for text in texts for key in cutter.keys(text))
+    merges = learn_merges(words, config.vocab_size)
+    counts = [0] * (N_BYTES + len(merges.pieces))
+    for word, n in words.items():
+        for i in merges.apply(word):
+            counts[i - FIRST_BYTE] += n
+    source = SubwordTokenizer(merges, counts, lang=config.src_lang, lowercase=config.lowercase)
+    same = config.src_lang == config.tgt_lang
+    return source, source if same else source.with_lang(config.tgt_lang)

@@ -1,0 +1,297 @@
+"""Text to token ids and back: words (spaCy), characters, whitespace; subwords stand in :mod:`model.text.subwords`."""
+
+from __future__ import annotations
+
+import copy
+import functools
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from model.config import SPECIALS, UNK, DataConfig, nearest
+from model.text.pieces import (
+    Piece,
+    TokenizerError,
+    check_fields,
+    check_lang,
+    check_pieces,
+    chunk_spans,
+    clean,
+    join,
+    lower,
+    mark_spaces,
+    show,
+    word_spans,
+)
+
+TOKENIZER_FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """One text as tokens. All tuples have one entry per token; offsets count characters of `text`."""
+
+    ids: tuple[int, ...]
+    tokens: tuple[str, ...]
+    offsets: tuple[tuple[int, int], ...]
+    words: tuple[int, ...]
+    text: str
+
+    @property
+    def unknown(self) -> tuple[bool, ...]:
+        """Whether the model sees each token as ``<unk>``; `tokens` keeps the original text of those."""
+        return tuple(i == UNK for i in self.ids)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+class Tokenizer(ABC):
+    """A vocabulary and the way a text is cut. Ids 0–3 are `SPECIALS`, which nothing that a user types becomes.
+
+    Immutable. `pieces` are the spellings of ids 4 and up, `counts` how often each was seen in training text.
+    """
+
+    kind: ClassVar[str]
+
+    def __init__(
+        self, pieces: Sequence[str], counts: Sequence[int], *, lang: str = "xx", lowercase: bool = False
+    ) -> None:
+        self.pieces = tuple(pieces)
+        self.counts = tuple(counts)
+        if len(self.counts) != len(self.pieces):
+            raise TokenizerError(f"the tokenizer has {len(self.counts)} 'counts' for {len(self.pieces)} pieces.")
+        self.lang = lang
+        self.lowercase = lowercase
+        self._ids = {piece: i for i, piece in enumerate(self.pieces, start=len(SPECIALS))}
+
+    @classmethod
+    def train(
+        cls, texts: Iterable[str], *, lang: str = "xx", lowercase: bool = False, min_frequency: int = 1
+    ) -> Tokenizer:
+        """Count the pieces of `texts` and keep those seen at least `min_frequency` times."""
+        cutter = cls((), (), lang=lang, lowercase=lowercase)
+        counts = Counter(piece.key for text in texts for piece in cutter.cut(text))
+        kept = sorted(((key, n) for key, n in counts.items() if n >= min_frequency), key=cls._rank)
+        return cls([key for key, _ in kept], [n for _, n in kept], lang=lang, lowercase=lowercase)
+
+    @staticmethod
+    def _rank(entry: tuple[str, int]) -> tuple[int, str]:
+        """Sort key of (piece, count) that decides the order of ids: frequent pieces first."""
+        return (-entry[1], entry[0])
+
+    def cut(self, text: str) -> Iterator[Piece]:
+        """The pieces of `text`, with offsets into it as it was given (also where lower-casing makes it longer)."""
+        text = clean(text)
+        if not self.lowercase:
+            yield from self._cut(text)
+            return
+        lowered, origin = lower(text)
+        for p in self._cut(lowered):
+            yield p if origin is None else p._replace(start=origin[p.start], end=origin[p.end - 1] + 1)
+
+    @abstractmethod
+    def _cut(self, text: str) -> Iterator[Piece]:
+        """The pieces of a text that is cleaned and lower-cased already."""
+
+    def encode(self, text: str) -> Encoding:
+        """Tokens of one text without ``<sos>`` and ``<eos>``; a lone surrogate is read as U+FFFD."""
+        text = clean(text)
+        pieces = list(self.cut(text))
+        ids = tuple(self._ids.get(piece.key, UNK) for piece in pieces)
+        return Encoding(
+            ids=ids,
+            tokens=tuple(
+                show(text[p.start : p.end]) if i == UNK else self.label(i) for p, i in zip(pieces, ids, strict=True)
+            ),
+            offsets=tuple((p.start, p.end) for p in pieces),
+            words=tuple(p.word for p in pieces),
+            text=text,
+        )
+
+    def decode(self, ids: Iterable[int], *, unknown: str = SPECIALS[UNK]) -> str:
+        """Ordinary text of `ids`: ``<pad> <sos> <eos>`` are skipped, ``<unk>`` reads as `unknown`."""
+        return "".join(self._texts(ids, unknown))
+
+    def _texts(self, ids: Iterable[int], unknown: str) -> Iterator[str]:
+        """What each id adds to the text; nothing for the skipped specials."""
+        return join(self._spelling(i, unknown) for i in ids)
+
+    def _spelling(self, i: int, unknown: str) -> str:
+        """The piece that `decode` writes for an id; an unknown word is taken to stand apart."""
+        if i == UNK:
+            return " " + unknown if unknown else ""
+        return "" if 0 <= i < len(SPECIALS) else self.piece(i)
+
+    def words_of(self, ids: Sequence[int]) -> tuple[int, ...]:
+        """Which word, from 0, each id belongs to in the text that the ids spell; -1 for ``<pad> <sos> <eos>``."""
+        words = iter(range(len(ids)))
+        return tuple(-1 if i < UNK else next(words) for i in ids)
+
+    def piece(self, i: int) -> str:
+        """The vocabulary's own spelling of an id, mark included.
+
+        Raises:
+            TokenizerError: an id outside the vocabulary.
+        """
+        if not 0 <= i < len(self):
+            raise TokenizerError(f"token id {i} is outside this vocabulary of {len(self)} ids.")
+        return SPECIALS[i] if i < len(SPECIALS) else self.pieces[i - len(SPECIALS)]
+
+    def label(self, i: int) -> str:
+        """What a chip shows for an id: no mark; whitespace and control characters made visible."""
+        return show(self.piece(i))
+
+    def id_of(self, piece: str) -> int:
+        """The id of a piece, its mark given or left out; `UNK` where the vocabulary lacks it; never another special."""
+        return self._ids.get(piece, self._ids.get(" " + piece, UNK))
+
+    def frequency(self, i: int) -> int:
+        """How often training text had the id; 0 for specials."""
+        return 0 if i < len(SPECIALS) else self.counts[i - len(SPECIALS)]
+
+    def with_lang(self, lang: str) -> Self:
+        """The same vocabulary, with words split as another language does."""
+        other = copy.copy(self)
+        other.lang = lang
+        return other
+
+    def __len__(self) -> int:
+        return len(SPECIALS) + len(self.pieces)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Tokenizer) and self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.lang, self.lowercase, self.pieces))
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON values from which :func:`tokenizer_from_dict` builds an equal tokenizer."""
+        settings = {"kind": self.kind, "lang": self.lang, "lowercase": self.lowercase}
+        return {**settings, "pieces": list(self.pieces), "counts": list(self.counts)}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Tokenizer:
+        """Read what :meth:`to_dict` wrote.
+
+        Raises:
+            TokenizerError: anything else.
+        """
+        check_fields(values, {"kind", "lang", "lowercase", "pieces", "counts"})
+        check_pieces(values["pieces"])
+        return cls(values["pieces"], values["counts"], lang=values["lang"], lowercase=values["lowercase"])
+
+
+class CharacterTokenizer(Tokenizer):
+    """One token per code point; a word is a stretch between whitespace."""
+
+    kind = "characters"
+
+    @staticmethod
+    def _rank(entry: tuple[str, int]) -> tuple[int, str]:
+        """By code point: an alphabet reads best in its own order."""
+        return (0, entry[0])
+
+    def _cut(self, text: str) -> Iterator[Piece]:
+        word = -1
+        was_space: bool | None = None
+        for position, character in enumerate(text):
+            if character.isspace() or was_space is not False:
+                word += 1
+            was_space = character.isspace()
+            yield Piece(character, position, position + 1, word)
+
+    def _spelling(self, i: int, unknown: str) -> str:
+        return unknown if i == UNK else super()._spelling(i, unknown)
+
+    def words_of(self, ids: Sequence[int]) -> tuple[int, ...]:
+        """As for every tokenizer: a word is a stretch between whitespace of the text that the ids spell."""
+        words = iter(piece.word for piece in self._cut("".join(self._texts(ids, "\ufffd"))))
+        return tuple(-1 if i < UNK else next(words) for i in ids)
+
+
+class WhitespaceTokenizer(Tokenizer):
+    """One token per stretch between whitespace."""
+
+    kind = "whitespace"
+
+    def _cut(self, text: str) -> Iterator[Piece]:
+        return mark_spaces(text, chunk_spans(text))
+
+
+class WordTokenizer(Tokenizer):
+    """One token per spaCy word: punctuation and clitics stand apart ("do" "n't", "j'" "aime")."""
+
+    kind = "words"
+
+    def _cut(self, text: str) -> Iterator[Piece]:
+        return mark_spaces(text, word_spans(text, self.lang))
+
+
+_KINDS = ("words", "characters", "whitespace", "subwords")
+
+
+def _kind(name: str) -> type[Tokenizer]:
+    """The class of a kind; subwords are imported only where they are used, since they build on this file."""
+    if name == "subwords":
+        from model.text.subwords import SubwordTokenizer
+
+        return SubwordTokenizer
+    return {cls.kind: cls for cls in (CharacterTokenizer, WhitespaceTokenizer, WordTokenizer)}[name]
+
+
+def build_tokenizers(config: DataConfig, sources: Iterable[str], targets: Iterable[str]) -> tuple[Tokenizer, Tokenizer]:
+    """The source and the target tokenizer of a model, counted on its training pairs; subwords share one vocabulary."""
+    if config.tokenizer == "subwords":
+        from model.text.subwords import train_joint
+
+        return train_joint(config, sources, targets)
+    train = functools.partial(
+        _kind(config.tokenizer).train, lowercase=config.lowercase, min_frequency=config.min_frequency
+    )
+    return train(sources, lang=config.src_lang), train(targets, lang=config.tgt_lang)
+
+
+def tokenizer_from_dict(values: Any) -> Tokenizer:
+    """Build the tokenizer that a dictionary of JSON values describes.
+
+    Raises:
+        TokenizerError: the values do not describe one; the message says where.
+    """
+    kind = values.get("kind") if isinstance(values, dict) else None
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise TokenizerError(f"'{kind}' is no kind of tokenizer{nearest(str(kind), _KINDS)}")
+    return _kind(kind).from_dict(values)
+
+
+def tokenizers_to_dict(source: Tokenizer, target: Tokenizer) -> dict[str, Any]:
+    """The content of a model folder's ``tokenizer.json``; a vocabulary that both sides share is written once."""
+    same = target.with_lang(source.lang) == source
+    return {
+        "format_version": TOKENIZER_FORMAT_VERSION,
+        "source": source.to_dict(),
+        "target": {"same_as": "source", "lang": target.lang} if same else target.to_dict(),
+    }
+
+
+def tokenizers_from_dict(values: Any) -> tuple[Tokenizer, Tokenizer]:
+    """The source and target tokenizer of a model folder's ``tokenizer.json``.
+
+    Raises:
+        TokenizerError: the values do not describe two tokenizers; the message says where.
+    """
+    if not isinstance(values, dict) or not {"format_version", "source", "target"} <= set(values):
+        raise TokenizerError("tokenizer.json must hold format_version, source and target; copy the model folder again.")
+    if values["format_version"] != TOKENIZER_FORMAT_VERSION:
+        raise TokenizerError(
+            f"tokenizer.json has format version {values['format_version']!r}, "
+            f"this program reads {TOKENIZER_FORMAT_VERSION}; update the program or train the model again."
+        )
+    source, target = tokenizer_from_dict(values["source"]), values["target"]
+    if isinstance(target, dict) and target.get("same_as") == "source":
+        lang = target.get("lang", source.lang)
+        check_lang(lang)
+        return source, source if lang == source.lang else source.with_lang(lang)
+    return source, tokenizer_from_dict(target)

@@ -1,0 +1,54 @@
+"""Two maps beside each other: equal scales, honest differences, and a word where there are none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from explorer.attention.comparison import compare, single_row
+from explorer.attention.labelled_map import SingleMap, head_map, map_words
+from explorer.attention.whole_words import attention_maps
+from tests.explorer.planted import planted_trace
+
+
+def planted(kind: str, *tokens: tuple[str, ...], head: int = 1) -> SingleMap:
+    return head_map(attention_maps(planted_trace(*tokens), kind), 1, head)
+
+
+def test_a_difference_is_b_minus_a_on_a_scale_of_its_own() -> None:
+    found = compare(planted("cross", head=1), planted("cross", head=2))
+    assert found.difference is not None
+    np.testing.assert_array_equal(found.difference.values, found.other.values - found.one.values)
+    assert found.difference.signed
+    assert found.note == "Both maps have the same tokens."
+
+
+def test_maps_of_different_size_have_no_difference() -> None:
+    found = compare(planted("encoder"), planted("encoder", ("a", "b", "<eos>")))
+    assert found.difference is None
+    assert found.note == "The maps differ in size (5 × 5 and 3 × 3), so there is no difference to draw."
+
+
+def test_other_tokens_are_counted() -> None:
+    found = compare(planted("cross"), planted("cross", ("i", "read", "blue", "cars", "<eos>")))
+    assert "0 of 5 rows and 2 of 5 columns have other tokens" in found.note
+
+
+def test_both_maps_share_the_larger_scale() -> None:
+    one = replace(planted("cross"), top=None, values=planted("cross").values / 4)
+    found = compare(one, replace(planted("cross"), top=None))
+    assert found.one.scale == found.other.scale == 1.0
+
+
+def test_two_rows_of_a_causal_map_are_compared_where_both_could_look() -> None:
+    shown = planted("decoder")
+    found = compare(single_row(shown, 2), single_row(shown, 4))
+    assert found.difference is not None
+    np.testing.assert_array_equal(found.difference.mask, [[0, 0, 1, 1, 1]])
+    assert map_words(found.difference).startswith("The largest difference is -1.000")
+    assert found.one.row_labels == ("2 je",)
+    for row in (0, 6):
+        with pytest.raises(IndexError, match="no row"):
+            single_row(shown, row)

@@ -1,0 +1,191 @@
+"""Sentences about experiments are computed from the stored runs: planted runs, known words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from explorer.experiments.findings import (
+    ArmRuns,
+    answers_words,
+    arm_runs,
+    beyond_words,
+    by_length,
+    findings,
+    reached_at,
+    speed_words,
+    spread,
+    table,
+)
+from explorer.figures.experiments import band_figure, bands, legend_columns, wide
+from model.experiments.catalogue import EXPERIMENTS
+from model.experiments.recipe import Arm, Base, Experiment
+from model.experiments.stored import StoredRun
+
+PLANTED = Experiment(
+    "planted", "Planted", "Which one?", Base("p", "reverse", "tiny"), (Arm("one"), Arm("two", "seed=9"))
+)
+
+
+def run(seed: int, right: float, loss: float, shares: Sequence[float], **more: object) -> StoredRun:
+    """A run with evaluations at 10, 20, … updates."""
+    steps = [10.0 * (i + 1) for i in range(len(shares))]
+    columns = {"step": steps, "loss": [loss] * len(steps), "exact_match": list(shares), "token_accuracy": list(shares)}
+    values: dict[str, object] = {
+        "seed": seed,
+        "command": "python",
+        "machine": "m",
+        "torch": "t",
+        "seconds": 2.0,
+        "parameters": 100,
+        "tokens_per_s": 1000.0,
+        "train": {"step": steps, "loss": [loss] * len(steps)},
+        "valid": columns,
+        "scores": {"test": {"exact_match": right, "loss": loss, "sentences": 4, "different": 3, "empty": 1}},
+    }
+    return StoredRun(**{**values, **more})  # type: ignore[arg-type]
+
+
+GOOD = (run(1, 1.0, 0.1, (0.5, 0.99)), run(2, 0.99, 0.2, (0.5, 0.9, 1.0)))
+BAD = (run(1, 0.5, 1.0, (0.1, 0.2)), run(2, 0.7, 0.9, (0.1, 0.2)))
+
+
+def planted(first: Sequence[StoredRun], second: Sequence[StoredRun]) -> tuple[ArmRuns, ...]:
+    """The two arms with these runs."""
+    pairs = zip(PLANTED.arms, (first, second), strict=True)
+    return tuple(ArmRuns(arm, PLANTED.recipe(arm), tuple(runs)) for arm, runs in pairs)
+
+
+def test_what_the_runs_show_is_said_and_no_more() -> None:
+    _, target, against, chance = findings(PLANTED, planted(GOOD, BAD))
+    assert target == (
+        "The task asks for 99 % right on test: 'one' gets there in 2 of 2 runs; on validation it first came to that "
+        "after 25 (20 to 30) updates."
+    )
+    assert against == (
+        "'two' beside 'one': right on test 60 % (50 % to 70 %) beside 99.5 % (99 % to 100 %) (less in every run)"
+        "; loss on test 0.95 (0.9 to 1) beside 0.15 (0.1 to 0.2) (higher in every run); none of its runs came to "
+        "99 % on validation."
+    )
+    assert "in one case of 3;" in chance  # 4 choose 2, halved: which of the two is above does not matter
+
+
+def test_runs_that_overlap_are_not_told_apart() -> None:
+    mixed = (run(1, 1.0, 0.15, (0.5, 0.5, 1.0)), run(2, 0.995, 0.3, (0.99,)))
+    said = findings(PLANTED, planted(GOOD, mixed))[2]
+    assert said.count("the runs overlap: not told apart") == 3
+    assert "updates until 99 % on validation, looked at every 10, 20 (10 to 30) beside 25 (20 to 30)" in said
+    said = findings(PLANTED, planted(GOOD[:1], GOOD[:1]))[2]
+    assert said.count("the same in the one run of each") == 3
+
+
+def test_single_runs_are_called_what_they_are() -> None:
+    *_, against, chance = findings(PLANTED, planted(GOOD[:1], BAD[:1]))
+    assert "(less in the one run of each)" in against
+    assert "every run" not in against
+    assert chance == "One run of a way is too few to tell a difference from chance: another seed could turn it round."
+
+
+def test_a_target_that_is_missed_by_some_is_counted() -> None:
+    said = findings(PLANTED, planted(GOOD, (GOOD[0], BAD[0])))[2]
+    assert "updates until 99 % on validation: 1 of 2 runs came to it beside 2 of 2" in said
+
+
+def test_what_was_not_run_and_what_failed_is_said() -> None:
+    few = "Runs are missing: 'one' has 2 of 3."
+    assert findings(PLANTED, planted(GOOD, ()))[:2] == ["Not run yet: 'two'.", few]
+    assert findings(PLANTED, planted((), ())) == ["Not run yet: 'one' and 'two'."]
+    assert few not in findings(PLANTED, planted((*GOOD, GOOD[0]), ()))
+    failed = run(1, 0, 0, (0.1,), scores={}, error="the loss is not a number any more.")
+    assert "'two', seed 1: the loss is not a number any more." in findings(PLANTED, planted(GOOD, (failed, BAD[1])))
+
+
+def test_the_table_has_mean_range_and_count() -> None:
+    first, second = table(planted(GOOD, ()))
+    assert (first["way"], first["runs"]) == ("one", 2)
+    assert first["right on test (%)"] == 99.5
+    assert first["right on test (%), lowest"] == 99.0
+    assert first["updates until 99 %"] == 25
+    assert first["runs that came to 99 %"] == 2
+    assert (second["runs"], second["right on test (%)"], second["parameters"]) == (0, None, None)
+
+
+def test_speed_is_told_where_models_differ_and_answers_are_counted() -> None:
+    assert speed_words(planted(GOOD, BAD)) == ""
+    other = (run(1, 1, 1, (1.0,), parameters=200, tokens_per_s=3000.0),)
+    assert speed_words(planted(GOOD, other)) == (
+        "Parameters, and tokens trained on in a second of one core: 'one' 100, 1,000; 'two' 200, 3,000."
+    )
+    assert answers_words(planted(GOOD, ())) == "Answers to the 4 test sentences: 'one' 3 different ones, 1 empty."
+    flawless = replace(GOOD[0], scores={"test": {"exact_match": 1.0, "empty": 0, "different": 4, "sentences": 4}})
+    assert answers_words(planted((flawless,), ())) == ""
+
+
+def test_what_lies_beyond_training_is_told_by_split() -> None:
+    far = replace(PLANTED, base=replace(PLANTED.base, splits=("long",)))
+    one, two = (replace(GOOD[0], scores={"long": {"exact_match": share}}) for share in (0.1, 0.305))
+    arms = tuple(ArmRuns(arm, far.recipe(arm), runs) for arm, runs in zip(far.arms, ((one, two), ()), strict=True))
+    assert beyond_words(arms) == ["Right on the split 'long', which is unlike training: 'one' 20.2 % (10 % to 30.5 %)."]
+    assert beyond_words(planted(GOOD, BAD)) == []
+
+
+def test_numbers_that_are_missing_have_no_spread() -> None:
+    assert spread([None, None]) is None
+    found = spread([1.0, None, 3.0])
+    assert found is not None
+    assert (found.mean, found.low, found.high, found.n) == (2.0, 1.0, 3.0, 2)
+    assert reached_at(BAD[0], 0.99) is None
+
+
+def test_groups_that_are_lengths_become_numbers() -> None:
+    lengths = replace(GOOD[0], groups={"test": {"01 letters": 1.0, "12 letters": 0.5}, "long": {"words": 1.0}})
+    assert by_length(lengths, "test") == {1.0: 100.0, 12.0: 50.0}
+    assert by_length(lengths, "long") == by_length(lengths, "valid") == {}
+
+
+def test_bands_hold_mean_and_range_at_each_step() -> None:
+    ways = {"one": [([10, 20], [50.0, 90.0]), ([10, 20, 30], [70.0, 100.0, 100.0])], "two": [([10], [1.0])]}
+    data = bands(ways)
+    assert data["x"] == [10, 20, 30, 10]
+    assert data["mean"] == [60.0, 95.0, 100.0, 1.0]
+    assert (data["low"][0], data["high"][0], data["runs"]) == (50.0, 70.0, [2, 2, 1, 1])
+    first, *_ = wide(data)
+    assert list(first) == ["at", *(f"{way}, {name}" for way in ("one", "two") for name in ("mean", "low", "high"))]
+    assert list(first.values()) == [10, 60.0, 50.0, 70.0, 1.0, 1.0, 1.0]
+    figure = band_figure(ways, x_title="updates", title="Right", unit=" %", top=100.0, mark=15)
+    assert figure.caption == (
+        "At the right end (updates 30), mean and range over the runs, highest first: one 100 % (100 to 100, 1 run); "
+        "two 1 % (1 to 1, 1 run)."
+    )
+    assert set(figure.data["mark"]) == {15}
+    dashes = figure.spec["layer"][1]["encoding"]["strokeDash"]["scale"]
+    assert len({tuple(dash) for dash in dashes["range"]}) == len(ways)  # not by colour alone
+    for layer in figure.spec["layer"][:2]:  # one layer without a legend would take it from the other
+        assert layer["encoding"]["color"]["legend"]
+    assert figure.spec["layer"][0]["encoding"]["color"]["legend"]["columns"] == 3
+    long = band_figure(
+        {f"a way with a name as long as this, {i}": runs for i, runs in enumerate(ways.values())},
+        x_title="x",
+        title="",
+        unit="",
+    )
+    assert long.spec["height"] > figure.spec["height"]  # a legend of more rows leaves the curves their room
+    assert legend_columns(("rate 0.0005, warm-up, cosine fall, 45 updates",)) == 1
+    assert legend_columns(("pre-norm", "post-norm")) == 3
+    assert "There is nothing to draw" in band_figure({}, x_title="updates", title="", unit="").caption
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=lambda one: one.name)
+def test_every_experiment_has_something_to_say(experiment: Experiment) -> None:
+    arms = arm_runs(experiment)
+    said = findings(experiment, arms)
+    assert said
+    for one in arms:
+        exact = experiment.base.metric == "exact_match"
+        stored = [run.score(experiment.base.metric) for run in one.runs]
+        if stored and one.arm != experiment.arms[0] and None not in stored:
+            mean = (100 if exact else 1) * sum(value for value in stored if value is not None) / len(stored)
+            words = f"{'right' if exact else 'BLEU'} on test {one.metric.shown(mean)}"
+            assert any(f"'{one.label}' beside" in line and words in line for line in said)

@@ -1,0 +1,56 @@
+"""The findings on the cards of the bundled models are what the program finds, and surgery bears them out."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from explorer.probing.findings import findings
+from explorer.probing.sample import SampleChoice, measure
+from explorer.screens.probe.importance import curve_plot, measure_curve, measure_importance
+from model.analysis.importance import least_first
+from model.checkpoint import load_model
+
+CHECKPOINTS = Path(__file__).parents[3] / "checkpoints"
+NAMES = ("reverse", "adjective-swap", "adjective-swap-unmasked", "dates", "phrases-en-de")
+
+
+def quiet(done: float, words: str) -> None:
+    assert 0 <= done <= 1
+    assert words
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_the_card_quotes_what_is_found(name: str) -> None:
+    loaded = load_model(CHECKPOINTS / name)
+    found = measure(SampleChoice(), loaded, quiet)
+    importance = measure_importance(loaded, found.sample, quiet)
+    lines = findings(loaded, found, importance)
+    for line in lines:
+        assert f"- {line}\n" in loaded.card
+    # Heads named important do hurt, and more than those that are not.
+    most, least = (
+        float(found_loss)
+        for text in ("matters most", "matter least")
+        for found_loss in re.findall(rf"{text}.*?the loss goes from \S+ to ([\d.]+)", "\n".join(lines))
+    )
+    assert most > 2 * least
+
+
+def test_the_pruning_curve_starts_whole_and_ends_with_nothing() -> None:
+    loaded = load_model(CHECKPOINTS / "adjective-swap")
+    found = measure(SampleChoice(), loaded, quiet)
+    importance = measure_importance(loaded, found.sample, quiet)
+    curve = measure_curve(loaded, found, least_first(importance.ablation.loss_change), quiet)
+    assert curve.counts[0] == 0
+    assert curve.counts[-1] == 24
+    assert curve.exact[0] == 1.0
+    assert curve.exact[-1] == 0.0
+    assert curve.exact[1] == 1.0, "the least important heads can go"
+    plot = curve_plot(curve)
+    assert set(plot.table) == {"heads switched off", "probability per token (%)", "exact match (%)", "BLEU (%)"}
+    assert plot.table["BLEU (%)"][0] == 100.0
+    assert re.match(r"BLEU falls below 90 % of the whole model's with \d+ of 24 heads switched off\.", plot.caption)

@@ -1,0 +1,239 @@
+"""Statistics of heads over a sample, and the names that heads get: planted heads have to be found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from explorer.probing.measurement import STATISTICS, WITHOUT_SINKS, Probe, Tally, sentence_scores
+from explorer.probing.roles import MIN_SENTENCES, NO_ROLE, TOO_FEW, role_of, threshold
+from explorer.probing.targets import diagonal, mirror
+from model.analysis.recorded_batches import observe, untrained_like, written_sample
+from model.checkpoint import load_model
+from model.data import get_task
+from tests.explorer.probed import HEADS, observed, one_hot, random_observed, with_untrained
+
+ROOT = Path(__file__).parents[3]
+
+
+def probed(count: int = MIN_SENTENCES, **heads: object) -> Probe:
+    """The planted heads measured on `count` sentences of 6 to 14 tokens."""
+    tally = Tally()
+    for i in range(count):
+        n_src, n_tgt = 6 + i % 9, 6 + (i * 5) % 9
+        made = {name: value(n_src, n_tgt) if callable(value) else value for name, value in heads.items()}
+        item = observed(n_src, n_tgt, **made)  # type: ignore[arg-type]
+        tally.add(i, item, with_untrained(item, seed=i))
+    return tally.result()
+
+
+def names(probe: Probe, kind: str) -> list[str]:
+    found = probe.kinds[kind]  # type: ignore[index]
+    return [role_of(found, layer, head).name for layer in range(found.n_layers) for head in range(found.n_heads)]
+
+
+# Planted heads are named.
+
+
+def test_planted_encoder_heads_are_named() -> None:
+    planted = ("previous", "first", "end", "itself", "next", "uniform", "sink and previous")
+    probe = probed(encoder=tuple(HEADS[name] for name in planted))
+    assert names(probe, "encoder") == [
+        "previous token",
+        "sink: first token",
+        "sink: end of sentence",
+        "itself",
+        "next token",
+        NO_ROLE,
+        "sink: first token + previous token",
+    ]
+
+
+def test_planted_decoder_heads_are_named() -> None:
+    planted = ("previous", "first", "itself", "uniform", "sink and previous")
+    probe = probed(decoder=tuple(HEADS[name] for name in planted))
+    assert names(probe, "decoder") == [
+        "previous token",
+        "sink: first token",
+        "itself",
+        NO_ROLE,
+        "sink: first token + previous token",
+    ]
+
+
+def test_planted_cross_heads_are_named() -> None:
+    def cross(n_src: int, n_tgt: int) -> tuple[object, ...]:
+        straight, back = diagonal(n_tgt, n_src), mirror(n_tgt, n_src)
+        return (
+            lambda q, n: one_hot(int(straight[q]), n),
+            lambda q, n: one_hot(int(back[q]), n),
+            HEADS["end"],
+            HEADS["uniform"],
+        )
+
+    probe = probed(cross=cross)
+    assert names(probe, "cross") == ["diagonal", "mirror", "sink: end of sentence", NO_ROLE]
+
+
+def test_a_perfect_previous_head_scores_one() -> None:
+    found = sentence_scores(observed(encoder=(HEADS["previous"],), decoder=(HEADS["previous"],)), "encoder")
+    assert found["previous"][0, 0] == 1.0
+    assert found["previous" + WITHOUT_SINKS][0, 0] == 1.0
+
+
+def test_few_sentences_carry_no_role() -> None:
+    found = probed(MIN_SENTENCES - 1, encoder=(HEADS["previous"],)).kinds["encoder"]
+    role = role_of(found, 0, 0)
+    assert role.name == TOO_FEW
+    assert not role.clear
+    assert str(MIN_SENTENCES - 1) in role.evidence
+
+
+def test_evidence_holds_score_baselines_and_size() -> None:
+    found = probed(encoder=(HEADS["previous"],)).kinds["encoder"]
+    role = role_of(found, 0, 0)
+    item = found.scores["previous" + WITHOUT_SINKS]
+    assert role.evidence.startswith(f"Previous token, of what does not go to sinks: 1.00 ± 0.00 over {item.sentences}")
+    assert f"needed {threshold(item, 0):.2f}" in role.evidence
+    assert item.uniform < threshold(item, 0) - 0.25
+
+
+def test_what_does_not_reach_the_margin_is_no_role() -> None:
+    def weak(q: int, n: int) -> np.ndarray:
+        return 0.8 * HEADS["uniform"](q, n) + 0.2 * one_hot(q - 1, n)
+
+    role = role_of(probed(encoder=(weak,)).kinds["encoder"], 0, 0)
+    assert role.name == NO_ROLE
+    assert "Nearest: Previous token" in role.evidence
+
+
+def test_a_head_that_is_all_sink_has_no_second_role() -> None:
+    def parked(q: int, n: int) -> np.ndarray:
+        return 0.9 * one_hot(0, n) + 0.1 * one_hot(q - 1, n)
+
+    assert names(probed(encoder=(parked,)), "encoder") == ["sink: first token"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["reverse", "adjective-swap", "dates"])
+def test_untrained_models_get_no_role(name: str) -> None:
+    """Of three models that nobody trained, no head may be named, whatever other untrained models they stand beside."""
+    loaded = load_model(ROOT / "checkpoints" / name)
+    examples = get_task(loaded.data_config.task, split_seed=0).splits["test"][::12][:80]
+    if len(examples) < MIN_SENTENCES:
+        examples = get_task(loaded.data_config.task, split_seed=0).splits["test"][:80]
+    sample = written_sample(examples, loaded.source, loaded.target, loaded.model_config.max_positions)
+    for own in (101, 102, 103):
+        models = [untrained_like(loaded.model, seed) for seed in (own, 1, 2, 3, 4, 5)]
+        tally = Tally()
+        for index, item, weights in observe(models, sample, loaded.source, loaded.target):
+            tally.add(index, item, weights)
+        probe = tally.result()
+        assert {role for kind in probe.kinds for role in names(probe, kind)} == {NO_ROLE}
+
+
+def test_the_true_head_of_reverse_is_found_by_itself() -> None:
+    loaded = load_model(ROOT / "checkpoints" / "reverse")
+    examples = get_task("reverse").splits["test"][::10]
+    sample = written_sample(examples, loaded.source, loaded.target, loaded.model_config.max_positions)
+    models = [loaded.model, *(untrained_like(loaded.model, seed) for seed in range(5))]
+    tally = Tally()
+    for index, item, weights in observe(models, sample, loaded.source, loaded.target):
+        tally.add(index, item, weights)
+    found = tally.result().kinds["cross"]
+    layer, head = np.unravel_index(found.scores["error_rate"].mean.argmin(), (found.n_layers, found.n_heads))
+    assert found.scores["error_rate"].mean[layer, head] <= 0.05
+    assert found.scores["accuracy"].mean[layer, head] >= 0.95
+    assert role_of(found, int(layer), int(head)).name == "alignment (predicts)"
+    # The token just read stands one place further right in the source: the other choice of rows does not fit.
+    assert found.scores["accuracy_input"].mean[layer, head] < 0.1
+
+
+def test_uniform_attention_is_its_own_baseline() -> None:
+    found = probed(encoder=(HEADS["uniform"],), cross=(HEADS["uniform"],), decoder=(HEADS["uniform"],))
+    for kind in found.kinds.values():
+        for name, item in kind.scores.items():
+            assert np.allclose(item.mean, item.uniform, atol=1e-6, equal_nan=True), name
+
+
+def test_means_and_spreads_over_sentences_and_seeds() -> None:
+    items = [random_observed(seed=seed, n_src=6 + seed, n_tgt=5 + seed) for seed in range(4)]
+    tally, kept = Tally(), []
+    for i, item in enumerate(items):
+        weights = with_untrained(item, seed=i)
+        kept.append(weights)
+        tally.add(i, item, weights)
+    found = tally.result().kinds["encoder"].scores["next"]
+    own = [sentence_scores(item, "encoder")["next"][0] for item in items]
+    assert np.allclose(found.mean[0], np.mean(own, axis=0))
+    assert np.allclose(found.spread[0], np.std(own, axis=0))
+    seeds = np.array(
+        [
+            np.mean(
+                [
+                    sentence_scores(item, "encoder", w["encoder"][s])["next"][0]
+                    for item, w in zip(items, kept, strict=True)
+                ],
+                axis=0,
+            )
+            for s in range(1, 6)
+        ]
+    )  # [seed, head]
+    assert np.isclose(found.untrained[0], seeds.mean())
+    assert np.isclose(found.untrained_spread[0], seeds.std())
+    assert found.sentences == 4
+
+
+def test_the_model_itself_stands_apart_from_the_untrained_ones() -> None:
+    items = [random_observed(seed=seed) for seed in range(3)]
+    tally = Tally()
+    for i, item in enumerate(items):
+        tally.add(i, item, with_untrained(item, seed=i, seeds=4))
+    found = tally.result()
+    assert (found.sentences, found.seeds) == (3, 4)
+    single = found.kinds["encoder"].sentence_scores["next"]
+    assert np.allclose(single, [sentence_scores(item, "encoder")["next"] for item in items])
+
+
+def test_untrained_scores_are_those_of_the_same_layer() -> None:
+    """Two layers whose untrained heads all differ: each layer's baseline is the mean over its own heads and seeds."""
+    item = random_observed()
+    weights = with_untrained(item, seed=0)
+    other = with_untrained(item, seed=1)
+    stacked = {kind: np.concatenate([weights[kind], other[kind]], axis=1) for kind in weights}
+    tally = Tally()
+    tally.add(0, item, stacked)
+    for kind, found in tally.result().kinds.items():
+        by_seed = sentence_scores(item, kind, stacked[kind])["normalised_entropy"][1:]  # [seed, layer, head]
+        assert np.allclose(found.scores["normalised_entropy"].untrained, by_seed.mean(axis=(0, 2)))
+
+
+def test_the_order_of_sentences_does_not_matter() -> None:
+    items = [random_observed(seed=seed, n_src=6 + seed) for seed in range(3)]
+    forward, backward = Tally(), Tally()
+    for i in range(3):
+        forward.add(i, items[i], with_untrained(items[i], seed=i))
+        backward.add(2 - i, items[2 - i], with_untrained(items[2 - i], seed=2 - i))
+    one, two = forward.result().kinds["cross"], backward.result().kinds["cross"]
+    assert np.array_equal(one.sentence_scores["diagonal"], two.sentence_scores["diagonal"])
+
+
+def test_a_place_that_no_sentence_has_is_not_a_number() -> None:
+    found = probed(3, encoder=(HEADS["uniform"],)).kinds["encoder"].scores["duplicate"]
+    assert found.sentences == 0
+    assert np.isnan(found.mean).all()
+    assert threshold(found, 0) == float("inf")
+
+
+def test_nothing_measured_is_an_error() -> None:
+    with pytest.raises(ValueError, match="no sentence"):
+        Tally().result()
+
+
+def test_every_statistic_is_described() -> None:
+    found = probed(3, alignment=((0,), (1,)))
+    for kind in found.kinds.values():
+        for name in kind.scores:
+            assert name.removesuffix(WITHOUT_SINKS) in STATISTICS

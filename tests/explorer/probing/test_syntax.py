@@ -1,0 +1,155 @@
+"""Attention by grammar, with a small pipeline that is built here."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+import spacy
+from spacy.language import Language
+
+from explorer.probing import syntax as probe_syntax
+from explorer.probing.sample import Measured
+from explorer.probing.syntax import Parsed, by_relation, by_tag, load_pipeline, parse, targets_of
+from explorer.screens.probe.grammar import relation_rows, relation_words, tag_rows, tag_words, tags_of
+from model.analysis.recorded_batches import Observed, Sample, written_sample
+from model.config import UNK, DataConfig
+from model.data.task import Example
+from model.text.tokenizer import Tokenizer, build_tokenizers
+from tests.explorer import toy_grammar  # noqa: F401 - spaCy knows its component by name
+from tests.explorer.probed import HEADS, observed, one_hot
+
+
+@pytest.fixture(scope="module")
+def nlp() -> Language:
+    made = spacy.blank("en")
+    made.add_pipe("toy_parser")
+    return made
+
+
+SENTENCES = ("the red dog sees a cat", "a cat sees the dog", "the dog sees the red cat")
+
+
+def tokenizers(kind: str) -> tuple[Tokenizer, Tokenizer]:
+    config = DataConfig(tokenizer=kind, src_lang="en", tgt_lang="en", vocab_size=300)  # type: ignore[arg-type]
+    return build_tokenizers(config, list(SENTENCES) * 3, list(SENTENCES) * 3)
+
+
+def sample(kind: str = "words") -> Sample:
+    source, target = tokenizers(kind)
+    return written_sample([Example(text, text) for text in SENTENCES], source, target, 99)
+
+
+def test_words_get_tags_relations_and_heads(nlp: Language) -> None:
+    first = parse(nlp, sample().sources)[0]
+    assert first.tags == ("DET", "ADJ", "NOUN", "VERB", "DET", "NOUN", "")
+    assert first.relations == ("det", "amod", "nsubj", "", "det", "obj", "")
+    assert first.heads == (2, 2, 3, -1, 5, 3, -1)
+
+
+def test_subwords_have_the_grammar_of_their_word(nlp: Language) -> None:
+    pieces = sample("subwords")
+    words = sample().sources[0]
+    by_word = parse(nlp, sample().sources)[0]
+    found = parse(nlp, pieces.sources)[0]
+    source = pieces.sources[0]
+    starts = [start for start, _ in words.offsets]
+    for i, (start, _) in enumerate(source.offsets):
+        word = max(n for n, begin in enumerate(starts) if begin <= max(start, 0) or n == 0)
+        assert found.tags[i] == by_word.tags[word]
+        assert found.relations[i] == by_word.relations[word]
+    heads = {found.heads[i] for i in range(len(source)) if found.relations[i] == "det"}
+    assert all(found.tags[head] == "NOUN" for head in heads)
+
+
+def to_head(parsed: Parsed):  # type: ignore[no-untyped-def]
+    """A head that knows grammar: each word looks at the one that it depends on, the others at <eos>."""
+    return lambda q, n: one_hot(parsed.heads[q] if parsed.heads[q] >= 0 else n - 1, n)
+
+
+def planted(parsed: list[Parsed]) -> list[Observed]:
+    return [
+        observed(len(p.tags), 4, encoder=(to_head(p), HEADS["next"], HEADS["uniform"]), cross=(HEADS["first"],))
+        for p in parsed
+    ]
+
+
+def test_a_head_that_knows_grammar_is_told_from_one_that_counts(nlp: Language) -> None:
+    parsed = parse(nlp, sample().sources) * 10
+    found = by_relation(planted(parsed), parsed)
+    assert found.rows == {"det": 60, "amod": 20, "nsubj": 30, "obj": 30}
+    assert all(found.accuracy[relation][0, 0] == 1.0 for relation in found.rows)
+    # det: one word away in 4 of 6 words per round, two away before an adjective.
+    assert found.offset["det"] == (1, pytest.approx(4 / 6))
+    assert found.accuracy["det"][0, 1] == pytest.approx(4 / 6), "'always the next word' scores what the baseline scores"
+    assert found.clear("det") == [(0, 0)]
+    assert found.clear("amod") == [], "where a fixed distance is always right, nobody can beat it"
+    assert found.weight["det"][0, 0] == 1.0
+    assert "det" in relation_words(found)
+    row = relation_rows(found)[0]
+    assert (row["relation"], row["best head"], row["best distance"]) == ("det", "L1 H1", "+1")
+
+
+def test_few_words_carry_no_relation(nlp: Language) -> None:
+    parsed = parse(nlp, sample().sources)
+    assert by_relation(planted(parsed), parsed).clear("det") == []
+
+
+def test_weight_by_part_of_speech(nlp: Language) -> None:
+    parsed = parse(nlp, sample().sources)
+    found = by_tag(planted(parsed), parsed, "encoder")
+    expected = np.mean([sum(tag == "NOUN" for tag in p.tags) / len(p.tags) for p in parsed])
+    assert found.uniform["NOUN"] == pytest.approx(expected)
+    assert found.mean["NOUN"][0, 2] == pytest.approx(expected)
+    assert found.sentences == {"DET": 3, "ADJ": 2, "NOUN": 3, "VERB": 3}
+    by_hand = np.mean([np.mean([h >= 0 and p.tags[h] == "NOUN" for h in p.heads]) for p in parsed])
+    assert found.mean["NOUN"][0, 0] == pytest.approx(by_hand)
+    cross = by_tag(planted(parsed), parsed, "cross")
+    assert cross.mean["DET"][0, 0] == 1.0
+    rows = tag_rows(cross)
+    assert rows[0]["head"] == "uniform"
+    assert rows[1]["DET"] == 1.0
+    assert "L1 H1 on DET (1.00 instead of" in tag_words(cross)
+    with pytest.raises(ValueError, match="target words"):
+        by_tag(planted(parsed), parsed, "decoder")
+
+
+def test_tags_for_the_search(nlp: Language) -> None:
+    parsed = parse(nlp, sample().sources)
+    items = tuple(planted(parsed))
+    found = Measured("m", sample(), items, None, "", None)  # type: ignore[arg-type]
+    tags = tags_of(parsed, None, found)
+    assert tags[0] == (parsed[0].tags, ("",) * 4)
+    assert tags_of(None, None, found) == []
+
+
+@pytest.mark.parametrize("kind", ["words", "subwords"])
+def test_target_words_have_tags_where_their_text_leads_back_to_them(nlp: Language, kind: str) -> None:
+    made, (_, target) = sample(kind), tokenizers(kind)
+    sentences = targets_of(made, target)
+    assert tuple(sentence.ids for sentence in sentences) == made.targets
+    parsed = parse(nlp, sentences)
+    items = tuple(observed(len(s) + 1, len(t) + 1) for s, t in zip(made.sources, made.targets, strict=True))
+    found = Measured("m", made, items, None, "", None)  # type: ignore[arg-type]
+    ((source, read), *_) = tags_of(None, parsed, found)
+    assert not any(source)
+    assert read[0] == "", "<sos> is no word"
+    assert read[1:] == parsed[0].tags[:-1]
+    assert set(read[1:]) == {"DET", "ADJ", "NOUN", "VERB"}
+    strange = dataclasses.replace(made, targets=((UNK, UNK), *made.targets[1:]))
+    lost = tags_of(None, parse(nlp, targets_of(strange, target)), found)
+    assert not any(lost[0][1]), "nobody knows which letters these tokens were"
+    assert lost[1] == tags_of(None, parsed, found)[1]
+
+
+def test_a_pipeline_that_is_not_installed_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert load_pipeline("xx") is None
+    monkeypatch.setitem(probe_syntax.PIPELINES, "en", "no_such_pipeline_sm")
+    assert load_pipeline("en") is None
+
+
+def test_an_empty_text_has_no_grammar(nlp: Language) -> None:
+    source, _ = tokenizers("words")
+    empty = dataclasses.replace(sample(), sources=(source.encode(""),), targets=((),), alignments=(None,))
+    assert parse(nlp, empty.sources)[0] == Parsed(("",), ("",), (-1,))

@@ -1,0 +1,241 @@
+"""What stands around the statistics: the sample, the store, search, cards, tables and files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from explorer.probing.report import as_csv, as_json, as_report
+from explorer.probing.roles import role_of
+from explorer.probing.sample import (
+    Measured,
+    SampleChoice,
+    SampleError,
+    examples_for,
+    gather,
+    lines_of,
+    lines_of_file,
+    measure,
+)
+from explorer.probing.tables import head_rows, number_rows, summary
+from explorer.screens.probe.card import covered, looks, most_itself, telling
+from explorer.screens.probe.search import search
+from model.checkpoint import LoadedModel, load_model
+from tests.explorer.probed import HEADS, observed, one_hot
+
+ROOT = Path(__file__).parents[3]
+
+
+def quiet(done: float, words: str) -> None:
+    assert 0 <= done <= 1
+    assert words
+
+
+@pytest.fixture(scope="module")
+def reverse() -> LoadedModel:
+    return load_model(ROOT / "checkpoints" / "reverse")
+
+
+@pytest.fixture(scope="module")
+def found(reverse: LoadedModel) -> Measured:
+    return measure(SampleChoice(size=60), reverse, quiet)
+
+
+# The sample.
+
+
+def test_lines() -> None:
+    assert lines_of(" a \r\n\n b\tc\n") == ("a", "b\tc")
+    assert lines_of_file(b"\xef\xbb\xbfa\nb") == ("a", "b")
+    for bad in (b"\xff\xfe\x00", b"a\x00b", b"", b" \n "):
+        with pytest.raises(SampleError):
+            lines_of_file(bad)
+    with pytest.raises(SampleError, match="at most"):
+        lines_of("a" * 500_000)
+
+
+def test_the_task_gives_its_test_sentences_evenly_spread(reverse: LoadedModel) -> None:
+    examples, about, task = examples_for(SampleChoice(size=100), reverse)
+    assert len(examples) == 100
+    assert {len(example.source) for example in examples} == set(range(1, 17))
+    assert about == "100 of 1,505 test sentences of reverse, evenly spread"
+    assert task is not None
+    assert task.name == "reverse"
+
+
+def test_own_sentences_with_and_without_translations(reverse: LoadedModel) -> None:
+    written, about, _ = gather(SampleChoice("own", ("abc\tcba", "de\ted")), reverse, quiet)
+    assert written.references == ("cba", "ed")
+    assert about.endswith("read with their written translations")
+    mixed, about, _ = gather(SampleChoice("own", ("abc\tcba", "de")), reverse, quiet)
+    assert mixed.references == ("cba", None)
+    assert about.endswith("read with the model's own translations")
+    assert [reverse.target.decode(ids) for ids in mixed.targets] == ["cba", "ed"]
+
+
+def test_alignments_hold_where_the_model_says_what_was_written(reverse: LoadedModel) -> None:
+    sample, _, _ = gather(SampleChoice(size=20, translated=True), reverse, quiet)
+    assert all(
+        alignment == tuple((i,) for i in reversed(range(len(ids))))
+        for alignment, ids in zip(sample.alignments, sample.targets, strict=True)
+    )
+
+
+def test_nothing_that_can_be_read_is_a_sentence(reverse: LoadedModel) -> None:
+    with pytest.raises(SampleError, match="too long"):
+        gather(SampleChoice("own", ("a" * 300,)), reverse, quiet)
+
+
+def test_a_missing_corpus_is_a_sentence(reverse: LoadedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import dataclasses
+
+    data = dataclasses.replace(reverse.data_config, task="multi30k-en-de", src_lang="en", tgt_lang="de")
+    other = dataclasses.replace(reverse, data_config=data)
+    monkeypatch.delenv("HEADLIGHT_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with pytest.raises(SampleError, match="not on this machine"):
+        examples_for(SampleChoice(), other)
+    monkeypatch.setenv("HEADLIGHT_DATA", str(tmp_path))
+    with pytest.raises(SampleError, match="cannot be read"):
+        examples_for(SampleChoice(), other)
+
+
+def test_equal_choices_have_equal_keys() -> None:
+    assert SampleChoice().key == SampleChoice().key
+    others = [SampleChoice(size=5), SampleChoice("own", ("a",)), SampleChoice(translated=True)]
+    assert len({SampleChoice().key, *(choice.key for choice in others)}) == 4
+
+
+# Cards.
+
+
+def test_the_sentences_where_a_head_is_most_itself(found: Measured) -> None:
+    scores = found.probe.kinds["cross"]
+    role = role_of(scores, 0, 0)
+    statistic = telling(role, scores)
+    assert statistic == "aligned_without_sinks"
+    best = most_itself(scores, statistic, 0, 0)
+    values = scores.sentence_scores[statistic][:, 0, 0]
+    gains = values - scores.sentence_chance[statistic]
+    known = sorted((value for value in gains.tolist() if np.isfinite(value)), reverse=True)
+    assert [gains[item.index] for item in best] == known[:3]
+    assert all(len(found.observed[item.index].src_ids) > 5 for item in best), "a short one would say nothing"
+    assert all(values[item.index] == item.score for item in best)
+    plain = found.probe.kinds["encoder"]
+    assert telling(role_of(plain, 0, 0), plain) == "confidence"
+
+
+def test_words_about_a_pattern() -> None:
+    item = observed(n_src=4, n_tgt=3, cross=(lambda q, n: one_hot(q, n),))
+    w = item.trace.cross[0, 0]
+    assert looks(w, item.trace.read_tokens, item.trace.src_tokens, item.trace.predicted_tokens) == (
+        "1 <sos> (predicts t0) looks at 1 s0 (100 %); 2 t0 (predicts t1) looks at 2 s1 (100 %); "
+        "3 t1 (predicts <eos>) looks at 3 s2 (100 %)."
+    )
+    assert "even would be 0.75): most 1 s0 (1.00), least 1 s0 (1.00), <eos> 0.00." in covered(w, item.trace.src_tokens)
+
+
+# Search.
+
+
+def test_search_finds_the_strongest_look_of_each_sentence() -> None:
+    def head(strength: float):  # type: ignore[no-untyped-def]
+        def row(q: int, n: int) -> np.ndarray:
+            return strength * one_hot(2, n) + (1 - strength) * np.full(n, 1 / n)
+
+        return row
+
+    sample = [observed(5, 4, cross=(head(s),)) for s in (0.2, 0.9, 0.5)]
+    hits = search(sample, "cross", 0, 0, "T1", "s2")
+    assert [hit.sentence for hit in hits] == [1, 2, 0]
+    assert {(hit.query, hit.key) for hit in hits} == {("3 t1", "3 s2")}
+    assert hits[0].weight == pytest.approx(0.9 + 0.1 / 5)
+    predicted = search(sample, "cross", 0, 0, "t1", "s2", rows="predicted")
+    assert predicted[0].query == "2 t1"
+    assert search(sample, "cross", 0, 0, "nothing", "") == []
+    assert len(search(sample, "cross", 0, 0, "", "", most=2)) == 2
+
+
+def test_search_never_finds_what_is_masked() -> None:
+    sample = [observed(5, 4, decoder=(HEADS["uniform"],))]
+    assert search(sample, "decoder", 0, 0, "t0", "t1") == []
+    assert search(sample, "decoder", 0, 0, "t1", "t0")[0].weight == pytest.approx(1 / 3)
+
+
+def test_search_by_tags() -> None:
+    sample = [observed(4, 3, encoder=(HEADS["next"],))]
+    tags = [(("DET", "ADJ", "NOUN", ""), ("", "", ""))]
+    hits = search(sample, "encoder", 0, 0, "ADJ", "NOUN", tags=tags)
+    assert [(hit.query, hit.key, hit.weight) for hit in hits] == [("2 s1", "3 s2", 1.0)]
+    assert search(sample, "encoder", 0, 0, "VERB", "NOUN", tags=tags) == []
+
+
+# Tables and files.
+
+
+def test_tables_agree_with_the_scores(found: Measured) -> None:
+    rows = head_rows(found.probe)
+    assert len(rows) == 12
+    cross = next(row for row in rows if (row["kind"], row["head"]) == ("cross", "L1 H2"))
+    scores = found.probe.kinds["cross"].scores
+    assert cross["alignment accuracy"] == round(float(scores["accuracy"].mean[0, 1]), 3)
+    assert "next token" in rows[0]
+    assert [row["kind"] for row in head_rows(found.probe, ["decoder"])] == ["decoder"] * 2
+    assert "next token" not in head_rows(found.probe, ["decoder"])[0], "a column without any value is left out"
+    assert summary(found.probe).startswith("2 of 12 heads have a clear role")
+
+
+def test_csv_is_read_back(found: Measured) -> None:
+    rows = number_rows(found.probe)
+    again = list(csv.DictReader(io.StringIO(as_csv(rows))))
+    assert len(again) == len(rows)
+    for row, text in zip(rows, again, strict=True):
+        assert text["statistic"] == row["statistic"]
+        assert (float(text["mean"]) if text["mean"] else None) == row["mean"]
+    assert as_csv([]) == ""
+    assert "'=1+1" in as_csv([{"kind": "=1+1"}])
+
+
+def test_json_is_read_back(found: Measured) -> None:
+    again = json.loads(as_json(found.probe, "reverse", found.about))
+    assert again["model"] == "reverse"
+    assert again["numbers"] == number_rows(found.probe)
+    assert len(again["heads"]) == 12
+    assert again["heads"][-1]["role"] == "alignment (predicts)"
+
+
+class Reader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.links: list[str] = []
+        self.text: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.links += [value or "" for name, value in attrs if name in ("src", "href")]
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+def test_the_report_is_one_page_that_loads_nothing(found: Measured) -> None:
+    evil = "<script>alert(1)</script>"
+    page = as_report(found.probe, evil, f"{evil} & more", [{"kind": "cross", "head": "L1 H1", "loss": 0.5}])
+    reader = Reader()
+    reader.feed(page)
+    assert "script" not in reader.tags
+    assert not reader.links
+    text = " ".join(reader.text)
+    assert f"The heads of {evil}" in text
+    assert "alignment (predicts)" in text
+    assert "What each head is worth" in text
+    assert reader.tags.count("table") == 3 + 3 + 1

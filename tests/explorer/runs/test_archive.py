@@ -1,0 +1,282 @@
+"""A model as a zip file: out and in again, and what is refused on the way in."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+import stat
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from explorer.runs import archive as run_archive
+from explorer.runs.archive import ArchiveError, export, take_in
+from model.checkpoint import load_model, snapshot_steps
+from model.folder import CONFIG, METRICS, SNAPSHOTS, STATE, STATUS, TOKENIZER, WEIGHTS, CheckpointError
+from tests.explorer.toy_runs import save_run
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = save_run(tmp_path_factory.mktemp("from") / "mine")
+    (folder / "stop").touch()
+    (folder / STATE).mkdir()
+    (folder / STATE / "state.json").write_text("{}")
+    (folder / "notes.txt").write_text("private")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def files(run: Path) -> dict[str, bytes]:
+    """The smallest set of files that makes a model."""
+    return {f"mine/{name}": (run / name).read_bytes() for name in (CONFIG, TOKENIZER, WEIGHTS)}
+
+
+def packed(files: Mapping[str, bytes]) -> io.BytesIO:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    made.seek(0)
+    return made
+
+
+def refused(made: io.BytesIO, checkpoints: Path, name: str = "") -> str:
+    """The sentence of the refusal; nothing is left behind."""
+    with pytest.raises((ArchiveError, CheckpointError)) as caught:
+        take_in(made, checkpoints, name)
+    assert not checkpoints.exists() or not list(checkpoints.iterdir())
+    return str(caught.value)
+
+
+def test_out_and_in_again(run: Path, tmp_path: Path) -> None:
+    path = export(run)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = set(archive.namelist())
+        assert {f"mine/{CONFIG}", f"mine/{WEIGHTS}", f"mine/{METRICS}", f"mine/{STATUS}"} <= names
+        assert not [name for name in names if "stop" in name or STATE in name or "notes" in name]
+        with open(path, "rb") as file:
+            assert take_in(file, tmp_path) == "mine"
+        with open(path, "rb") as file:
+            assert take_in(file, tmp_path, "copy") == "copy"
+    finally:
+        path.unlink()
+    assert {folder.name for folder in tmp_path.iterdir()} == {"mine", "copy"}
+    assert snapshot_steps(tmp_path / "copy") == snapshot_steps(run)
+    before, after = load_model(run), load_model(tmp_path / "copy")
+    assert all((tensor == after.model.state_dict()[name]).all() for name, tensor in before.model.state_dict().items())
+
+
+def test_with_its_state_a_stopped_run_can_go_on(run: Path, tmp_path: Path) -> None:
+    path = export(run, resumable=True)
+    try:
+        with open(path, "rb") as file:
+            take_in(file, tmp_path)
+    finally:
+        path.unlink()
+    assert (tmp_path / "mine" / STATE / "state.json").is_file()
+
+
+def test_files_without_a_folder_are_taken_too(files: dict[str, bytes], tmp_path: Path) -> None:
+    bare = {name.removeprefix("mine/"): content for name, content in files.items()}
+    assert take_in(packed(bare), tmp_path, "bare") == "bare"
+    assert load_model(tmp_path / "bare").name == "bare"
+    assert "cannot name a model" in refused(packed(bare), tmp_path / "empty")
+
+
+@pytest.mark.parametrize(
+    ("state", "kept"), [("running", None), ("stopped", None), ("failed", None), ("finished", "finished")]
+)
+def test_no_process_is_at_work_on_what_comes_in(
+    files: dict[str, bytes], tmp_path: Path, state: str, kept: str | None
+) -> None:
+    status = json.dumps({"state": state, "pid": 1, "started": 5.0, "step": 7, "error": "x", "more": "y"}).encode()
+    take_in(packed({**files, f"mine/{STATUS}": status}), tmp_path)
+    path = tmp_path / "mine" / STATUS
+    if kept is None:
+        assert not path.exists()
+    else:
+        assert json.loads(path.read_text()) == {"step": 7, "state": kept, "pid": None, "error": None}
+
+
+def test_a_stopped_run_with_its_state_stays_stopped(files: dict[str, bytes], tmp_path: Path) -> None:
+    more = {f"mine/{STATUS}": b'{"state": "running", "pid": 1}', f"mine/{STATE}/state.json": b"{}"}
+    take_in(packed({**files, **more}), tmp_path)
+    assert json.loads((tmp_path / "mine" / STATUS).read_text())["state"] == "stopped"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "mine/../../evil.json",
+        "../evil",
+        "mine/sub/../../../x",
+        "/etc/passwd",
+        "mine//etc/passwd",
+        "C:/windows/x",
+        "mine/..\\..\\x",
+        "\\\\server\\share",
+    ],
+)
+def test_paths_that_lead_out_are_refused(files: dict[str, bytes], tmp_path: Path, name: str) -> None:
+    checkpoints = tmp_path / "in" / "here"
+    said = refused(packed({**files, name: b"x"}), checkpoints)
+    assert "zip file holds" in said
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_absolute_and_escaping_names_get_their_own_sentence(files: dict[str, bytes], tmp_path: Path) -> None:
+    assert "leads out" in refused(packed({**files, "mine/../../evil.json": b"x"}), tmp_path / "x")
+
+
+@pytest.mark.parametrize("name", ["mine/weights.pt", "mine/pytorch_model.bin", "mine/state/opt.pkl"])
+def test_pickles_are_refused_by_name(files: dict[str, bytes], tmp_path: Path, name: str) -> None:
+    assert "pickle" in refused(packed({**files, name: b"x"}), tmp_path / "x")
+
+
+def test_pickles_are_refused_by_content(files: dict[str, bytes], tmp_path: Path) -> None:
+    assert "pickle" in refused(packed({**files, f"mine/{WEIGHTS}": b"\x80\x04\x95xxxxxxxxxxxx."}), tmp_path / "x")
+
+
+@pytest.mark.parametrize(
+    "name", ["mine/run.py", "mine/.bashrc", "mine/sub/config.json", "mine/stop", "other/config.json"]
+)
+def test_files_that_no_model_has_are_refused(files: dict[str, bytes], tmp_path: Path, name: str) -> None:
+    refused(packed({**files, name: b"x"}), tmp_path / "x")
+
+
+@pytest.mark.parametrize("mode", [stat.S_IFLNK, stat.S_IFIFO, stat.S_IFCHR])
+def test_links_and_devices_are_refused(files: dict[str, bytes], tmp_path: Path, mode: int) -> None:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for name, content in files.items():
+            info = zipfile.ZipInfo(name)
+            if name.endswith(TOKENIZER):
+                info.external_attr, content = (mode | 0o777) << 16, b"/etc/passwd"
+            archive.writestr(info, content)
+    made.seek(0)
+    assert "a link or a device" in refused(made, tmp_path / "x")
+
+
+def test_a_bomb_is_refused_before_it_is_unpacked(files: dict[str, bytes], tmp_path: Path) -> None:
+    assert "swells" in refused(packed({**files, f"mine/{METRICS}": b"\n" * 30_000_000}), tmp_path / "x")
+
+
+def test_too_much_altogether_is_refused(
+    files: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_archive, "MAX_BYTES", 1000)
+    assert "too much" in refused(packed(files), tmp_path / "x")
+
+
+def test_a_file_that_lies_about_its_size_is_refused(files: dict[str, bytes], tmp_path: Path) -> None:
+    content = json.dumps({"x": "y" * 5000}).encode()
+    raw = bytearray(packed({**files, f"mine/{METRICS}": content}).getvalue())
+    true, false = len(content).to_bytes(4, "little"), (100).to_bytes(4, "little")
+    assert raw.count(true) >= 2
+    assert refused(io.BytesIO(bytes(raw).replace(true, false)), tmp_path / "x")
+
+
+def test_too_many_files_are_refused(files: dict[str, bytes], tmp_path: Path) -> None:
+    many = {f"mine/{SNAPSHOTS}/step-{step:08d}.safetensors": b"" for step in range(run_archive.MAX_FILES)}
+    assert "at most" in refused(packed({**files, **many}), tmp_path / "x")
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_the_same_file_twice_is_refused(files: dict[str, bytes], tmp_path: Path) -> None:
+    made = packed(files)
+    with zipfile.ZipFile(made, "a") as archive:
+        archive.writestr(f"mine/{CONFIG}", b"{}")
+    made.seek(0)
+    assert "twice" in refused(made, tmp_path / "x")
+
+
+@pytest.mark.parametrize("missing", [CONFIG, TOKENIZER, WEIGHTS])
+def test_what_a_model_needs_must_be_there(files: dict[str, bytes], tmp_path: Path, missing: str) -> None:
+    some = {name: content for name, content in files.items() if not name.endswith(missing)}
+    assert f"no {missing}" in refused(packed(some), tmp_path / "x")
+
+
+def test_wrong_shapes_are_refused(files: dict[str, bytes], tmp_path: Path) -> None:
+    config = json.loads(files[f"mine/{CONFIG}"])
+    config["model"]["d_ff"] = 24
+    said = refused(packed({**files, f"mine/{CONFIG}": json.dumps(config).encode()}), tmp_path / "x")
+    assert "shape" in said
+
+
+def test_snapshots_of_another_model_are_refused(files: dict[str, bytes], run: Path, tmp_path: Path) -> None:
+    other = save_run(tmp_path / "other", "adjective-swap", steps=(0, 5))
+    weights = (other / SNAPSHOTS / "step-00000000.safetensors").read_bytes()
+    said = refused(packed({**files, f"mine/{SNAPSHOTS}/step-00000000.safetensors": weights}), tmp_path / "x")
+    assert "shapes" in said
+
+
+def test_a_name_that_is_taken_is_refused(files: dict[str, bytes], tmp_path: Path) -> None:
+    take_in(packed(files), tmp_path)
+    with pytest.raises(ArchiveError, match="already"):
+        take_in(packed(files), tmp_path)
+    with pytest.raises(CheckpointError, match="cannot name a model"):
+        take_in(packed(files), tmp_path, "../mine")
+    assert [folder.name for folder in tmp_path.iterdir()] == ["mine"]
+
+
+@pytest.mark.parametrize("content", [b"", b"no zip", b"PK\x03\x04" + b"\x00" * 40])
+def test_what_is_no_zip_file_is_refused(tmp_path: Path, content: bytes) -> None:
+    assert "not a zip file" in refused(io.BytesIO(content), tmp_path / "x")
+
+
+def test_a_torn_zip_file_is_refused(files: dict[str, bytes], tmp_path: Path) -> None:
+    raw = bytearray(packed(files).getvalue())
+    raw[len(raw) // 3] ^= 0xFF
+    assert refused(io.BytesIO(bytes(raw)), tmp_path / "x")
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_damaged_zip_file_is_a_sentence_whatever_packed_it(
+    files: dict[str, bytes], tmp_path: Path, method: int
+) -> None:
+    """A few bytes are wrong in the packed data, the names, the directory: nothing but a sentence comes of it."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", method) as archive:
+        for name, content in files.items():
+            archive.writestr(name.replace("mine", "m\xfcne"), content)
+    whole = made.getvalue()
+    refusals = []
+    rng = random.Random(method)
+    for number in range(300):
+        torn = bytearray(whole)
+        for place in (rng.randrange(len(torn)), rng.randrange(len(torn) - 300, len(torn))):
+            torn[place] = rng.randrange(256)
+        try:
+            take_in(io.BytesIO(bytes(torn)), tmp_path, f"take-{number}")  # a wrong date does no harm
+        except (ArchiveError, CheckpointError) as refusal:
+            refusals.append(str(refusal))
+    unreadable = [said for said in refusals if said.startswith("This is not a zip file that can be read (")]
+    assert len(unreadable) > 100
+    assert len({path.name for path in tmp_path.iterdir()}) == 300 - len(refusals)
+
+
+def test_a_zip_file_with_a_password_is_refused(files: dict[str, bytes], tmp_path: Path) -> None:
+    raw = bytearray(packed(files).getvalue())
+    for sign, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        at = raw.find(sign)
+        while at >= 0:
+            raw[at + flags] |= 1  # encrypted
+            at = raw.find(sign, at + 1)
+    assert "password" in refused(io.BytesIO(bytes(raw)), tmp_path / "x")
+
+
+def test_a_fault_of_the_program_is_not_blamed_on_the_zip_file(
+    files: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(folder: Path) -> None:
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr(run_archive, "_check", fail)
+    with pytest.raises(RuntimeError, match="a fault"):
+        take_in(packed(files), tmp_path)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,191 @@
+"""Servers that die while they write, share a folder, or may not write: whole files, and sentences."""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import os
+import random
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from explorer.runs import control as runs_module
+from explorer.runs.archive import export, take_in
+from explorer.runs.control import Runs
+from explorer.runs.process import LAUNCHES, Launch, RunError, start_process
+from explorer.runs.status import age, read_status
+from explorer.screens.train.upload import keep
+from explorer.text import why
+from model.checkpoint import load_model
+from model.folder import PROBE, list_models, read_json, write_json
+from tests.explorer.toy_models import save_toy
+from tests.explorer.toy_runs import save_run, write_status
+
+forked = pytest.mark.skipif(not hasattr(os, "fork"), reason="a server that dies is a forked process here")
+
+
+def killed_while(work: Callable[[], object], after: float) -> None:
+    """Do this in a process of its own, again and again, until that is killed."""
+    child = os.fork()
+    if child == 0:
+        try:
+            while True:
+                work()
+        finally:
+            os._exit(1)
+    time.sleep(after)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+
+
+@forked
+@pytest.mark.parametrize("number", range(5))
+def test_a_file_is_whole_whenever_its_writer_is_killed(tmp_path: Path, number: int) -> None:
+    path = tmp_path / "file.json"
+    write_json(path, {"text": "x" * 10})
+    killed_while(
+        lambda: [write_json(path, {"text": "x" * length}) for length in (10, 3_000_000)],
+        random.SystemRandom().uniform(0.01, 0.15),
+    )
+    assert set(read_json(path)["text"]) == {"x"}
+
+
+@forked
+@pytest.mark.parametrize("number", range(5))
+def test_an_import_is_there_whole_or_not_at_all(tmp_path: Path, number: int) -> None:
+    theirs = save_run(tmp_path / "theirs")
+    packed = export(theirs)
+    content = packed.read_bytes()
+    packed.unlink()
+    checkpoints = tmp_path / "checkpoints"
+    checkpoints.mkdir()
+    count = iter(range(10**6))
+    killed_while(
+        lambda: take_in(io.BytesIO(content), checkpoints, f"take-{next(count)}"),
+        random.SystemRandom().uniform(0.02, 0.3),
+    )
+    for summary in list_models(checkpoints):
+        assert summary["error"] is None
+        assert load_model(checkpoints / summary["name"]).model is not None
+    assert all(path.name.startswith((".import-", "take-")) for path in checkpoints.iterdir())
+
+
+def test_what_a_killed_import_left_is_swept_away_later(tmp_path: Path) -> None:
+    packed = export(save_run(tmp_path / "theirs"))
+    checkpoints = tmp_path / "checkpoints"
+    for name, hours in (("old", 12), ("new", 1)):
+        left = checkpoints / f".import-{name}" / "x"
+        left.mkdir(parents=True)
+        then = time.time() - 3600 * hours
+        os.utime(left.parent, (then, then))
+    take_in(io.BytesIO(packed.read_bytes()), checkpoints)
+    packed.unlink()
+    assert {path.name for path in checkpoints.iterdir()} == {".import-new", "theirs"}
+
+
+class Upload:
+    name = "pairs.tsv"
+
+    def getvalue(self) -> bytes:
+        return b"a\tb\n" * 200_000
+
+
+@forked
+@pytest.mark.parametrize("number", range(3))
+def test_an_upload_is_kept_whole_or_not_at_all(tmp_path: Path, number: int) -> None:
+    killed_while(
+        lambda: [path.unlink() for path in (keep(Upload(), tmp_path),)],  # type: ignore[func-returns-value]
+        random.SystemRandom().uniform(0.005, 0.05),
+    )
+    assert keep(Upload(), tmp_path).read_bytes() == Upload().getvalue()
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES])
+def test_a_folder_that_cannot_be_written_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """A full disk and a read-only folder; for root no permission bites, so the system's answer is put in by hand."""
+    save_run(tmp_path / "mine", state="stopped")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number), str(tmp_path / "file"))
+
+    monkeypatch.setattr("explorer.runs.process.open", refuse, raising=False)
+    monkeypatch.setattr(runs_module, "write_json", refuse)
+    monkeypatch.setattr(runs_module, "replace_file", refuse)
+    runs = Runs(tmp_path)
+    for action in (
+        lambda: runs.start("new", ["python", "-m", "model.train"]),
+        lambda: runs.resume("mine"),
+        lambda: runs.watch("mine", "abc"),
+        lambda: runs.rename("mine", "yours"),
+        lambda: runs.delete("mine"),
+    ):
+        with pytest.raises(OSError, match=os.strerror(number)) as refused:
+            action()
+        assert why(refused.value) == (
+            f"file cannot be read or written: {os.strerror(number)}. Is the disk full, or the folder read-only?"
+        )
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_errors_of_our_own_speak_for_themselves() -> None:
+    assert why(RunError("No.")) == "No."
+    assert why(OSError("odd")) == "A file cannot be read or written: odd. Is the disk full, or the folder read-only?"
+
+
+def test_two_servers_on_one_folder_start_a_name_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one server starts, the other knows of at once: it is in the folder, and in no server's memory."""
+    one, other = Runs(tmp_path), Runs(tmp_path)
+    sleeping = ["python", "-c", "import time; time.sleep(60)"]
+    started: list[Launch] = []
+    monkeypatch.setattr(
+        runs_module, "start_process", lambda folder, name, _: started.append(start_process(folder, name, sleeping))
+    )
+    one.start("mine", ["python"])
+    try:
+        with pytest.raises(RunError, match="There is a run or model 'mine' already"):
+            other.start("mine", ["python"])
+        assert other.free_name("mine") == "mine-2"
+        with pytest.raises(RunError, match="is being trained; stop it first"):
+            other.delete("mine")
+        status = other.status("mine")
+        assert status is not None
+        assert status.state == "starting"
+    finally:
+        for launch in started:
+            os.kill(launch.pid, signal.SIGKILL)
+    assert len(started) == 1
+
+
+def test_a_clock_that_was_set_back(tmp_path: Path) -> None:
+    """Times of the future: nothing is negative, and a run at work is still known as one."""
+    save_toy(tmp_path / "mine", "reverse")
+    write_status(tmp_path / "mine", "running", updated=time.time() + 86_400, eta_s=-5.0, probe_step=-1)
+    status = read_status(tmp_path, "mine")
+    assert status is not None
+    assert status.state == "running"
+    assert status.eta_s is None
+    assert age(status.updated) == "just now"
+    assert [entry.name for entry in Runs(tmp_path).entries()] == ["mine"]
+    (tmp_path / LAUNCHES).mkdir()
+    launch = {"pid": 10**7, "started": time.time() + 86_400, "arguments": ["python"]}
+    (tmp_path / LAUNCHES / "mine.json").write_text(json.dumps(launch))
+    assert Runs(tmp_path).status("mine") is not None
+
+
+def test_deleted_while_it_is_listed(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / PROBE).write_text("{}")
+    runs = Runs(tmp_path)
+    assert runs.entry("gone") is None
+    assert runs.watched("gone") == ""
+    runs.delete("gone")
+    with pytest.raises(RunError, match="cannot go on: it is no run"):
+        runs.resume("gone")

@@ -1,0 +1,56 @@
+"""Files that a person brings: where they are kept, and under which name."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from explorer.screens.train.upload import KEPT_SECONDS, UPLOADS, keep
+
+
+@dataclass
+class Sent:
+    name: str
+    content: bytes
+
+    def getvalue(self) -> bytes:
+        return self.content
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [
+        ("pairs.tsv", "pairs.tsv"),
+        ("../../etc/passwd", "passwd.txt"),
+        ("C:\\data\\my pairs (2).csv", "my-pairs-2.csv"),
+        (".hidden", "hidden.txt"),
+        ("日本語.tsv", "data.tsv"),
+        ("日本", "data.txt"),
+        ("pairs.Jsonl", "pairs.Jsonl"),
+        ("--data.tsv", "data.tsv"),
+        ("x" * 300 + ".tsv", "x" * 60 + ".tsv"),
+    ],
+)
+def test_names_are_harmless(tmp_path: Path, name: str, kept: str) -> None:
+    path = keep(Sent(name, b"a\tb\n"), tmp_path)
+    assert path.name == kept
+    assert path.parent.parent == tmp_path / UPLOADS
+    assert path.read_bytes() == b"a\tb\n"
+
+
+def test_the_same_content_is_kept_once(tmp_path: Path) -> None:
+    first = keep(Sent("a.tsv", b"x"), tmp_path)
+    assert keep(Sent("a.tsv", b"x"), tmp_path) == first
+    assert keep(Sent("a.tsv", b"y"), tmp_path) != first
+
+
+def test_old_uploads_go(tmp_path: Path) -> None:
+    old = keep(Sent("old.tsv", b"old"), tmp_path)
+    past = time.time() - KEPT_SECONDS - 60
+    os.utime(old.parent, (past, past))
+    keep(Sent("new.tsv", b"new"), tmp_path)
+    assert not old.exists()

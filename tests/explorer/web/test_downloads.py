@@ -1,0 +1,88 @@
+"""Files made on demand outlive the clean-up that follows every script run, for a while and no longer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from urllib.parse import urlsplit
+
+import pytest
+import streamlit as st
+from streamlit.runtime.media_file_manager import MediaFileManager
+from streamlit.runtime.media_file_storage import MediaFileStorageError
+from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
+
+from explorer.web import downloads as download
+
+
+@pytest.fixture
+def manager(monkeypatch: pytest.MonkeyPatch) -> MediaFileManager:
+    """A server's store of files, without the server."""
+    manager = MediaFileManager(storage=MemoryMediaFileStorage("/media"))
+    monkeypatch.setattr(download, "exists", lambda: True)
+    monkeypatch.setattr(download, "get_instance", lambda: SimpleNamespace(media_file_mgr=manager))
+    return manager
+
+
+@pytest.fixture
+def press(manager: MediaFileManager, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """`press(make)`: draw a button that hands out what `make` returns, press it; the file's address."""
+    drawn: list[Callable[[], bytes]] = []
+    monkeypatch.setattr(st, "download_button", lambda label, *, data, **_: drawn.append(data))
+
+    def pressed(make: Callable[[], bytes | str], name: str = "a.csv") -> str:
+        download.download_button("CSV", make, name, "text/csv", key="csv")
+        return manager.execute_deferred(manager.add_deferred(drawn[-1], "text/csv", "place", name))
+
+    return pressed
+
+
+def fetch(manager: MediaFileManager, address: str) -> bytes:
+    return manager._storage.get_file(urlsplit(address).path.rpartition("/")[2]).content  # type: ignore[attr-defined]
+
+
+def tidy(manager: MediaFileManager) -> None:
+    """What Streamlit does when script runs end, of any visitor."""
+    for _ in range(3):
+        manager.remove_orphaned_files()
+
+
+def test_streamlit_alone_loses_the_file(manager: MediaFileManager) -> None:
+    """The reason for all of this; when it fails, explorer/web/downloads.py can go."""
+    address = manager.execute_deferred(manager.add_deferred(lambda: b"x", "text/csv", "place", "a.csv"))
+    assert fetch(manager, address) == b"x"
+    tidy(manager)
+    with pytest.raises(MediaFileStorageError):
+        fetch(manager, address)
+
+
+@pytest.mark.parametrize("content", [b"a,b\n", "Zwei Mädchen\n"])
+def test_the_file_is_there_when_the_browser_comes(
+    manager: MediaFileManager, press: Callable[..., str], content: bytes | str
+) -> None:
+    address = press(lambda: content)
+    tidy(manager)
+    assert fetch(manager, address) == (content.encode() if isinstance(content, str) else content)
+
+
+def test_files_do_not_pile_up(manager: MediaFileManager, press: Callable[..., str]) -> None:
+    addresses = [press(lambda i=i: f"file {i}") for i in range(2 * download.MAX_KEPT)]  # type: ignore[misc]
+    tidy(manager)
+    for address in addresses[: download.MAX_KEPT]:
+        with pytest.raises(MediaFileStorageError):
+            fetch(manager, address)
+    assert [fetch(manager, address) for address in addresses[-2:]] == [b"file 62", b"file 63"]
+
+
+def test_a_file_goes_when_its_minute_is_over(manager: MediaFileManager, press: Callable[..., str]) -> None:
+    first = press(lambda: "first")
+    place, turn = next(
+        (place, turn) for place, turn in download._holder.items() if turn == max(download._holder.values())
+    )
+    download._release(place, turn - 1)  # another download's minute
+    tidy(manager)
+    assert fetch(manager, first) == b"first"
+    download._release(place, turn)
+    tidy(manager)
+    with pytest.raises(MediaFileStorageError):
+        fetch(manager, first)

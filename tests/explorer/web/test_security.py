@@ -1,0 +1,112 @@
+"""The headers of each answer, uploads on a server for viewers, and the door."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from explorer.web.security import FRAMES, SecurityHeaders, policy
+from explorer.web.viewer_mode import VARIABLE
+from tests import loop
+
+ROOT = Path(__file__).parents[3]
+
+
+def answered(path: str = "/", *, method: str = "GET", host: str = "localhost:8501") -> tuple[int, dict[str, str]]:
+    """Status and headers of what comes back through the middleware."""
+    sent: list[dict[str, Any]] = []
+
+    async def app(scope: dict[str, Any], receive: object, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/html")]})
+        await send({"type": "http.response.body", "body": b"page"})
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    scope = {"type": "http", "method": method, "path": path, "headers": [(b"host", host.encode())]}
+    loop.run(SecurityHeaders(app)(scope, None, send))
+    headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+    return sent[0]["status"], headers
+
+
+def rules(headers: dict[str, str]) -> dict[str, list[str]]:
+    parts = (rule.split() for rule in headers["content-security-policy"].split("; "))
+    return {name: values for name, *values in parts}
+
+
+def test_every_answer_says_what_a_page_may_do() -> None:
+    status, headers = answered()
+    assert status == 200
+    assert headers["content-type"] == "text/html"
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["x-frame-options"] == "SAMEORIGIN"
+    assert headers["referrer-policy"] == "same-origin"
+    found = rules(headers)
+    assert found["default-src"] == ["'self'"]
+    assert found["object-src"] == ["'none'"]
+    assert found["frame-ancestors"] == ["'self'"]
+    assert found["connect-src"][-2:] == ["ws://localhost:8501", "wss://localhost:8501"]
+    assert not [value for values in found.values() for value in values if "*" in value or value in ("http:", "https:")]
+
+
+@pytest.mark.parametrize("host", ["evil.example; script-src *", "a b", "", "x'y", "[::1]; x"])
+def test_a_host_that_is_none_adds_nothing(host: str) -> None:
+    assert policy(host) == policy("")
+    assert "ws:" not in policy(host)
+
+
+def test_a_course_page_may_frame_it_where_the_server_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(FRAMES, "https://courses.example.org https://other.example.org:8443")
+    _, headers = answered()
+    assert rules(headers)["frame-ancestors"] == [
+        "'self'",
+        "https://courses.example.org",
+        "https://other.example.org:8443",
+    ]
+    assert "x-frame-options" not in headers
+    monkeypatch.setenv(FRAMES, "everybody;")
+    with pytest.raises(ValueError, match="HEADLIGHT_FRAMES holds 'everybody;', which is no site"):
+        answered()
+
+
+@pytest.mark.parametrize("method", ["PUT", "POST", "DELETE"])
+def test_viewers_upload_nothing(monkeypatch: pytest.MonkeyPatch, method: str) -> None:
+    path = "/base/_stcore/upload_file/session/file"
+    assert answered(path, method=method)[0] == 200
+    monkeypatch.setenv(VARIABLE, "1")
+    status, headers = answered(path, method=method)
+    assert status == 403
+    assert headers["x-content-type-options"] == "nosniff"
+    assert answered(path)[0] == 200
+    assert answered("/_stcore/health", method=method)[0] == 200
+
+
+def test_websockets_pass_untouched() -> None:
+    seen: list[object] = []
+
+    async def app(scope: dict[str, Any], receive: object, send: object) -> None:
+        seen.extend((scope, receive, send))
+
+    scope = {"type": "websocket", "path": "/_stcore/stream"}
+    loop.run(SecurityHeaders(app)(scope, "receive", "send"))
+    assert seen == [scope, "receive", "send"]
+
+
+def test_with_auth_configured_nobody_sees_anything_before_the_login() -> None:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    at.secrets["auth"] = {"client_id": "x", "client_secret": "y", "cookie_secret": "z"}
+    for page in ("pages/translate.py", "pages/runs.py"):
+        at.switch_page(page).run()
+        assert not at.exception
+        assert [button.label for button in at.button] == ["Log in"]
+        assert not at.selectbox
+        assert not at.get("bidi_component")
+
+
+def test_without_it_the_door_is_open() -> None:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    assert not at.exception
+    assert at.selectbox(key="model")

@@ -1,0 +1,225 @@
+"""How much heads matter: against heads switched off by hand, numeric derivatives and loops."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional as F
+
+from model.analysis.importance import (
+    Gates,
+    ablate_each,
+    batches_of,
+    edited_loss,
+    edited_translations,
+    gradient_scores,
+    heads_of,
+    least_first,
+    mean_outputs,
+    pruning_counts,
+    pruning_curve,
+    sentence_gradients,
+    without,
+)
+from model.checkpoint import LoadedModel, load_model
+from model.config import ATTENTION_KINDS, EOS, SOS
+from model.data import get_task
+from model.data.batching import EncodedPairs, collate, encode_pairs
+from model.recorder import AttentionRecorder
+from model.transformer import Transformer
+from tests.tiny import random_ids, tiny_model
+
+CHECKPOINTS = Path(__file__).parents[3] / "checkpoints"
+
+
+def some_pairs() -> EncodedPairs:
+    ids = [tuple(random_ids(n, seed=n).tolist()) for n in (3, 6, 4, 1)]
+    outs = [tuple(random_ids(n, seed=n + 50).tolist()) for n in (5, 2, 4, 3)]
+    return EncodedPairs(tuple(ids), tuple(outs))
+
+
+def nll(model: Transformer, pairs: EncodedPairs, index: int, edit: object = None) -> torch.Tensor:
+    """-log p(y | x) of one pair by itself, in nats."""
+    src = torch.tensor([[*pairs.sources[index], EOS]])
+    logits = model(src, torch.tensor([[SOS, *pairs.targets[index]]]), edit=edit)  # type: ignore[arg-type]
+    return F.cross_entropy(logits[0].double(), torch.tensor([*pairs.targets[index], EOS]), reduction="sum")
+
+
+def silenced(model: Transformer, kind: str, layer: int, head: int) -> Transformer:
+    """A copy whose W_O ignores one head: the same thing as an edit, done to the weights."""
+    twin = Transformer(model.config)
+    twin.load_state_dict(model.state_dict())
+    block = (twin.encoder if kind == "encoder" else twin.decoder).layers[layer]
+    attention = block.cross_attn if kind == "cross" else block.self_attn
+    with torch.no_grad():
+        attention.out_proj.weight[:, head * attention.d_head : (head + 1) * attention.d_head] = 0  # type: ignore[index,operator]
+    return twin.eval()
+
+
+def test_ablation_equals_weights_set_to_zero() -> None:
+    model, pairs = tiny_model(), some_pairs()
+    found = ablate_each(model, pairs)
+    tokens = sum(len(target) + 1 for target in pairs.targets)
+    with torch.inference_mode():
+        whole = sum(float(nll(model, pairs, i)) for i in range(len(pairs))) / tokens
+        assert found.loss == pytest.approx(whole, rel=1e-5)
+        for kind, layer, head in heads_of(model.config):
+            other = silenced(model, kind, layer, head)
+            loss = sum(float(nll(other, pairs, i)) for i in range(len(pairs))) / tokens
+            assert found.loss_change[kind][layer, head] == pytest.approx(loss - whole, abs=1e-5)
+
+
+def test_all_heads_are_there_whatever_the_depths() -> None:
+    model = tiny_model()
+    assert len(heads_of(model.config)) == 2 * 2 + 2 * 3 * 4
+    found = ablate_each(model, some_pairs())
+    assert {kind: values.shape for kind, values in found.loss_change.items()} == {
+        "encoder": (2, 2),
+        "decoder": (3, 4),
+        "cross": (3, 4),
+    }
+
+
+def test_sentence_gradients_are_derivatives_of_each_sentence() -> None:
+    model, pairs = tiny_model().double(), some_pairs()
+    batch = collate(pairs, range(len(pairs)))
+    found = sentence_gradients(model, batch)
+    h = 1e-5
+    for (kind, layer), gradient in found.items():
+        for index in (0, 1):
+            for head in range(gradient.size(1)):
+                ends = []
+                for step in (h, -h):
+                    gate = torch.ones(1, gradient.size(1), dtype=torch.float64)
+                    gate[0, head] += step
+                    with torch.inference_mode():
+                        ends.append(float(nll(model, pairs, index, Gates(gates={(kind, layer): gate}))))
+                assert float(gradient[index, head]) == pytest.approx((ends[0] - ends[1]) / (2 * h), abs=1e-5)
+
+
+def test_the_score_takes_absolute_values_before_the_mean_and_normalises_by_layer() -> None:
+    model, pairs = tiny_model(), some_pairs()
+    raw, normal = gradient_scores(model, pairs, normalise=False), gradient_scores(model, pairs)
+    singles = [sentence_gradients(model, collate(pairs, [i])) for i in range(len(pairs))]
+    signed = False
+    for kind in ATTENTION_KINDS:
+        for layer in range(model.config.n_layers(kind)):
+            each = np.stack([one[kind, layer][0].numpy() for one in singles])  # [sentence, head]
+            assert np.allclose(raw[kind][layer], np.abs(each).mean(axis=0), atol=1e-5)
+            signed = signed or not np.allclose(np.abs(each.mean(axis=0)), np.abs(each).mean(axis=0), atol=1e-3)
+            expected = raw[kind][layer] / np.sqrt((raw[kind][layer] ** 2).sum())
+            assert np.allclose(normal[kind][layer], expected)
+    assert signed, "these sentences pull both ways, or the test shows nothing"
+
+
+def test_gates_of_one_change_nothing_and_of_zero_are_an_ablation() -> None:
+    model, pairs = tiny_model(), some_pairs()
+    batch = collate(pairs, range(len(pairs)))
+    with torch.inference_mode():
+        plain = model(batch.src, batch.tgt_in)
+        ones = torch.ones(len(pairs), 4)
+        assert torch.equal(model(batch.src, batch.tgt_in, edit=Gates(gates={("cross", 1): ones})), plain)
+        zero = ones.clone()
+        zero[:, 2] = 0
+        gated = model(batch.src, batch.tgt_in, edit=Gates(gates={("cross", 1): zero}))
+        assert torch.allclose(gated, model(batch.src, batch.tgt_in, edit=without([("cross", 1, 2)])))
+
+
+def test_least_important_first() -> None:
+    importance = {
+        "encoder": np.array([[0.3, 0.1]]),
+        "decoder": np.array([[0.2]]),
+        "cross": np.array([[0.1], [-0.5]]),
+    }
+    assert least_first(importance) == [  # type: ignore[arg-type]
+        ("cross", 1, 0),
+        ("encoder", 0, 1),
+        ("cross", 0, 0),
+        ("decoder", 0, 0),
+        ("encoder", 0, 0),
+    ]
+
+
+@pytest.mark.parametrize(("n", "expected"), [(3, [0, 1, 2, 3]), (20, list(range(0, 21, 2))), (1, [0, 1])])
+def test_pruning_points(n: int, expected: list[int]) -> None:
+    assert pruning_counts(n) == expected
+
+
+def test_the_pruning_curve_switches_off_more_and_more() -> None:
+    model, pairs = tiny_model(), some_pairs()
+    order = heads_of(model.config)
+    steps = list(pruning_curve(model, pairs, order, points=4))
+    assert [len(step.removed) for step in steps] == pruning_counts(len(order), 4)
+    assert steps[0].scores == edited_loss(model, pairs, None)
+    for step in steps[1:]:
+        assert step.removed == tuple(order[: len(step.removed)])
+        assert step.scores == edited_loss(model, pairs, without(step.removed))
+
+
+def test_mean_outputs_leave_padding_out() -> None:
+    model, pairs = tiny_model(), some_pairs()
+    heads = [("encoder", 1, 0), ("decoder", 0, 3), ("cross", 2, 1)]
+    found = mean_outputs(model, pairs, heads)  # type: ignore[arg-type]
+    for kind, layer, head in heads:
+        rows = []
+        for i in range(len(pairs)):
+            recorder = AttentionRecorder(details=[(kind, layer, head)])  # type: ignore[list-item]
+            batch = collate(pairs, [i])
+            with torch.inference_mode():
+                model(batch.src, batch.tgt_in, record=recorder)
+            rows.append(recorder.details[kind, layer, head][0]["output"][0])  # type: ignore[index]
+        assert np.allclose(found[kind, layer, head], torch.cat(rows).mean(0).numpy(), atol=1e-5)  # type: ignore[index]
+
+
+def test_a_stop_is_heard_before_each_batch() -> None:
+    model, pairs = tiny_model(), some_pairs()
+    calls = []
+
+    def check() -> None:
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ablate_each(model, pairs, check=check)
+    assert len(calls) == 3
+
+
+def test_nothing_to_measure_on_is_an_error() -> None:
+    nothing = EncodedPairs((), ())
+    for function in (ablate_each, gradient_scores):
+        with pytest.raises(ValueError, match="no sentence pairs"):
+            function(tiny_model(), nothing)
+    with pytest.raises(ValueError, match="no sentence pairs"):
+        mean_outputs(tiny_model(), nothing, [("cross", 0, 0)])
+
+
+# Heads that are named important do hurt, in the models that come with the program.
+
+
+@pytest.fixture(scope="module")
+def reverse() -> LoadedModel:
+    return load_model(CHECKPOINTS / "reverse")
+
+
+def test_important_heads_of_reverse_hurt_more_than_unimportant_ones(reverse: LoadedModel) -> None:
+    examples = get_task("reverse").splits["test"][::30]
+    pairs = encode_pairs(examples, reverse.source, reverse.target)
+    order = least_first(gradient_scores(reverse.model, pairs, normalise=False))
+    whole = edited_loss(reverse.model, pairs, None).loss
+    least = edited_loss(reverse.model, pairs, without(order[:2])).loss - whole
+    most = edited_loss(reverse.model, pairs, without(order[-2:])).loss - whole
+    assert most > 1.0 > least
+    right = [example.target for example in examples]
+    ruined = edited_translations(reverse.model, pairs, reverse.target, without(order[-2:]))
+    spared = edited_translations(reverse.model, pairs, reverse.target, without(order[:1]))
+    assert sum(a == b for a, b in zip(ruined, right, strict=True)) < 0.2 * len(right)
+    assert sum(a == b for a, b in zip(spared, right, strict=True)) > 0.8 * len(right)
+
+
+def test_batches_hold_every_pair_once() -> None:
+    pairs = some_pairs()
+    assert sum(batch.src.size(0) for batch in batches_of(pairs)) == len(pairs)

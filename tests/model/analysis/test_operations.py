@@ -1,0 +1,144 @@
+"""A walk through the model: shapes, counts and wiring are the module's; what is read off it is what it says."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from model.analysis.operations import (
+    flatten,
+    layer_by_layer,
+    least_loss,
+    reads_of,
+    smoothed,
+    smoothed_loss,
+    tempered,
+    walk,
+)
+from model.config import EOS
+from model.transformer import count_parameters
+from tests.tiny import tiny_model
+
+SOURCE, PATH = (5, 6, 7, 8), (9, 4, 8, EOS)
+SCHEMES = [
+    {"norm_first": pre, "residual": residual, "positions": positions, "share_embeddings": share}
+    for pre, residual, positions, share in product(
+        (False, True), (True, False), ("sinusoidal", "learned", "none"), ("none", "target", "all")
+    )
+]
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("scheme", SCHEMES[::2], ids=str)
+def test_every_parameter_is_counted_once(scheme: dict[str, Any], whole: bool) -> None:
+    model = tiny_model(**scheme)
+    found = walk(model, SOURCE, PATH, 3, whole=whole)
+    assert sum(operation.parameters for operation in found.operations.values()) == count_parameters(model)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES, ids=str)
+def test_everything_reads_what_was_computed_before_it(scheme: dict[str, Any]) -> None:
+    """And but for the two embeddings, everything reads something that was recorded."""
+    model = tiny_model(**scheme)
+    found = walk(model, SOURCE, PATH, 3)
+    names = list(found.operations)
+    for i, (name, operation) in enumerate(found.operations.items()):
+        assert operation.reads == reads_of(name, model.config)
+        assert all(names.index(each) < i for each in operation.reads)
+        assert bool(operation.reads) == (name not in ("src_embedding", "tgt_embedding"))
+
+
+@pytest.mark.parametrize("norm_first", [False, True])
+@pytest.mark.parametrize("whole", [False, True])
+def test_the_wiring_is_the_models(norm_first: bool, whole: bool) -> None:
+    """Results computed anew from what an operation reads are the results that were recorded."""
+    model = tiny_model(norm_first=norm_first)
+    found = walk(model, SOURCE, PATH, 3, whole=whole)
+
+    def inputs(name: str) -> list[torch.Tensor]:
+        return [found[each].value for each in found[name].reads]
+
+    with torch.inference_mode():
+        for name, operation in found.operations.items():
+            if operation.short.startswith(("q_proj", "k_proj", "v_proj", "out_proj", "linear", "norm")):
+                (given,) = inputs(name)
+                torch.testing.assert_close(model.get_submodule(name)(given), operation.value, rtol=0, atol=1e-6)
+            elif operation.short.startswith("residual"):
+                assert torch.equal(sum(inputs(name)), operation.value)
+            elif operation.short == "output" and "attn" in name:
+                weights, value = inputs(name)
+                torch.testing.assert_close(weights @ value, operation.value, rtol=0, atol=1e-6)
+        (last,) = inputs("output")
+        torch.testing.assert_close(model.output(last[:, -1]), found.logits[None], rtol=0, atol=1e-6)
+
+
+def test_softmax_is_over_what_may_be_said() -> None:
+    found = walk(tiny_model(), SOURCE, PATH, 3)
+    chances = found["softmax"].value[0]
+    assert float(chances.sum()) == pytest.approx(1.0, abs=1e-6)
+    assert chances[:2].tolist() == [0.0, 0.0], "<pad> and <sos> can never be an answer"
+    torch.testing.assert_close(chances[2:], found.logits[2:].softmax(-1), rtol=0, atol=1e-6)
+
+
+def test_a_step_reads_one_token_and_a_whole_run_all_of_them() -> None:
+    model = tiny_model()
+    step, whole = walk(model, SOURCE, PATH, 3), walk(model, SOURCE, PATH, 3, whole=True)
+    assert step["positions_tgt"].shape == (1, 1, 16)
+    assert whole["positions_tgt"].shape == (1, 3, 16)
+    assert step["decoder.layers.2.self_attn.scores"].shape == (1, 4, 1, 3)
+    assert whole["decoder.layers.2.self_attn.scores"].shape == (1, 4, 3, 3)
+    torch.testing.assert_close(step.logits, whole.logits, rtol=0, atol=1e-5)
+
+
+def test_mean_and_spread_leave_closed_cells_out() -> None:
+    whole = walk(tiny_model(), SOURCE, PATH, 3, whole=True)
+    masked = whole["decoder.layers.0.self_attn.masked"]
+    opened = whole["decoder.layers.0.self_attn.scores"].value[0][:, torch.ones(3, 3).tril().bool()]
+    assert masked.mean == pytest.approx(float(opened.mean()), abs=1e-6)
+    assert masked.spread == pytest.approx(float(opened.std(unbiased=False)), abs=1e-6)
+
+
+@pytest.mark.parametrize("norm_first", [False, True])
+@pytest.mark.parametrize("whole", [False, True])
+def test_the_last_layer_of_the_lens_is_the_prediction(norm_first: bool, whole: bool) -> None:
+    model = tiny_model(norm_first=norm_first)
+    found = walk(model, SOURCE, PATH, 4, whole=whole)
+    lens = layer_by_layer(model, found)
+    assert lens.shape == (4, 4 if whole else 1, model.config.tgt_vocab_size)
+    torch.testing.assert_close(lens[-1, -1], found.logits, rtol=0, atol=1e-6)
+    assert not torch.allclose(lens[0, -1], found.logits, atol=1e-3)
+
+
+def test_a_flat_picture_keeps_what_is_flat() -> None:
+    generator = torch.Generator().manual_seed(0)
+    plane = torch.randn(9, 2, generator=generator) @ torch.randn(2, 16, generator=generator)
+    found = flatten(plane + 3.0)
+    assert found.kept == pytest.approx(1.0)
+    points = torch.from_numpy(found.points)
+    torch.testing.assert_close(torch.cdist(points, points), torch.cdist(plane, plane), rtol=0, atol=1e-3)
+    assert flatten(torch.ones(4, 16)).kept == 1.0
+    assert flatten(torch.randn(1, 16)).points.shape == (1, 2)
+    assert 0.1 < flatten(torch.randn(40, 16, generator=generator)).kept < 0.6
+
+
+def test_temperature() -> None:
+    logits = torch.tensor([2.0, 1.0, 0.0])
+    torch.testing.assert_close(tempered(logits, 1.0), logits.softmax(-1))
+    assert tempered(logits, 0.1)[0] > 0.999
+    assert tempered(logits, 100.0).max() < 0.34
+    with pytest.raises(ValueError, match="above 0"):
+        tempered(logits, 0.0)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.5])
+def test_smoothing_is_that_of_training(epsilon: float) -> None:
+    logits = torch.randn(11, generator=torch.Generator().manual_seed(0))
+    expected = F.cross_entropy(logits[None], torch.tensor([4]), label_smoothing=epsilon)
+    assert smoothed_loss(logits, 4, epsilon) == pytest.approx(float(expected), abs=1e-6)
+    assert float(smoothed(11, 4, epsilon).sum()) == pytest.approx(1.0)
+    best = smoothed(11, 4, epsilon).clamp_min(1e-30).log()
+    assert least_loss(11, epsilon) == pytest.approx(smoothed_loss(best, 4, epsilon), abs=1e-5)

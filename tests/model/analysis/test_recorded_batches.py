@@ -1,0 +1,112 @@
+"""Samples read in batches: the same numbers as one sentence at a time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from model.analysis.recorded_batches import observe, translated_sample, untrained_like, written_sample
+from model.checkpoint import LoadedModel, load_model
+from model.config import ATTENTION_KINDS, DecodeConfig
+from model.data import get_task
+from model.data.task import Example
+from model.decoding.decode import decode_recorded
+
+CHECKPOINTS = Path(__file__).parents[3] / "checkpoints"
+
+
+@pytest.fixture(scope="module")
+def reverse() -> LoadedModel:
+    return load_model(CHECKPOINTS / "reverse")
+
+
+def read(loaded: LoadedModel, sample, models=None):  # type: ignore[no-untyped-def]
+    found = observe(models or [loaded.model], sample, loaded.source, loaded.target)
+    return {index: (item, weights) for index, item, weights in found}
+
+
+def test_translations_read_in_batches_equal_one_decoding_at_a_time(reverse: LoadedModel) -> None:
+    texts = ["abc", "headlight", "z", "attention", "banana"]
+    sample = translated_sample(reverse.model, texts, reverse.source)
+    found = read(reverse, sample)
+    assert sorted(found) == [0, 1, 2, 3, 4]
+    for i, text in enumerate(texts):
+        alone = decode_recorded(reverse.model, reverse.source.encode(text), reverse.target, DecodeConfig()).trace
+        trace = found[i][0].trace
+        for kind in ATTENTION_KINDS:
+            assert np.allclose(trace.weights(kind), alone.weights(kind), atol=1e-5)
+            assert np.array_equal(trace.mask(kind), alone.mask(kind))
+            assert np.allclose(trace.weights(kind).sum(-1), 1, atol=1e-5), "nothing went to padding"
+        assert trace.src_tokens == alone.src_tokens
+        assert trace.read_tokens == alone.read_tokens
+        assert trace.predicted_tokens == alone.predicted_tokens
+        assert (trace.src_words, trace.tgt_words) == (alone.src_words, alone.tgt_words)
+        assert np.allclose(trace.probabilities, alone.probabilities, atol=1e-5)
+
+
+def test_several_models_at_once(reverse: LoadedModel) -> None:
+    examples = get_task("reverse").splits["test"][:300:50]
+    sample = written_sample(examples, reverse.source, reverse.target, reverse.model_config.max_positions)
+    twin = untrained_like(reverse.model, 3)
+    both, alone = read(reverse, sample, [reverse.model, twin]), read(reverse, sample, [twin])
+    for i in range(len(sample)):
+        for kind in ATTENTION_KINDS:
+            assert np.array_equal(both[i][1][kind][0], both[i][0].trace.weights(kind))
+            assert np.array_equal(both[i][1][kind][1], alone[i][1][kind][0])
+
+
+def test_untrained_models_follow_their_seed(reverse: LoadedModel) -> None:
+    one, same, other = (untrained_like(reverse.model, seed).state_dict() for seed in (1, 1, 2))
+    name = "encoder.layers.0.self_attn.q_proj.weight"
+    assert one[name].equal(same[name])
+    assert not one[name].equal(other[name])
+    assert not one[name].equal(reverse.model.state_dict()[name])
+
+
+def test_alignments_and_counts_come_along(reverse: LoadedModel) -> None:
+    sample = written_sample([Example("abca", "acba", ((3,), (2,), (1,), (0,)))], reverse.source, reverse.target, 20)
+    item = read(reverse, sample)[0][0]
+    assert item.alignment == ((3,), (2,), (1,), (0,))
+    assert item.src_counts[0] == item.src_counts[3] == reverse.source.counts[reverse.source.id_of("a") - 4]
+    assert item.src_counts[-1] == 0
+    assert len(item.read_ids) == 5
+
+
+def test_an_alignment_that_does_not_fit_is_left_out(reverse: LoadedModel) -> None:
+    sample = written_sample([Example("ab", "ba", ((0,),))], reverse.source, reverse.target, 20)
+    assert sample.alignments == (None,)
+
+
+def test_what_is_empty_or_too_long_is_left_out_and_counted(reverse: LoadedModel) -> None:
+    examples = [Example("", "a"), Example("ab", "ba"), Example("a" * 30, "a"), Example("a", "a" * 30), Example("a", "")]
+    sample = written_sample(examples, reverse.source, reverse.target, 20)
+    assert (len(sample), sample.left_out) == (1, 4)
+    texts = ["", "ab", "a" * reverse.model_config.max_positions]
+    sample = translated_sample(reverse.model, texts, reverse.source, references=["", "ba"])
+    assert (len(sample), sample.left_out, sample.references) == (1, 2, ("ba",))
+    nothing = written_sample([], reverse.source, reverse.target, 20)
+    assert not read(reverse, nothing)
+
+
+def test_a_stop_is_heard_before_each_batch(reverse: LoadedModel) -> None:
+    texts = [example.source for example in get_task("reverse").splits["test"][::4]]
+    calls: list[int] = []
+
+    def check() -> None:
+        calls.append(1)
+        if len(calls) > 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        translated_sample(reverse.model, texts, reverse.source, check=check)
+    assert len(calls) == 3
+
+
+def test_a_decoder_that_sees_the_future_says_so() -> None:
+    loaded = load_model(CHECKPOINTS / "adjective-swap-unmasked")
+    sample = written_sample(get_task("adjective-swap").splits["test"][:1], loaded.source, loaded.target, 20)
+    item = read(loaded, sample)[0][0]
+    assert not item.trace.decoder_mask.any()
+    assert np.triu(item.trace.decoder[0, 0], 1).any()

@@ -1,0 +1,64 @@
+"""The budget is what the module has and what its matrix products cost."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from model.analysis.size import PAPER, PAPER_VOCABULARY, budget
+from model.config import ModelConfig
+from model.transformer import Transformer, count_parameters
+from tests.tiny import sources, targets, tiny_config, tiny_model
+
+CHOICES = [
+    {"share_embeddings": share, "positions": positions, "norm_first": pre, "layer_norm": norm}
+    for share, positions, pre, norm in product(
+        ("none", "target", "all"), ("sinusoidal", "learned"), (False, True), ("standard", "scalar")
+    )
+]
+
+
+@pytest.mark.parametrize("choice", CHOICES, ids=str)
+def test_parameters_are_the_modules(choice: dict[str, Any]) -> None:
+    config = tiny_config(**choice)
+    model = Transformer(config)
+    parts = {part.name: part.parameters for part in budget(config, 5, 4)}
+    assert sum(parts.values()) == count_parameters(model)
+    attention = sum(p.numel() for layer in model.decoder.layers for p in layer.cross_attn.parameters())
+    assert parts["decoder: projections of cross-attention"] == attention
+    norms = sum(p.numel() for name, p in model.named_parameters() if "norm" in name)
+    assert parts["layer norms"] == norms
+    feed = sum(p.numel() for layer in model.encoder.layers for p in layer.feed_forward.parameters())
+    assert parts["encoder: feed-forward"] == feed
+
+
+@pytest.mark.parametrize("choice", CHOICES[::5], ids=str)
+def test_flops_are_those_that_a_run_makes(choice: dict[str, Any]) -> None:
+    model = tiny_model(**choice)
+    with torch.inference_mode(), FlopCounterMode(display=False) as counter:
+        model(sources(6), targets(5))
+    assert sum(part.flops for part in budget(model.config, 6, 5)) == counter.get_total_flops()
+
+
+@pytest.mark.parametrize(("name", "millions"), [("paper base", 63), ("paper big", 214)])
+def test_the_papers_models(name: str, millions: int) -> None:
+    sizes, _ = PAPER[name]
+    config = ModelConfig(
+        src_vocab_size=PAPER_VOCABULARY,
+        tgt_vocab_size=PAPER_VOCABULARY,
+        d_model=sizes["d_model"],
+        d_ff=sizes["d_ff"],
+        n_encoder_layers=sizes["layers"],
+        n_decoder_layers=sizes["layers"],
+        n_encoder_heads=sizes["heads"],
+        n_decoder_heads=sizes["heads"],
+        share_embeddings="all",
+    )
+    total = sum(part.parameters for part in budget(config, 10, 10))
+    assert round(total / 1e6) == millions
+    with torch.device("meta"):
+        assert count_parameters(Transformer(config)) == total

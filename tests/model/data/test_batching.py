@@ -1,0 +1,109 @@
+"""Batches: each pair once, within the budget, the same for the same seed and epoch."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.config import EOS, PAD, SOS, DataConfig
+from model.data.batching import EncodedPairs, batches, collate, encode_pairs, pad, sampled_pairs, share
+from model.data.task import DataError, Example
+from model.text.tokenizer import CharacterTokenizer, build_tokenizers
+
+lengths_lists = st.lists(st.tuples(st.integers(1, 40), st.integers(1, 40)), max_size=80)
+
+
+@given(lengths=lengths_lists, budget=st.integers(1, 200), epoch=st.integers(0, 5), shuffle=st.booleans())
+def test_each_pair_is_in_one_batch_within_the_budget(
+    lengths: list[tuple[int, int]], budget: int, epoch: int, shuffle: bool
+) -> None:
+    made = batches(lengths, batch_tokens=budget, seed=1, epoch=epoch, shuffle=shuffle)
+    assert sorted(i for batch in made for i in batch) == list(range(len(lengths)))
+    for batch in made:
+        assert batch
+        for side in (0, 1):
+            assert len(batch) == 1 or len(batch) * max(lengths[i][side] for i in batch) <= budget
+
+
+@given(lengths=lengths_lists, world=st.integers(1, 5))
+def test_processes_together_see_each_pair_once_in_equally_many_rounds(
+    lengths: list[tuple[int, int]], world: int
+) -> None:
+    made = batches(lengths, batch_tokens=60, seed=1, epoch=0)
+    shares = [share(made, rank=rank, world=world) for rank in range(world)]
+    assert len({len(s) for s in shares}) == 1
+    assert sorted(i for s in shares for batch in s for i in batch) == list(range(len(lengths)))
+    rounds = [batch for turn in zip(*shares, strict=True) for batch in turn]
+    assert rounds[: len(made)] == made
+    assert all(batch == () for batch in rounds[len(made) :])
+
+
+def test_a_rank_outside_the_world_is_refused() -> None:
+    with pytest.raises(ValueError, match="rank 2 is not one of 2 processes"):
+        share([(0,)], rank=2, world=2)
+
+
+def test_batches_follow_seed_and_epoch() -> None:
+    lengths = [(5, 5)] * 200
+    first = batches(lengths, batch_tokens=50, seed=1, epoch=0)
+    assert first == batches(lengths, batch_tokens=50, seed=1, epoch=0)
+    assert first != batches(lengths, batch_tokens=50, seed=1, epoch=1)
+    assert first != batches(lengths, batch_tokens=50, seed=2, epoch=0)
+    assert len(first) == 20
+
+
+def test_pairs_of_like_length_go_together() -> None:
+    lengths = [(n % 30 + 1, n % 30 + 1) for n in range(3000)]
+    made = batches(lengths, batch_tokens=300, seed=0, epoch=0)
+    padded = sum(len(batch) * max(lengths[i][0] for i in batch) for batch in made)
+    assert padded <= 1.05 * sum(source for source, _ in lengths)
+
+
+def test_pairs_are_collated_as_the_model_reads_them() -> None:
+    source, target = CharacterTokenizer.train(["abc"]), CharacterTokenizer.train(["xyz"])
+    pairs = encode_pairs([Example("ab", "x"), Example("c", "zyx"), Example("", "")], source, target)
+    assert pairs.lengths == [(3, 2), (2, 4), (1, 1)]
+    batch = collate(pairs, (0, 1))
+    assert batch.src.tolist() == [[4, 5, EOS], [6, EOS, PAD]]
+    assert batch.tgt_in.tolist() == [[SOS, 4, PAD, PAD], [SOS, 6, 5, 4]]
+    assert batch.labels.tolist() == [[4, EOS, PAD, PAD], [6, 5, 4, EOS]]
+    assert batch.src.dtype == torch.int64
+    assert collate(pairs, (2,)).src.tolist() == [[EOS]]
+
+
+def test_no_pairs_make_an_empty_batch() -> None:
+    batch = collate(EncodedPairs((), ()), ())
+    assert batch.src.shape == batch.labels.shape == (0, 0)
+    assert batches([], batch_tokens=10, seed=0, epoch=0) == []
+
+
+def test_rows_are_padded_on_the_right() -> None:
+    assert pad([[4], [5, 6]]).tolist() == [[4, PAD], [5, 6]]
+
+
+def test_subwords_are_cut_anew_each_epoch_by_the_seed_alone() -> None:
+    examples = [Example("the children are playing", "die Kinder spielen"), Example("  the  park", "der Park")] * 4
+    config = DataConfig(tokenizer="subwords", src_lang="en", tgt_lang="de", vocab_size=320)
+    source, target = build_tokenizers(config, [e.source for e in examples], [e.target for e in examples])
+    whole = encode_pairs(examples, source, target)
+    pairs = sampled_pairs(examples, source, target, whole)
+    first = pairs.epoch(0, dropout=0.5, seed=1, longest=99)
+    assert (
+        first
+        == pairs.epoch(0, dropout=0.5, seed=1, longest=99)
+        == sampled_pairs(examples, source, target, whole).epoch(0, dropout=0.5, seed=1, longest=99)
+    )
+    assert first != pairs.epoch(1, dropout=0.5, seed=1, longest=99)
+    assert first != pairs.epoch(0, dropout=0.5, seed=2, longest=99)
+    assert [source.decode(ids) for ids in first.sources] == [e.source for e in examples]
+    assert [target.decode(ids) for ids in first.targets] == [e.target for e in examples]
+    assert pairs.epoch(0, dropout=0.0, seed=1, longest=99) == whole
+    assert pairs.epoch(0, dropout=0.5, seed=1, longest=1) == whole  # nothing longer than the model can place
+
+
+def test_dropout_without_subwords_is_refused() -> None:
+    words = CharacterTokenizer.train(["abc"])
+    with pytest.raises(DataError, match="needs tokenizer=subwords"):
+        sampled_pairs([], words, words, EncodedPairs((), ()))

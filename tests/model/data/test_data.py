@@ -1,0 +1,258 @@
+"""The tasks that are made here: what they say, how they are split, what they are aligned to."""
+
+from __future__ import annotations
+
+import functools
+import random
+from collections import Counter
+from datetime import date, timedelta
+
+import pytest
+
+from model.config import UNK
+from model.data import MADE_HERE, DataError, Example, Task, get_task
+from model.data.adjective_swap import SUBJECTS, VERBS
+from model.data.dates import FAMILIES, FIRST, LAST, family_of, ordinal_ending, random_spelling, spell
+from model.data.letters import sorted_
+from model.data.phrases import ENGLISH_FRENCH, ENGLISH_GERMAN, ENGLISH_HINDI
+from model.text.tokenizer import build_tokenizers
+
+GENERALISING = tuple(name for name in MADE_HERE if not name.startswith("phrases"))
+ALIGNED = GENERALISING
+
+
+@functools.cache
+def task_named(name: str) -> Task:
+    return get_task(name)
+
+
+@pytest.mark.parametrize("name", MADE_HERE)
+def test_every_task_says_what_it_is(name: str) -> None:
+    task = get_task(name, split_seed=3)
+    assert task.name == task.data.task == name
+    assert task.data.split_seed == 3
+    assert task.title
+    assert task.description.endswith(".")
+    assert len(task.examples) >= 2
+    assert {"train", "valid", "test"} <= set(task.splits)
+    assert all(task.splits.values())
+    assert all(prompt.note for prompt in task.examples)
+
+
+@pytest.mark.parametrize("name", MADE_HERE)
+def test_the_vocabulary_of_training_covers_the_other_splits_and_the_prompts(name: str) -> None:
+    task = task_named(name)
+    step = 7 if len(task.splits["train"]) > 1000 else 1
+    train = task.splits["train"][::step]
+    source, target = build_tokenizers(task.data, [e.source for e in train], [e.target for e in train])
+    for split, examples in task.splits.items():
+        for example in examples[::step]:
+            assert UNK not in source.encode(example.source).ids, (split, example)
+            assert UNK not in target.encode(example.target).ids, (split, example)
+    for prompt in task.examples:
+        assert UNK not in source.encode(prompt.source).ids, prompt
+
+
+@pytest.mark.parametrize("name", MADE_HERE)
+def test_the_target_comes_back_from_its_tokens(name: str) -> None:
+    task = task_named(name)
+    train = task.splits["train"]
+    _, target = build_tokenizers(task.data, [], [e.target for e in train[-1000:]])
+    for example in task.splits["test"][::3]:
+        assert target.decode(target.encode(example.target).ids) == example.target
+
+
+@pytest.mark.parametrize("name", GENERALISING)
+def test_splits_are_disjoint_and_follow_the_seed(name: str) -> None:
+    first, again, other = task_named(name), get_task(name), get_task(name, split_seed=1)
+    assert first.splits == again.splits
+    assert set(first.splits["test"]) != set(other.splits["test"])
+    for task in (first, other):
+        sources = {split: {e.source.lower() for e in examples} for split, examples in task.splits.items()}
+        for split in sources:
+            for elsewhere in sources:
+                assert split == elsewhere or not sources[split] & sources[elsewhere]
+
+
+@pytest.mark.parametrize("name", ALIGNED)
+def test_alignments_name_a_set_of_source_tokens_for_each_target_token(name: str) -> None:
+    task = task_named(name)
+    train = task.splits["train"]
+    source, target = build_tokenizers(task.data, [e.source for e in train], [e.target for e in train])
+    for example in random.Random(0).sample(task.splits["test"], 50):
+        n_source = len(source.encode(example.source))
+        assert example.alignment is not None
+        assert len(example.alignment) == len(target.encode(example.target))
+        for positions in example.alignment:
+            assert len(set(positions)) == len(positions)
+            assert all(0 <= p < n_source for p in positions)
+
+
+def test_an_unknown_task_names_the_nearest() -> None:
+    with pytest.raises(DataError, match=r"no task 'revers'; did you mean 'reverse'\?"):
+        get_task("revers")
+
+
+# --- adjective-swap ---------------------------------------------------------------------------------------------
+
+
+def test_adjective_swap_has_480_combinations_split_as_promised() -> None:
+    splits = task_named("adjective-swap").splits
+    assert len(splits["test"]) == 96
+    assert len(splits["valid"]) == 48
+    bare = {e.source.replace("s ", " ", 1) if e.source.split()[1][-1] == "s" else e.source for e in splits["train"]}
+    assert len(bare) == 480 - 96 - 48
+    assert len({e.target for examples in splits.values() for e in examples}) == 480
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_adjective_swap_training_has_every_subject_with_every_verb(seed: int) -> None:
+    train = get_task("adjective-swap", split_seed=seed).splits["train"]
+    pairs = {tuple(e.target.split()[:2]) for e in train}
+    forms = {(je, VERBS[v][(0, 0, 1, 1, 2, 3)[i]]) for i, je in enumerate(SUBJECTS.values()) for v in VERBS}
+    assert pairs == forms
+
+
+def test_adjective_swap_conjugates_and_swaps() -> None:
+    answers = {e.source: e.target for split in task_named("adjective-swap").splits.values() for e in split}
+    assert answers["I read red books"] == "je lis livres rouge"
+    assert answers["we eat green apples"] == "nous mangeons pommes vert"
+    assert answers["they buy blue cars"] == "ils achetent voitures bleu"
+    assert answers["she sees small houses"] == "elle voit maisons petit"
+    assert answers["you see big cars"] == "tu vois voitures grand"
+
+
+# --- letters ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["copy", "reverse", "sort"])
+def test_letters_have_every_length_and_hold_out_a_fifth_of_the_short_ones(name: str) -> None:
+    task = task_named(name)
+    tested = Counter(task.group(e) for e in task.splits["test"])
+    assert list(tested) == [f"{n:02d} letters" for n in range(1, 17)]
+    assert tested["01 letters"] == 26 // 5
+    assert all(count == 100 for group, count in tested.items() if group != "01 letters")
+    held_out = {e.source for split in ("valid", "test") for e in task.splits[split] if len(e.source) <= 2}
+    practised = {e.source for e in task.splits["train"] if len(e.source) <= 2}
+    assert len(held_out) == 26 // 5 + 26 * 26 // 5
+    assert len(practised) == 26 + 26 * 26 - len(held_out)
+    assert {len(e.source) for e in task.splits["long"]} == set(range(17, 33))
+    by_length = Counter(len(e.source) for e in task.splits["train"])
+    assert max(by_length.values()) <= 1.25 * min(by_length.values())
+
+
+def test_letters_are_transformed_and_aligned() -> None:
+    for name, transform in {"copy": str, "reverse": lambda s: s[::-1], "sort": lambda s: "".join(sorted(s))}.items():
+        for example in task_named(name).splits["test"]:
+            assert example.target == transform(example.source)
+            for letter, positions in zip(example.target, example.alignment or (), strict=True):
+                assert {example.source[p] for p in positions} == {letter}
+
+
+def test_sorting_is_stable_and_equal_letters_count_as_right() -> None:
+    assert sorted_("banana").alignment == ((1, 3, 5), (3, 1, 5), (5, 1, 3), (0,), (2, 4), (4, 2))
+
+
+# --- dates ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("template", "options", "source"),
+    [
+        ("{d} {month} {y}", {}, "3 March 2024"),
+        ("{dd}.{mm}.{y}", {}, "03.03.2024"),
+        ("{weekday}, {d}/{m}/{y}", {"short_weekday": True}, "Sun, 3/3/2024"),
+        ("the {d}{th} of {month}, {y}", {"short_month": True}, "the 3rd of Mar, 2024"),
+        ("{weekday} {month} {d}{th} {y}", {}, "Sunday March 3rd 2024"),
+    ],
+)
+def test_dates_are_spelled_by_template(template: str, options: dict[str, bool], source: str) -> None:
+    example = spell(date(2024, 3, 3), template, **options)
+    assert (example.source, example.target) == (source, "2024-03-03")
+
+
+def test_dates_are_aligned_by_character() -> None:
+    example = spell(date(1987, 2, 12), "the {d}{th} of {month}, {y}", short_month=True)
+    assert example.source == "the 12th of Feb, 1987"
+    feb = (12, 13, 14)
+    assert example.alignment == ((17,), (18,), (19,), (20,), (), feb, feb, (), (4,), (5,))
+    assert spell(date(1999, 5, 7), "{d}.{m}.{y}").alignment[5:] == ((2,), (2,), (), (0,), (0,))
+    assert spell(date(1999, 11, 17), "{dd}.{mm}.{y}").alignment[5:] == ((3,), (4,), (), (0,), (1,))
+
+
+def test_aligned_digits_are_equal_digits() -> None:
+    for example in task_named("dates").splits["test"]:
+        for character, positions in zip(example.target, example.alignment or (), strict=True):
+            looked_at = "".join(example.source[p] for p in positions)
+            if character == "-":
+                assert positions == ()
+            else:
+                assert looked_at.isalpha() or looked_at == character or (character == "0" and looked_at.isdigit())
+
+
+def test_dates_cover_the_century_and_hold_out_whole_dates() -> None:
+    splits = task_named("dates").splits
+    days = {split: {e.target for e in examples} for split, examples in splits.items()}
+    assert len(days["test"]) == 1000
+    assert not days["train"] & (days["test"] | days["valid"])
+    everything = days["train"] | days["test"] | days["valid"]
+    assert everything == {(FIRST + timedelta(n)).isoformat() for n in range((LAST - FIRST).days + 1)}
+    assert (min(everything), max(everything)) == ("1950-01-01", "2049-12-31")
+
+
+def test_weekdays_are_true_and_families_are_recognised() -> None:
+    rng = random.Random(0)
+    for family, templates in FAMILIES.items():
+        for template in templates:
+            when = FIRST + timedelta(rng.randrange(36500))
+            for weekday in ("", "{weekday} ", "{weekday}, "):
+                example = spell(when, weekday + template, short_month=rng.random() < 0.5)
+                assert family_of(example) == family, example
+                assert (f"{when:%A}" in example.source) == bool(weekday)
+    spelled = Counter(family_of(random_spelling(FIRST, rng)) for _ in range(500))
+    assert set(spelled) == set(FAMILIES)
+
+
+def test_ordinal_endings() -> None:
+    endings = [ordinal_ending(day) for day in (1, 2, 3, 4, 11, 12, 13, 21, 22, 23, 30, 31)]
+    assert endings == ["st", "nd", "rd", "th", "th", "th", "th", "st", "nd", "rd", "th", "st"]
+
+
+# --- phrases ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "pairs", "among"),
+    [
+        ("phrases-en-de", ENGLISH_GERMAN, ("I am a student", "He is a teacher", "She is reading a book",
+                                           "They are playing", "We love learning")),
+        ("phrases-en-fr", ENGLISH_FRENCH, ("i like cats", "i like dogs", "cats eat meat", "dogs eat meat")),
+        ("phrases-en-hi", ENGLISH_HINDI, ("I like pizza",)),
+    ],
+)  # fmt: skip
+def test_phrases_have_one_answer_each(name: str, pairs: tuple[tuple[str, str], ...], among: tuple[str, ...]) -> None:
+    assert 22 <= len(pairs) <= 30
+    splits = task_named(name).splits
+    answers: dict[str, set[str]] = {}
+    for example in splits["train"]:
+        answers.setdefault(example.source, set()).add(example.target)
+    assert all(len(targets) == 1 for targets in answers.values())
+    assert set(dict(pairs)) <= set(answers)
+    assert set(among) <= set(answers)
+    assert splits["test"] == splits["train"]
+    assert "same pairs" in task_named(name).description
+
+
+def test_phrases_take_a_full_stop_and_small_letters() -> None:
+    answers = {e.source: e.target for e in task_named("phrases-en-de").splits["train"]}
+    assert answers["I am a student"] == answers["i am a student"] == "Ich bin Student"
+    assert answers["i am a student."] == "Ich bin Student."
+    assert answers["How are you?"] == "Wie geht es dir?"
+    hindi = {e.source: e.target for e in task_named("phrases-en-hi").splits["train"]}
+    assert hindi["I like pizza."] == "मुझे पिज़्ज़ा पसंद है।"
+
+
+def test_exact_match_is_the_measure() -> None:
+    task = task_named("copy")
+    assert task.equivalent("ab", Example("ab", "ab"))
+    assert not task.equivalent("a b", Example("ab", "ab"))

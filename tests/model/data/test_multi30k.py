@@ -1,0 +1,258 @@
+"""Multi30k from a folder and over the network (a server of our own); the corpus itself is not needed."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from model.config import DataConfig
+from model.data import TASKS, DataError, get_task, multi30k
+from model.data.download import download
+from model.data.multi30k import LANGUAGES, MULTI30K_TASKS, SHA256, by_length
+from model.data.task import Example
+from model.presets import get_preset
+from model.text.tokenizer import build_tokenizers
+from model.training.card import write_card
+from model.training.settings import make_settings
+
+LINES = {
+    "en": ["Two dogs  run.", "A man\u00a0sits, reading.", 'She said "go".', "The dog's ball."],
+    "de": ["Zwei Hunde  rennen.", " Ein Mann sitzt und liest.", "Sie sagte „geh“.", "Der Ball\tdes Hundes."],
+    "fr": ["Deux chiens courent.", "Un homme est assis\u00a0; il lit.", "Elle a dit « va ».", "La balle du chien. "],
+}
+STEMS = {"train": 4, "val": 2, "test_2016_flickr": 1}
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    """A small corpus: English compressed, German plain, French plain with Windows line ends."""
+    for stem, n in STEMS.items():
+        for lang, lines in LINES.items():
+            text = "".join(line + ("\r\n" if lang == "fr" else "\n") for line in lines[:n])
+            data = text.encode()
+            name = f"{stem}.{lang}"
+            if lang == "en":
+                (tmp_path / f"{name}.gz").write_bytes(gzip.compress(data))
+            else:
+                (tmp_path / name).write_bytes(data)
+    return tmp_path
+
+
+def test_every_direction_has_a_task_in_subwords_and_in_words() -> None:
+    assert len(MULTI30K_TASKS) == 12
+    assert set(MULTI30K_TASKS) <= set(TASKS)
+    task = get_task("multi30k-de-fr")
+    assert (task.data.src_lang, task.data.tgt_lang, task.data.tokenizer) == ("de", "fr", "subwords")
+    words = get_task("multi30k-de-fr-words")
+    assert words.data == DataConfig(
+        task=words.name, src_lang="de", tgt_lang="fr", tokenizer="words", lowercase=True, min_frequency=2
+    )
+    for name in MULTI30K_TASKS:
+        assert len(get_task(name).examples) >= 3
+        assert "research" in get_task(name).description
+
+
+@pytest.mark.parametrize("source", LANGUAGES)
+@pytest.mark.parametrize("target", LANGUAGES)
+def test_a_local_folder_is_read_in_any_direction(corpus: Path, source: str, target: str) -> None:
+    if source == target:
+        return
+    task = get_task(f"multi30k-{source}-{target}", data_dir=corpus)
+    assert {split: len(pairs) for split, pairs in task.splits.items()} == {"train": 4, "valid": 2, "test": 1}
+    assert [pair.source for pair in task.splits["train"]] == LINES[source]
+    assert [pair.target for pair in task.splits["train"]] == LINES[target]
+
+
+def test_every_line_comes_back_from_its_subwords(corpus: Path) -> None:
+    train = get_task("multi30k-en-de", data_dir=corpus).splits["train"]
+    config = DataConfig(tokenizer="subwords", src_lang="en", tgt_lang="de", vocab_size=400)
+    tokenizers = build_tokenizers(config, [e.source for e in train], [e.target for e in train])
+    for side, lang in zip(tokenizers, ("en", "de"), strict=True):
+        for line in LINES[lang] + LINES["fr"]:
+            assert side.decode(side.encode(line).ids) == line
+
+
+def test_a_folder_that_holds_a_folder_called_multi30k_will_do(corpus: Path) -> None:
+    inner = corpus / "multi30k"
+    inner.mkdir()
+    for path in [p for p in corpus.iterdir() if p.is_file()]:
+        path.rename(inner / path.name)
+    assert len(get_task("multi30k-en-de", data_dir=corpus).splits["test"]) == 1
+
+
+def test_a_missing_file_is_named(corpus: Path) -> None:
+    (corpus / "val.de").unlink()
+    with pytest.raises(DataError, match=r"has neither val\.de\.gz nor val\.de; .* leave out --data-dir"):
+        _ = get_task("multi30k-en-de", data_dir=corpus).splits
+
+
+def test_sides_of_different_length_are_refused(corpus: Path) -> None:
+    (corpus / "train.de").write_text("Nur eine Zeile.\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"train\.en has 4 lines and train\.de has 1"):
+        _ = get_task("multi30k-en-de", data_dir=corpus).splits
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("train.en.gz", gzip.compress(b"Two dogs.\n" * 50)[:-20]),
+        ("train.en.gz", b"<html>not a gzip file</html>"),
+        ("train.de", "Ein Mädchen\n".encode("latin-1")),
+    ],
+)
+def test_a_broken_file_gets_a_sentence(corpus: Path, name: str, data: bytes) -> None:
+    (corpus / name).write_bytes(data)
+    with pytest.raises(DataError, match=rf"{name} cannot be read \(.*fetch the file again"):
+        _ = get_task("multi30k-en-de", data_dir=corpus).splits
+
+
+def test_groups_are_lengths() -> None:
+    assert [by_length(Example(" ".join("x" * n), "")) for n in (9, 10, 14, 15)] == [
+        "up to 9 words",
+        "10 to 14 words",
+        "10 to 14 words",
+        "15 words and more",
+    ]
+
+
+# --- downloads --------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Site:
+    """A web server with some files; `cut` is after how many bytes it breaks off, `ranges` what was asked for."""
+
+    files: dict[str, bytes] = field(default_factory=dict)
+    cut: int | None = None
+    ranged: bool = True
+    ranges: list[str | None] = field(default_factory=list)
+    address: str = ""
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    here = Site()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked = self.headers.get("Range")
+            here.ranges.append(asked)
+            data = here.files.get(self.path[1:])
+            if data is None:
+                self.send_error(404)
+                return
+            start = int(asked.removeprefix("bytes=").removesuffix("-")) if asked and here.ranged else 0
+            if start >= len(data):
+                self.send_error(416)
+                return
+            self.send_response(206 if start else 200)
+            self.send_header("Content-Length", str(len(data) - start))
+            self.end_headers()
+            self.wfile.write(data[start : here.cut])
+
+        def log_message(self, *args: object) -> None:
+            """Quiet."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    here.address = f"http://127.0.0.1:{server.server_port}/"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield here
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+CONTENT = os.urandom(200_000)
+DIGEST = hashlib.sha256(CONTENT).hexdigest()
+
+
+def test_a_file_is_fetched_once(site: Site, tmp_path: Path) -> None:
+    site.files["a.gz"] = CONTENT
+    path = tmp_path / "deep" / "a.gz"
+    download(site.address + "a.gz", path, DIGEST)
+    download(site.address + "a.gz", path, DIGEST)
+    assert path.read_bytes() == CONTENT
+    assert len(site.ranges) == 1
+    assert [p.name for p in path.parent.iterdir()] == ["a.gz"]
+
+
+@pytest.mark.parametrize("ranged", [True, False])
+def test_a_download_that_broke_off_goes_on(site: Site, tmp_path: Path, ranged: bool) -> None:
+    site.files["a.gz"] = CONTENT
+    site.cut, site.ranged = 150_000, ranged
+    path = tmp_path / "a.gz"
+    with pytest.raises(DataError, match=r"a\.gz could not be downloaded .*broke off .*--data-dir"):
+        download(site.address + "a.gz", path, DIGEST)
+    assert not path.exists()
+    assert (tmp_path / "a.gz.part").stat().st_size == 150_000
+    site.cut = None
+    download(site.address + "a.gz", path, DIGEST)
+    assert path.read_bytes() == CONTENT
+    assert site.ranges == [None, "bytes=150000-"]
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_a_killed_process_left_is_taken_up_but_not_what_another_is_writing(site: Site, tmp_path: Path) -> None:
+    site.files["a.gz"] = CONTENT
+    abandoned, busy = tmp_path / "a.gz.111.part", tmp_path / "a.gz.222.part"
+    abandoned.write_bytes(CONTENT[:1000])
+    busy.write_bytes(CONTENT[:2000])
+    os.utime(abandoned, (time.time() - 3600,) * 2)
+    download(site.address + "a.gz", tmp_path / "a.gz", DIGEST)
+    assert site.ranges == ["bytes=1000-"]
+    assert busy.exists()
+    assert (tmp_path / "a.gz").read_bytes() == CONTENT
+
+
+def test_a_whole_part_is_taken_as_it_is(site: Site, tmp_path: Path) -> None:
+    site.files["a.gz"] = CONTENT
+    (tmp_path / "a.gz.part").write_bytes(CONTENT)
+    download(site.address + "a.gz", tmp_path / "a.gz", DIGEST)
+    assert (tmp_path / "a.gz").read_bytes() == CONTENT
+
+
+def test_wrong_content_is_refused_and_thrown_away(site: Site, tmp_path: Path) -> None:
+    site.files["a.gz"] = CONTENT[::-1]
+    with pytest.raises(DataError, match=r"is not the expected file \(SHA-256 .*--data-dir"):
+        download(site.address + "a.gz", tmp_path / "a.gz", DIGEST)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_such_file_and_no_connection_get_a_sentence(site: Site, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"b\.gz cannot be had \(HTTP 404"):
+        download(site.address + "b.gz", tmp_path / "b.gz", DIGEST)
+    with pytest.raises(DataError, match=r"could not be downloaded .*Connection refused.*check the connection"):
+        download("http://127.0.0.1:9/a.gz", tmp_path / "a.gz", DIGEST)
+
+
+def test_a_task_downloads_what_it_needs(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for stem, n in STEMS.items():
+        for lang in ("en", "de"):
+            data = gzip.compress("".join(line + "\n" for line in LINES[lang][:n]).encode())
+            site.files[f"{stem}.{lang}.gz"] = data
+            monkeypatch.setitem(SHA256, f"{stem}.{lang}.gz", hashlib.sha256(data).hexdigest())
+    monkeypatch.setattr(multi30k, "ADDRESS", site.address)
+    monkeypatch.setattr(multi30k, "cache_folder", lambda: tmp_path)
+    for _ in range(2):
+        splits = get_task("multi30k-de-en").splits
+        assert [pair.source for pair in splits["train"]] == LINES["de"]
+    assert len(site.ranges) == 6
+
+
+def test_a_card_names_no_folder_of_this_machine_and_the_corpus_terms(corpus: Path) -> None:
+    task = get_task("multi30k-en-de", data_dir=corpus)
+    settings = make_settings(task.data, get_preset(task.default_preset), {})
+    card = write_card("mine", task, settings, 1, {"preset": "small"}, {})
+    assert "python -m model.train --task multi30k-en-de --name mine --data-dir DIR --preset small" in card
+    assert str(corpus) not in card
+    assert "non-commercial research and education" in card

@@ -1,0 +1,189 @@
+"""One sentence decoded with everything recorded: the labels, the rows and the numbers must belong together."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.config import EOS, SOS, DecodeConfig
+from model.decoding.decode import Decoding, decode_batch, decode_recorded
+from model.decoding.search import allowed_log_probs
+from model.edits import HeadEdit, HeadEdits
+from model.recorder import AttentionRecorder
+from model.text.tokenizer import WhitespaceTokenizer
+from model.trace import FUTURE, VISIBLE
+from model.transformer import Transformer
+from tests.tiny import STEP_TOLERANCE, tiny_model
+
+SOURCE = WhitespaceTokenizer.train(["we read red books and big cars in green houses"])
+TARGET = WhitespaceTokenizer.train(["nous lisons livres rouge et voitures grand"])
+SENTENCE = "we read red books"
+
+
+def model_for(**changes) -> Transformer:
+    return tiny_model(src_vocab_size=len(SOURCE), tgt_vocab_size=len(TARGET), **changes)
+
+
+def decode(model: Transformer, text: str = SENTENCE, config: DecodeConfig | None = None, **options) -> Decoding:
+    return decode_recorded(model, SOURCE.encode(text), TARGET, config or DecodeConfig(max_length=7), **options)
+
+
+def source_ids(text: str) -> torch.Tensor:
+    return torch.tensor([[*SOURCE.encode(text).ids, EOS]])
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("method", ["greedy", "beam", "sample"])
+def test_labels_shift_by_exactly_one_row_between_read_and_predicted(seed: int, method: str) -> None:
+    decoding = decode(model_for(seed=seed), config=DecodeConfig(method=method, beam_size=3, max_length=7, seed=seed))
+    trace = decoding.trace
+    assert trace.read_tokens[0] == "<sos>"
+    assert trace.read_tokens[1:] == trace.predicted_tokens[:-1]
+    assert trace.predicted_tokens == tuple(TARGET.label(i) for i in decoding.path)
+    assert (trace.predicted_tokens[-1] == "<eos>") == decoding.finished
+    assert trace.src_tokens == ("we", "read", "red", "books", "<eos>")
+    assert trace.src_words[-1] == -1
+    assert trace.tgt_words[0] == -1
+    assert len(trace.tgt_words) == len(trace.read_tokens)
+
+
+@pytest.mark.parametrize("changes", [{}, {"norm_first": True, "positions": "learned"}, {"positions": "none"}])
+@pytest.mark.parametrize("method", ["greedy", "beam", "sample"])
+def test_the_trace_is_the_teacher_forced_pass_over_what_was_read(changes: dict, method: str) -> None:
+    """Row t of the trace is computed by the token read at t, and its probabilities are of the token after it."""
+    model = model_for(**changes)
+    decoding = decode(model, config=DecodeConfig(method=method, beam_size=3, max_length=7))
+    trace, recorder = decoding.trace, AttentionRecorder()
+    read = torch.tensor([[SOS, *decoding.path[:-1]]])
+    with torch.inference_mode():
+        logits = model(source_ids(SENTENCE), read, record=recorder)[0]
+    for kind in ("encoder", "decoder", "cross"):
+        np.testing.assert_allclose(trace.weights(kind), recorder.weights(kind), rtol=0, atol=STEP_TOLERANCE)
+    probabilities = allowed_log_probs(logits).exp()
+    chosen = probabilities.gather(1, torch.tensor(decoding.path)[:, None])[:, 0]
+    np.testing.assert_allclose(trace.probabilities, chosen.numpy(), rtol=0, atol=STEP_TOLERANCE)
+    top = probabilities.topk(trace.top_ids.shape[1], dim=-1)
+    np.testing.assert_allclose(trace.top_probabilities, top.values.numpy(), rtol=0, atol=STEP_TOLERANCE)
+    np.testing.assert_array_equal(trace.top_ids, top.indices.numpy())
+    assert trace.top_tokens == tuple(tuple(TARGET.label(i) for i in row) for row in trace.top_ids.tolist())
+
+
+def test_greedy_predicts_its_own_first_alternative() -> None:
+    decoding = decode(model_for())
+    assert decoding.path == tuple(decoding.trace.top_ids[:, 0].tolist())
+    np.testing.assert_array_equal(decoding.trace.probabilities, decoding.trace.top_probabilities[:, 0])
+
+
+@pytest.mark.parametrize("method", ["greedy", "beam", "sample"])
+def test_recording_decodes_what_not_recording_decodes(method: str) -> None:
+    model = model_for()
+    config = DecodeConfig(method=method, beam_size=3, max_length=7, seed=4)
+    decoding = decode(model, config=config)
+    [found] = decode_batch(model, source_ids(SENTENCE), config)
+    assert decoding.path == found[0].path
+    assert np.log(decoding.trace.probabilities).sum() == pytest.approx(found[0].log_prob, abs=1e-4)
+    if method == "beam":
+        assert [one.tokens for one in decoding.beam_hypotheses] == [one.tokens for one in found]
+
+
+def test_what_is_masked_and_why() -> None:
+    trace = decode(model_for()).trace
+    n = len(trace.read_tokens)
+    assert (trace.encoder_mask == VISIBLE).all()
+    assert (trace.cross_mask == VISIBLE).all()
+    assert (trace.decoder_mask == np.where(np.tri(n, dtype=bool), VISIBLE, FUTURE)).all()
+    assert (trace.decoder[:, :, trace.decoder_mask == FUTURE] == 0).all()
+    for kind in ("encoder", "decoder", "cross"):
+        np.testing.assert_allclose(trace.weights(kind).sum(-1), 1.0, rtol=0, atol=1e-5)
+
+
+def test_no_alternative_is_a_token_that_search_may_not_choose() -> None:
+    trace = decode(model_for(), n_alternatives=50).trace
+    assert trace.top_ids.shape[1] <= len(TARGET)
+    with_mass = trace.top_probabilities > 0
+    assert not np.isin(trace.top_ids[with_mass], [0, 1]).any()
+    np.testing.assert_allclose(trace.top_probabilities.sum(-1), 1.0, atol=1e-5)
+
+
+@pytest.mark.parametrize("method", ["greedy", "beam", "sample"])
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_a_fork_keeps_its_prefix_and_decodes_on(method: str, n: int) -> None:
+    model = model_for()
+    prefix = TARGET.encode("livres rouge et").ids[:n]
+    decoding = decode(model, config=DecodeConfig(method=method, beam_size=2, max_length=7), prefix=prefix)
+    assert decoding.path[:n] == prefix
+    assert decoding.n_forced == n
+    assert len(decoding.path) > n
+    assert decoding.trace.predicted_tokens[:n] == ("livres", "rouge", "et")[:n]
+
+
+def test_a_prefix_that_ends_is_the_whole_target() -> None:
+    prefix = (*TARGET.encode("livres rouge").ids, EOS)
+    for method in ("greedy", "beam", "sample"):
+        decoding = decode(model_for(), config=DecodeConfig(method=method, max_length=7), prefix=prefix)
+        assert decoding.path == prefix
+        assert decoding.finished
+        assert decoding.trace.read_tokens == ("<sos>", "livres", "rouge")
+
+
+def test_a_prefix_longer_than_the_limit_is_shown_whole() -> None:
+    prefix = TARGET.encode("livres rouge et voitures grand livres rouge et").ids
+    decoding = decode(model_for(), config=DecodeConfig(max_length=3), prefix=prefix)
+    assert decoding.path[: len(prefix)] == prefix
+    capped = decode(model_for(positions="learned", max_positions=6), config=DecodeConfig(max_length=3), prefix=prefix)
+    assert capped.path == prefix[:6]
+
+
+def test_unknown_words_keep_their_own_text() -> None:
+    decoding = decode(model_for(), "we read <b>Ünknown</b> books")
+    assert decoding.trace.src_tokens == ("we", "read", "<b>Ünknown</b>", "books", "<eos>")
+
+
+@pytest.mark.parametrize("text", ["", " ".join(["red"] * 59), "red red red", "👩‍👩‍👧 שלום 人工知能 </script>"])
+def test_any_text_decodes(text: str) -> None:
+    trace = decode(model_for(), text).trace
+    assert len(trace.src_tokens) == len(text.split()) + 1
+    assert np.isfinite(trace.cross).all()
+
+
+def test_edits_change_the_run_and_are_named_in_the_trace() -> None:
+    model = model_for()
+    plain = decode(model)
+    edit = HeadEdits((HeadEdit("cross", 2, 1, "uniform"), HeadEdit("encoder", 0, 0, "zero")))
+    edited = decode(model, prefix=plain.path, edit=edit)
+    assert plain.trace.edits == ()
+    assert edited.trace.edits == edit.describe()
+    n_src = len(plain.trace.src_tokens)
+    np.testing.assert_allclose(edited.trace.cross[2, 1], 1 / n_src, atol=1e-6)
+    assert not np.allclose(edited.trace.probabilities, plain.trace.probabilities, atol=1e-5)
+    again = decode(model)
+    np.testing.assert_array_equal(again.trace.cross, plain.trace.cross)
+
+
+def test_details_come_with_the_decoding() -> None:
+    decoding = decode(model_for(), details=[("cross", 1, 2)])
+    rows = decoding.recorder.details["cross", 1, 2]
+    assert len(rows) == len(decoding.path)
+    stacked = torch.cat([row["weights"] for row in rows], dim=1)[0]
+    np.testing.assert_array_equal(stacked.numpy(), decoding.trace.cross[1, 2])
+
+
+@given(seed=st.integers(0, 50), temperature=st.floats(0.2, 3.0))
+def test_a_sampled_path_read_back_is_the_same_trace(seed: int, temperature: float) -> None:
+    model = model_for()
+    config = DecodeConfig(method="sample", seed=seed, temperature=temperature, max_length=6)
+    sampled = decode(model, config=config)
+    forced = decode(model, config=DecodeConfig(max_length=6), prefix=sampled.path)
+    assert forced.path == sampled.path
+    np.testing.assert_allclose(forced.trace.cross, sampled.trace.cross, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(forced.trace.probabilities, sampled.trace.probabilities, rtol=0, atol=1e-6)
+
+
+def test_decoding_leaves_no_gradients_and_no_training_mode_behind() -> None:
+    model = model_for(dropout=0.4)
+    first, second = decode(model), decode(model)
+    np.testing.assert_array_equal(first.trace.cross, second.trace.cross)
+    assert not model.training

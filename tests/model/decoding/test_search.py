@@ -1,0 +1,264 @@
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from model.config import EOS, PAD, SOS, DecodeConfig
+from model.decoding.beam import beam_search
+from model.decoding.decode import decode_batch
+from model.decoding.search import (
+    Hypothesis,
+    allowed_log_probs,
+    filter_top,
+    follow,
+    greedy,
+    length_penalty,
+    sample,
+)
+from tests.model.tables import GARDEN_PATH, PENALTIES, A, B, C, TableModel, beam, best_by_beam, random_tables
+from tests.tiny import sources, tiny_model
+
+# Probabilities
+
+
+def test_forbidden_tokens_are_gone_before_the_rest_is_normalised() -> None:
+    logits = torch.tensor([[5.0, 4.0, 1.0, 2.0, 3.0]])
+    log_probs = allowed_log_probs(logits)
+    assert log_probs[0, [PAD, SOS]].tolist() == [-math.inf, -math.inf]
+    assert log_probs[0, 2:].exp().sum().item() == pytest.approx(1.0)
+    torch.testing.assert_close(log_probs[0, 2:], logits[0, 2:].log_softmax(-1))
+    assert logits[0, 0] == 5.0, "the model's own numbers must stay"
+
+
+@pytest.mark.parametrize(
+    ("name", "alpha", "length", "expected"),
+    [
+        ("none", 1.0, 7, 1.0),
+        ("mean", 1.0, 7, 7.0),
+        ("mean", 0.5, 9, 3.0),
+        ("mean", 0.0, 9, 1.0),
+        ("gnmt", 1.0, 1, 1.0),
+        ("gnmt", 1.0, 7, 2.0),
+        ("gnmt", 0.6, 13, 3.0**0.6),
+    ],
+)
+def test_length_penalties_by_hand(name: str, alpha: float, length: int, expected: float) -> None:
+    assert length_penalty(name, alpha, length) == pytest.approx(expected)
+
+
+@given(seed=st.integers(0, 2**31), top_k=st.integers(0, 9), top_p=st.floats(0.05, 1.0), temperature=st.floats(0.3, 3.0))
+def test_filters_keep_the_likeliest_tokens(seed: int, top_k: int, top_p: float, temperature: float) -> None:
+    log_probs = torch.randn(1, 8, generator=torch.Generator().manual_seed(seed)).div(temperature).log_softmax(-1)
+    kept = [i for i, value in enumerate(filter_top(log_probs, top_k, top_p)[0].tolist()) if value > -math.inf]
+    order = log_probs[0].argsort(descending=True).tolist()
+    survivors = order[:top_k] if top_k else order
+    mass = log_probs[0, survivors].softmax(-1).tolist()
+    expected = [token for i, token in enumerate(survivors) if i == 0 or sum(mass[:i]) < top_p]
+    assert order[0] in kept
+    if all(abs(sum(mass[:i]) - top_p) > 1e-5 for i in range(len(mass) + 1)) or top_p == 1.0:
+        assert sorted(kept) == sorted(expected)
+
+
+# Greedy
+
+
+def test_greedy_takes_the_likeliest_token_and_stops_at_the_end() -> None:
+    model = TableModel([GARDEN_PATH])
+    steps = list(greedy(model.step, model.start(), limit=9))
+    [found] = follow(steps)
+    assert found == Hypothesis((A, A), found.log_prob, found.score, finished=True)
+    assert found.path == (A, A, EOS)
+    assert found.log_prob == pytest.approx(math.log(0.55 * 0.4))
+    assert len(steps) == 3
+    assert [bool(step.finished[0]) for step in steps] == [False, False, True]
+    assert [step.log_probs[0].exp().sum().item() for step in steps] == pytest.approx([1.0] * 3)
+
+
+def test_greedy_cuts_what_does_not_end() -> None:
+    model = TableModel([{(A,) * n: {A: 1.0} for n in range(20)}])
+    [found] = follow(list(greedy(model.step, model.start(), limit=5)))
+    assert found.tokens == (A,) * 5
+    assert not found.finished
+    assert found.path == found.tokens
+
+
+def test_sentences_of_a_batch_end_on_their_own() -> None:
+    endless = {(A,) * n: {A: 0.9, B: 0.1} for n in range(20)}
+    model = TableModel([GARDEN_PATH, endless, {(): {B: 1.0}}])
+    found = follow(list(greedy(model.step, model.start(), limit=[9, 4, 9])))
+    assert [one.tokens for one in found] == [(A, A), (A,) * 4, (B,)]
+    assert [one.finished for one in found] == [True, False, True]
+    for one, table in zip(found, model.tables, strict=True):
+        alone = TableModel([table])
+        [expected] = follow(list(greedy(alone.step, alone.start(), limit=4 if table is endless else 9)))
+        assert one.tokens == expected.tokens
+        assert one.log_prob == pytest.approx(expected.log_prob)
+
+
+def test_steps_are_made_as_they_are_asked_for_and_cannot_be_changed() -> None:
+    model = TableModel([GARDEN_PATH])
+    for walk in (
+        greedy(model.step, model.start(), limit=9),
+        beam_search(model.step, model.start(), limit=9, config=beam()),
+    ):
+        model.calls.clear()
+        first = next(walk)
+        assert len(model.calls) == 1
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            first.index = 5
+
+
+def test_forbidden_ids_are_never_an_answer() -> None:
+    model = TableModel([{(): {PAD: 0.5, SOS: 0.3, A: 0.1, B: 0.1 - 1e-3}}])
+    [found] = follow(list(greedy(model.step, model.start(), limit=3)))
+    assert found.tokens == (A,)
+    assert found.log_prob == pytest.approx(math.log(0.1 / 0.199), abs=1e-4)
+    [found] = best_by_beam(model, beam(1))
+    assert found.tokens == (A,)
+
+
+# Continuing from given tokens
+
+
+@pytest.mark.parametrize("search", ["greedy", "beam", "sample"])
+def test_a_prefix_is_kept_and_continued(search: str) -> None:
+    model = TableModel([GARDEN_PATH])
+    if search == "beam":
+        best = best_by_beam(model, beam(2), prefix=(B, A))[0]
+        assert best.tokens == (B, A)
+        assert best.log_prob == pytest.approx(math.log(0.45 * 0.1))
+        return
+    config = DecodeConfig(method="sample", seed=3)
+    steps = list(
+        greedy(model.step, model.start(), limit=9, prefix=(B, A))
+        if search == "greedy"
+        else sample(model.step, model.start(), limit=9, prefix=(B, A), config=config)
+    )
+    [found] = follow(steps)
+    assert found.tokens == (B, A)
+    assert found.finished
+    assert [step.forced for step in steps] == [True, True, False]
+    assert found.log_prob == pytest.approx(math.log(0.45 * 0.1))
+    assert steps[0].log_probs[0, A].exp().item() == pytest.approx(0.55), (
+        "a forced step still says what the model thinks"
+    )
+
+
+@given(
+    model=random_tables(depth=4), length=st.integers(0, 3), width=st.integers(1, 4), penalty=st.sampled_from(PENALTIES)
+)
+def test_forcing_what_greedy_chose_changes_nothing(model: TableModel, length: int, width: int, penalty: str) -> None:
+    [free] = follow(list(greedy(model.step, model.start(), limit=6)))
+    [forced] = follow(list(greedy(model.step, model.start(), limit=6, prefix=free.path[:length])))
+    assert forced == free
+    prefix = best_by_beam(model, beam(width, penalty))[0].path[:length]
+    for found in best_by_beam(model, beam(width, penalty), prefix=prefix):
+        assert found.path[: len(prefix)] == prefix
+
+
+# Sampling
+
+
+def draw_first(table, n: int, **settings) -> Tensor:
+    """Draw the first token n times (n rows of one batch)."""
+    model = TableModel([table] * n)
+    config = DecodeConfig(method="sample", **settings)
+    return next(sample(model.step, model.start(), limit=1, config=config)).tokens
+
+
+def test_samples_follow_the_probabilities() -> None:
+    n = 4000
+    drawn = draw_first({(): {A: 0.6, B: 0.3, C: 0.1}}, n, seed=5)
+    for token, p in ((A, 0.6), (B, 0.3), (C, 0.1)):
+        deviation = math.sqrt(p * (1 - p) / n)
+        assert abs((drawn == token).float().mean().item() - p) < 4.5 * deviation
+
+
+def test_temperature_sharpens_and_flattens() -> None:
+    n = 4000
+    for temperature in (0.5, 2.0):
+        drawn = draw_first({(): {A: 0.8, B: 0.2}}, n, seed=5, temperature=temperature)
+        odds = (0.8 / 0.2) ** (1 / temperature)
+        expected = odds / (1 + odds)
+        deviation = math.sqrt(expected * (1 - expected) / n)
+        assert abs((drawn == A).float().mean().item() - expected) < 4.5 * deviation
+
+
+def test_sampling_stays_inside_top_k_and_top_p() -> None:
+    table = {(): {A: 0.5, B: 0.3, C: 0.2}}
+    assert set(draw_first(table, 500, top_k=2).tolist()) == {A, B}
+    assert set(draw_first(table, 500, top_p=0.75).tolist()) == {A, B}
+    assert set(draw_first(table, 500, top_p=0.85).tolist()) == {A, B, C}
+    assert set(draw_first(table, 500, top_p=0.01).tolist()) == {A}
+    assert set(draw_first(table, 500, top_k=3, top_p=0.4).tolist()) == {A}
+    assert set(draw_first(table, 500).tolist()) == {A, B, C}
+
+
+def test_the_seed_decides_the_sample() -> None:
+    table = {(): {A: 0.5, B: 0.5}}
+    one, same, other = (draw_first(table, 64, seed=seed) for seed in (1, 1, 2))
+    assert torch.equal(one, same)
+    assert not torch.equal(one, other)
+    torch.manual_seed(99)  # the global generator has no say
+    assert torch.equal(draw_first(table, 64, seed=1), one)
+
+
+@given(model=random_tables(depth=4), seed=st.integers(0, 1000))
+def test_sampling_from_the_one_likeliest_is_greedy(model: TableModel, seed: int) -> None:
+    [greedily] = follow(list(greedy(model.step, model.start(), limit=6)))
+    config = DecodeConfig(method="sample", top_k=1, seed=seed)
+    [sampled] = follow(list(sample(model.step, model.start(), limit=6, config=config)))
+    assert sampled.tokens == greedily.tokens
+    assert sampled.log_prob == pytest.approx(greedily.log_prob)
+
+
+# With a Transformer
+
+
+@pytest.mark.parametrize("method", ["greedy", "beam"])
+@pytest.mark.parametrize("changes", [{}, {"norm_first": True, "positions": "learned"}, {"causal": False}])
+def test_a_batch_decodes_as_its_sentences_do(method: str, changes: dict) -> None:
+    model = tiny_model(seed=3, **changes)
+    src = sources(9, 2, 5, 1)
+    config = DecodeConfig(method=method, beam_size=3, max_length=8)
+    together = decode_batch(model, src, config)
+    for row, length in enumerate((9, 2, 5, 1)):
+        [alone] = decode_batch(model, src[row : row + 1, :length], config)
+        assert [one.tokens for one in together[row]] == [one.tokens for one in alone]
+        assert [one.score for one in together[row]] == pytest.approx([one.score for one in alone], abs=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_beam_of_one_is_greedy_on_a_transformer(seed: int) -> None:
+    model = tiny_model(seed=seed)
+    src = sources(6, 3)
+    greedily = decode_batch(model, src, DecodeConfig(max_length=10))
+    narrow = decode_batch(model, src, DecodeConfig(method="beam", beam_size=1, max_length=10))
+    assert [found[0].tokens for found in greedily] == [found[0].tokens for found in narrow]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_greedy_follows_the_argmax_of_the_full_pass(seed: int) -> None:
+    model = tiny_model(seed=seed)
+    src = sources(6)
+    [[found]] = decode_batch(model, src, DecodeConfig(max_length=10))
+    tgt = torch.tensor([[SOS, *found.path[:-1]]])
+    with torch.inference_mode():
+        log_probs = allowed_log_probs(model(src, tgt)[0])
+    assert log_probs.argmax(-1).tolist() == list(found.path)
+    assert found.log_prob == pytest.approx(log_probs.max(-1).values.sum().item(), abs=1e-4)
+
+
+def test_the_limit_counts_the_end_and_follows_the_source() -> None:
+    model = tiny_model(seed=2)
+    for n_source in (1, 4):
+        [[found]] = decode_batch(model, sources(n_source), DecodeConfig())
+        assert len(found.path) <= 2 * n_source + 10
+    [[short]] = decode_batch(model, sources(4), DecodeConfig(max_length=1))
+    assert len(short.path) == 1

@@ -1,0 +1,221 @@
+"""Subwords: exact round trip of any text, bytes for rare characters, words, dropout that follows a seed."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from model.config import EOS, PAD, SOS, SPECIALS, UNK, DataConfig
+from model.text.bpe import FIRST_BYTE, FIRST_PIECE, learn_merges
+from model.text.pieces import TokenizerError
+from model.text.subwords import SubwordTokenizer, train_joint
+from model.text.tokenizer import build_tokenizers, tokenizer_from_dict, tokenizers_from_dict, tokenizers_to_dict
+
+ENGLISH = (
+    "Two young children are playing football in the park.",
+    "A man in a blue shirt is standing on a ladder cleaning a window.",
+    "The children don't like the playground, but the football players do!",
+    "A young woman is reading a newspaper while standing in the snow.",
+    "Young football players are standing in a line.",
+) * 3
+GERMAN = (
+    "Zwei kleine Kinder spielen im Park Fußball.",
+    "Ein Mann in einem blauen Hemd steht auf einer Leiter und putzt ein Fenster.",
+    "Die Kinder mögen den Spielplatz nicht, aber die Fußballspieler schon!",
+    "Eine junge Frau liest im Schnee stehend eine Zeitung.",
+    "Junge Fußballspieler stehen in einer Reihe.",
+) * 3
+CONFIG = DataConfig(tokenizer="subwords", src_lang="en", tgt_lang="de", vocab_size=450)
+SOURCE, TARGET = train_joint(CONFIG, ENGLISH, GERMAN)
+
+text = st.one_of(
+    st.text(max_size=40),
+    st.lists(
+        st.sampled_from(["playing", "Fußball", "don't", "x", "é", "我", "👨‍👩‍👧", ".", "<0xC3>",
+                         " ", "  ", "\t", "\u00a0", "\u3000"]),
+        max_size=12,
+    ).map("".join),
+)  # fmt: skip
+
+
+@settings(deadline=None)
+@given(sentence=text)
+@example(sentence=" 我  我 我")
+@example(sentence="<0xC3> <eos>")
+def test_any_text_comes_back_and_nothing_is_unknown(sentence: str) -> None:
+    for tokenizer in (SOURCE, TARGET):
+        encoding = tokenizer.encode(sentence)
+        assert tokenizer.decode(encoding.ids) == sentence
+        assert not any(encoding.unknown)
+        assert all(i >= len(SPECIALS) for i in encoding.ids)
+
+
+@settings(deadline=None)
+@given(sentence=text, lowercase=st.booleans())
+@example(sentence="İİ x İ我", lowercase=True)
+def test_offsets_words_and_tokens_are_consistent(sentence: str, lowercase: bool) -> None:
+    tokenizer = SubwordTokenizer(SOURCE.merges, lang="en", lowercase=lowercase)
+    encoding = tokenizer.encode(sentence)
+    covered = {k for start, end in encoding.offsets for k in range(start, end)}
+    assert all(0 <= start < end <= len(sentence) for start, end in encoding.offsets)
+    assert all(sentence[k] == " " for k in range(len(sentence)) if k not in covered)
+    assert list(encoding.offsets) == sorted(encoding.offsets)
+    assert list(encoding.words) == sorted(encoding.words)
+    assert all(encoding.tokens)
+    if not lowercase:
+        assert tokenizer.words_of(encoding.ids) == encoding.words
+
+
+@settings(deadline=None)
+@given(ids=st.lists(st.integers(0, len(SOURCE) - 1), max_size=12))
+def test_any_ids_have_a_text_labels_and_words(ids: list[int]) -> None:
+    decoded = SOURCE.decode(ids)
+    assert "\x00" not in decoded or FIRST_BYTE in ids
+    words = SOURCE.words_of(ids)
+    assert len(words) == len(ids)
+    assert all((word == -1) == (i < UNK) for i, word in zip(ids, words, strict=True))
+    counted = [word for word in words if word >= 0]
+    assert counted == sorted(counted)
+    assert all(SOURCE.label(i) for i in ids)
+
+
+def test_words_are_cut_into_pieces_and_know_their_word() -> None:
+    encoding = SOURCE.encode("The children don't play.")
+    assert "".join(encoding.tokens) == "Thechildrendon'tplay."
+    assert max(encoding.words) == 5
+    surfaces = [encoding.text[start:end] for start, end in encoding.offsets]
+    assert surfaces == list(encoding.tokens)
+    assert [t for t, w in zip(encoding.tokens, encoding.words, strict=True) if w == 3] == ["n't"]
+    assert SOURCE.words_of([SOS, *encoding.ids, EOS, PAD]) == (-1, *encoding.words, -1, -1)
+
+
+def test_rare_characters_are_labelled_by_their_bytes() -> None:
+    encoding = SOURCE.encode("a Ãx 😀")
+    labels = [t for t in encoding.tokens if t.startswith("<")]
+    assert labels == ["<0xC3>", "<0x83>", "<0x78>", "<0xF0>", "<0x9F>", "<0x98>", "<0x80>"]
+    assert "�" not in "".join(encoding.tokens)
+    first = encoding.tokens.index("<0xC3>")
+    assert encoding.offsets[first] == encoding.offsets[first + 1] == (2, 3)
+    assert encoding.words[first] == encoding.words[first + 2] == 1
+    assert SOURCE.decode(encoding.ids[: first + 1]).endswith("�")
+    assert SOURCE.decode(encoding.ids[: first + 2]) == "a Ã"
+
+
+def test_typed_bytes_and_specials_stay_text() -> None:
+    typed = "<0xC3> <eos> <pad>"
+    tokenizer = SubwordTokenizer.train([typed] * 5, lang="xx", vocab_size=400)
+    encoding = tokenizer.encode(typed)
+    assert min(encoding.ids) >= FIRST_PIECE
+    assert tokenizer.decode(encoding.ids) == typed
+
+
+def test_both_sides_share_one_vocabulary_and_split_words_as_their_language_does() -> None:
+    assert SOURCE.pieces == TARGET.pieces
+    assert (SOURCE.lang, TARGET.lang) == ("en", "de")
+    assert len(SOURCE) <= CONFIG.vocab_size
+    assert build_tokenizers(CONFIG, ENGLISH, GERMAN) == (SOURCE, TARGET)
+    assert [SOURCE.label(i) for i in SOURCE.encode("football").ids] == ["football"]
+    assert SOURCE.frequency(SOURCE.id_of(" football")) == 9
+    values = json.loads(json.dumps(tokenizers_to_dict(SOURCE, TARGET)))
+    assert values["target"] == {"same_as": "source", "lang": "de"}
+    again = tokenizers_from_dict(values)
+    assert again == (SOURCE, TARGET)
+    assert again[1].encode(GERMAN[1]) == TARGET.encode(GERMAN[1])
+
+
+def test_merges_are_applied_as_the_library_applies_them() -> None:
+    from tokenizers import Tokenizer
+    from tokenizers.models import BPE
+
+    merges = SOURCE.merges
+    library = Tokenizer(BPE({piece: i for i, piece in enumerate(merges.pieces)}, list(merges.merges)))
+    words = {key for sentence in ENGLISH for key in SOURCE.keys(sentence)}
+    words |= {key for sentence in GERMAN for key in TARGET.keys(sentence)}
+    assert len(words) > 50
+    for word in words:
+        if merges.symbols(word)[-1] >= FIRST_PIECE and min(merges.symbols(word)) >= FIRST_PIECE:
+            assert [i - FIRST_PIECE for i in merges.apply(word)] == library.encode(word).ids
+
+
+def test_dropout_follows_the_seed_and_keeps_the_text() -> None:
+    keys = [SOURCE.keys(sentence) for sentence in ENGLISH]
+
+    def sampled(seed: int, dropout: float) -> list[tuple[int, ...]]:
+        rng = random.Random(seed)
+        return [SOURCE.sample(k, dropout, rng) for k in keys]
+
+    assert sampled(1, 0.3) == sampled(1, 0.3)
+    assert sampled(1, 0.3) != sampled(2, 0.3)
+    assert [SOURCE.decode(ids) for ids in sampled(1, 0.3)] == list(ENGLISH)
+    assert sampled(1, 0.0) == [SOURCE.encode(sentence).ids for sentence in ENGLISH]
+    assert sum(map(len, sampled(1, 0.3))) > sum(map(len, sampled(1, 0.0)))
+    everything_dropped = [SOURCE.merges.symbols(k)[k.startswith(" ") and n == 0 :] for n, k in enumerate(keys[0])]
+    assert SOURCE.sample(keys[0], 1.0, random.Random(0)) == tuple(i for word in everything_dropped for i in word)
+
+
+def test_dropout_does_not_depend_on_what_was_sampled_before() -> None:
+    fresh = SubwordTokenizer.from_dict(SOURCE.to_dict())
+    keys = SOURCE.keys(ENGLISH[1])
+    SOURCE.sample(keys, 0.5, random.Random(7))
+    assert SOURCE.sample(keys, 0.2, random.Random(3)) == fresh.sample(keys, 0.2, random.Random(3))
+
+
+def test_dropout_passes_over_merges_as_often_as_it_should() -> None:
+    merges = learn_merges({"ab": 10}, 300)
+    rng = random.Random(0)
+    split = sum(len(merges.sample("ab", 0.25, rng)) == 2 for _ in range(4000))
+    assert 0.22 < split / 4000 < 0.28
+
+
+def test_a_word_of_many_thousand_letters_takes_no_longer_than_a_text() -> None:
+    word = "football" * 5000
+    ids = SOURCE.encode(word).ids  # merging it in one piece would outlast the test's time limit
+    assert SOURCE.decode(ids) == word
+    assert SOURCE.sample(SOURCE.keys(word), 0.0, random.Random(0)) == ids
+
+
+def test_a_vocabulary_without_room_for_the_alphabet_is_refused() -> None:
+    with pytest.raises(TokenizerError, match=r"vocab_size=261 has no room .* set it to 263 or more"):
+        SubwordTokenizer.train(["ab ab ab"], vocab_size=261)
+    assert len(SubwordTokenizer.train(["ab ab ab"], vocab_size=263)) == 263
+
+
+def test_an_empty_corpus_still_encodes_everything() -> None:
+    tokenizer = SubwordTokenizer.train([])
+    assert tokenizer.decode(tokenizer.encode("Any text, at all.").ids) == "Any text, at all."
+
+
+GOOD: dict[str, Any] = SubwordTokenizer.train(["ab ab ab"]).to_dict()
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"alphabet": ["a", "b"]}, "the space among them"),
+        ({"alphabet": [" ", "ab"]}, "single characters"),
+        ({"alphabet": [" ", "a", "a"]}, "twice among its alphabet"),
+        ({"alphabet": None}, "'alphabet' must be a list"),
+        ({"merges": [["a", "z"]]}, "merge 1 of the tokenizer is"),
+        ({"merges": [["a"]]}, "merge 1 of the tokenizer is"),
+        ({"merges": ["ab"]}, "merge 1 of the tokenizer is"),
+        ({"merges": [["a", " "]]}, "no word can hold"),
+        ({"merges": {"a": "b"}}, "list of at most"),
+        ({"counts": [1, 2]}, "2 'counts' for"),
+        ({"pieces": []}, "unknown field 'pieces'"),
+    ],
+)
+def test_hostile_json_gets_a_sentence(change: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(TokenizerError, match=sentence):
+        tokenizer_from_dict({**GOOD, **change})
+
+
+def test_merges_that_double_forever_are_refused() -> None:
+    letters = [" ", "a"]
+    merges = [["a" * 2**n, "a" * 2**n] for n in range(12)]
+    with pytest.raises(TokenizerError, match=r"merge 10 .* no word can hold"):
+        tokenizer_from_dict({**GOOD, "alphabet": letters, "merges": merges})

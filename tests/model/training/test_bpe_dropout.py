@@ -1,0 +1,76 @@
+"""BPE-dropout while training: words are cut anew each epoch, and all else is as without it."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from model.data.batching import EncodedPairs
+from model.data.task import DataError
+from model.folder import STATUS, read_json
+from model.training.device import Runtime
+from model.training.state import load_state
+from tests.model.engine import StopAfter, run, string_setup, syllable_task
+from tests.model.training.test_resume import assert_same_run
+
+make = partial(string_setup, task=syllable_task(), bpe_dropout=0.3, snapshots=5, log_every=1, max_steps=20)
+
+
+def test_epochs_are_cut_differently_and_say_the_same() -> None:
+    setup = make()
+    corpus, source = setup.corpus, setup.source
+    assert len(corpus.updates(0)) * 2 < 20, "the runs below see several epochs"
+    epochs = [corpus.pairs_of(epoch) for epoch in (0, 1, 2)]
+    assert len({epoch.sources for epoch in epochs} | {corpus.pairs.sources}) == 4
+    for epoch in epochs:
+        said = [(source.decode(s), setup.target.decode(t)) for s, t in zip(epoch.sources, epoch.targets, strict=True)]
+        assert said == [(example.source, example.target) for example in setup.task.splits["train"]]
+        assert sum(map(len, epoch.sources)) > sum(map(len, corpus.pairs.sources))
+
+
+def test_what_is_validated_is_cut_as_usual() -> None:
+    usual = make(bpe_dropout=0.0)
+    assert make().valid.pairs == usual.valid.pairs
+    assert isinstance(usual.corpus.pairs_of(3), EncodedPairs)
+    assert usual.corpus.pairs_of(3) is usual.corpus.pairs
+
+
+def test_batches_keep_to_the_length_that_they_are_cut_to() -> None:
+    """A batch may hold so many tokens, padding counted: those of the words as this epoch cuts them."""
+    corpus = make().corpus
+    for epoch in range(3):
+        lengths = corpus.pairs_of(epoch).lengths
+        seen = []
+        for update in corpus.updates(epoch):
+            for batch in update.shares[0]:
+                longest = max(max(lengths[i]) for i in batch.indices)
+                assert len(batch.indices) * longest <= corpus.batch_tokens
+                seen += batch.indices
+        assert sorted(seen) == list(range(len(lengths)))
+
+
+def test_both_processes_make_up_the_same_epochs() -> None:
+    alone = make().corpus
+    ranks = [make(runtime=Runtime(precision="fp32", threads=1, settled=True, processes=2)).corpus for _ in range(2)]
+    for epoch in (0, 1):
+        assert ranks[0].pairs_of(epoch) == ranks[1].pairs_of(epoch) == alone.pairs_of(epoch)
+        assert ranks[0].updates(epoch) == ranks[1].updates(epoch)
+
+
+@pytest.mark.parametrize("questions", [2, 12, 25])
+def test_stop_and_resume_is_the_same_run(tmp_path: Path, questions: int) -> None:
+    assert run(tmp_path / "whole", make)
+    assert not run(tmp_path / "cut", make, signals=StopAfter(questions))
+    assert read_json(tmp_path / "cut" / "run" / STATUS)["state"] == "stopped"
+    assert run(tmp_path / "cut", make, resume=True)
+    assert_same_run(tmp_path / "whole" / "run", tmp_path / "cut" / "run")
+    progress, _ = load_state(tmp_path / "cut" / "run") or (None, {})
+    assert progress is not None
+    assert progress.epoch >= 2
+
+
+def test_other_tokenizers_have_nothing_to_cut_anew() -> None:
+    with pytest.raises(DataError, match="needs tokenizer=subwords"):
+        string_setup(bpe_dropout=0.1)

@@ -1,0 +1,93 @@
+"""Two processes come to the same weights as one; the command itself runs under torchrun."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import safetensors.torch
+import torch
+
+from model.checkpoint import load_model
+from model.folder import METRICS, STATUS, read_json
+from model.training.distributed import World
+from model.training.runfolder import read_metrics
+from tests.model import two_processes
+from tests.model.engine import pairs_file
+
+pytestmark = pytest.mark.slow  # real processes
+
+ROOT = Path(__file__).resolve().parents[3]
+TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+
+
+def torchrun(*arguments: str) -> None:
+    """Run two processes to their end; if they hang, none of them stays behind."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    launcher = subprocess.Popen(
+        [*TORCHRUN, *arguments],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        said, _ = launcher.communicate(timeout=240)
+    except subprocess.TimeoutExpired:
+        launcher.terminate()  # torchrun ends its processes
+        said, _ = launcher.communicate(timeout=60)
+    assert launcher.returncode == 0, said[-3000:]
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, torch.Tensor]]:
+    """What each of two processes came to."""
+    folder = tmp_path_factory.mktemp("ranks")
+    torchrun(str(ROOT / "tests" / "model" / "two_processes.py"), str(folder))
+    return [safetensors.torch.load_file(folder / f"rank{rank}.safetensors") for rank in (0, 1)]
+
+
+def test_two_processes_are_one(shared: list[dict[str, torch.Tensor]]) -> None:
+    """float64 weights after 10 updates to 1e-6, fp32 gradients of one update, and the evaluation.
+
+    Updates are of four batches, and the last of an epoch is of three: one process has a batch less there.
+    """
+    updates = two_processes.trainer_for(World(), torch.float64, 4).setup.corpus.updates(0)
+    assert len(updates) < two_processes.STEPS
+    assert len(updates[-1].shares[0]) == 3
+    alone = two_processes.everything(World(), accumulate=4) | two_processes.cut_anew(World(), accumulate=4)
+    for result in shared:
+        assert result.keys() == alone.keys() | {"stop.questions"}
+        for name, tensor in alone.items():
+            rounded = name.startswith(("gradient", "eval.sums"))  # computed or summed in float32
+            tolerance = {"atol": 1e-5, "rtol": 1e-4} if rounded else {"atol": 1e-6, "rtol": 0.0}
+            torch.testing.assert_close(result[name], tensor, msg=lambda why, name=name: f"{name}: {why}", **tolerance)
+
+
+def test_both_processes_agree_to_the_last_bit(shared: list[dict[str, torch.Tensor]]) -> None:
+    first, second = shared
+    assert all(torch.equal(first[name], second[name]) for name in first if name.startswith("weights"))
+
+
+def test_told_to_stop_in_an_evaluation_both_stop_at_the_same_batch(shared: list[dict[str, torch.Tensor]]) -> None:
+    """One of them is told, and has another number of batches than the other."""
+    for result in shared:
+        assert result["stop.questions"].tolist() == [1, 3, 5, 6]
+
+
+def test_the_command_runs_under_torchrun(tmp_path: Path) -> None:
+    sizes = ["d_model=16", "d_ff=16", "n_encoder_layers=1", "n_decoder_layers=1", "tokenizer=whitespace"]
+    sizes += ["n_encoder_heads=2", "n_decoder_heads=2", "batch_tokens=64"]
+    steps = ["max_steps=6", "eval_every=3", "save_every=3", "log_every=2", "snapshots=0"]
+    command = [*pairs_file(tmp_path), "--name", "two", "--checkpoints", str(tmp_path), "--precision", "fp32"]
+    torchrun("-m", "model.train", *command, "--set", *sizes, *steps)
+    status = read_json(tmp_path / "two" / STATUS)
+    assert (status["state"], status["step"]) == ("finished", 6)
+    assert [line["step"] for line in read_metrics(tmp_path / "two" / METRICS)] == [2, 3, 4, 6, 6]
+    assert read_json(tmp_path / "two" / "config.json")["runtime"]["processes"] == 2
+    assert load_model(tmp_path / "two").summary["trained"]

@@ -1,0 +1,141 @@
+"""Runs that die: killed at any moment, asked to stop by the system, out of disk, out of memory."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from model import train
+from model.checkpoint import load_model
+from model.folder import METRICS, STATUS, CheckpointError, read_json
+from model.training.runfolder import is_alive, read_metrics, refuse_running
+from model.training.state import load_state
+from tests.model.engine import pairs_file
+
+resource = pytest.importorskip("resource", reason="limits of a process are set through the resource module")
+
+pytestmark = pytest.mark.slow  # real processes
+ROOT = Path(__file__).resolve().parents[3]
+SIZES = ["tokenizer=whitespace", "d_model=16", "d_ff=16", "n_encoder_layers=1", "n_decoder_layers=1"]
+SIZES += ["n_encoder_heads=2", "n_decoder_heads=2"]
+STEPS = ["max_steps=160", "eval_every=40", "save_every=11", "log_every=1", "eval_sentences=8", "snapshots=4"]
+LONG_WAIT = 120.0
+
+
+def command(checkpoints: Path, *arguments: str) -> list[str]:
+    return [*arguments, "--checkpoints", str(checkpoints), "--device", "cpu", "--threads", "1"]
+
+
+def start(checkpoints: Path, *arguments: str, limits: dict[int, int] | None = None) -> subprocess.Popen[str]:
+    def set_limits() -> None:
+        for which, most in (limits or {}).items():
+            resource.setrlimit(which, (most, most))
+
+    return subprocess.Popen(
+        [sys.executable, "-m", "model.train", *command(checkpoints, *arguments)],
+        cwd=ROOT,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=set_limits,
+    )
+
+
+def wait_for_step(folder: Path, step: int, process: subprocess.Popen[str]) -> None:
+    """Until metrics.jsonl tells of this step."""
+    deadline = time.monotonic() + LONG_WAIT
+    while time.monotonic() < deadline:
+        lines = read_metrics(folder / METRICS)
+        if lines and lines[-1]["step"] >= step:
+            return
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+    raise AssertionError(f"step {step} was not reached in {LONG_WAIT} s")
+
+
+def test_killed_terminated_and_resumed_is_the_same_run(tmp_path: Path) -> None:
+    """kill -9 at a random moment, resume, SIGTERM, resume: bit for bit what one run without pauses gives."""
+    new = [*pairs_file(tmp_path), "--name", "run", "--set", *SIZES, *STEPS]
+    folder = tmp_path / "run"
+    killed = start(tmp_path, *new)
+    wait_for_step(folder, 9, killed)
+    time.sleep(random.SystemRandom().uniform(0, 0.2))
+    assert is_alive(folder)
+    with pytest.raises(CheckpointError, match="being trained right now"):
+        refuse_running(folder)
+    killed.kill()
+    killed.communicate()
+    assert read_json(folder / STATUS)["state"] == "running", "a killed process says nothing"
+    assert not is_alive(folder)
+
+    whole = tmp_path / "elsewhere" / "run"
+    shutil.copytree(folder, whole)
+    shutil.rmtree(whole / "state")  # without a save it starts again, and so runs from start to end without a pause
+
+    ended = start(tmp_path, "--resume", "run")
+    wait_for_step(folder, 80, ended)
+    ended.send_signal(signal.SIGTERM)
+    out, err = ended.communicate(timeout=LONG_WAIT)
+    assert ended.returncode == 0, err
+    assert "run stopped; go on with --resume run." in out
+    assert read_json(folder / STATUS)["state"] == "stopped"
+
+    for checkpoints in (tmp_path, whole.parent):
+        assert train.main(command(checkpoints, "--resume", "run")) == 0
+    (one, one_tensors), (other, other_tensors) = load_state(folder) or ({}, {}), load_state(whole) or ({}, {})
+    assert vars(one) | {"seconds": 0} == vars(other) | {"seconds": 0}
+    assert one_tensors.keys() == other_tensors.keys()
+    assert all(torch.equal(one_tensors[name], other_tensors[name]) for name in one_tensors)
+    assert (folder / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
+    steps = [line["step"] for line in read_metrics(folder / METRICS) if line["kind"] == "train"]
+    assert steps == list(range(1, 161)), "each step once"
+
+
+def test_a_full_disk_fails_with_a_sentence_and_can_be_resumed(tmp_path: Path) -> None:
+    """The state (weights and two moments) does not fit, the weights alone did."""
+    new = [*pairs_file(tmp_path), "--name", "run", "--set", *SIZES, "max_steps=6", "save_every=3"]
+    process = start(tmp_path, *new, limits={resource.RLIMIT_FSIZE: 40_000})
+    _, err = process.communicate(timeout=LONG_WAIT)
+    assert process.returncode == 2
+    assert err.strip().splitlines()[-1].startswith("a file may not grow any further: free some space")
+    status = read_json(tmp_path / "run" / STATUS)
+    assert (status["state"], status["error"]) == ("failed", err.strip().splitlines()[-1])
+    assert not list((tmp_path / "run").glob("**/*.tmp"))
+    assert load_model(tmp_path / "run").model is not None
+    assert train.main(command(tmp_path, "--resume", "run")) == 0
+    assert read_json(tmp_path / "run" / STATUS)["state"] == "finished"
+
+
+def test_out_of_memory_fails_with_a_sentence(tmp_path: Path) -> None:
+    """The process may take 200 MB more than it has with everything imported; a batch of all the data needs more."""
+    settings = ["tokenizer=whitespace", "d_model=128", "d_ff=512", "batch_tokens=2000000", "snapshots=0"]
+    new = [*pairs_file(tmp_path, n=9000), "--name", "run", "--preset", "tiny", "--set", *settings]
+    arguments = command(tmp_path, *new)
+    code = (
+        "import resource, psutil\n"
+        "import model.training.launch as launch\n"
+        "from model import train\n"
+        "from model.commands import run_command\n"
+        "original = launch.Launch.run\n"
+        "def limited(self, setup):\n"
+        "    most = psutil.Process().memory_info().vms + 200 * 2**20\n"
+        "    resource.setrlimit(resource.RLIMIT_AS, (most, most))\n"
+        "    return original(self, setup)\n"
+        "launch.Launch.run = limited\n"
+        f"run_command(train.main, {arguments!r})\n"
+    )
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 2, done.stderr[-2000:]
+    assert done.stderr.strip().splitlines()[-1].startswith("out of memory: lower batch_tokens (now 2000000")
+    assert read_json(tmp_path / "run" / STATUS)["state"] == "failed"
