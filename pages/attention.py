@@ -35,7 +35,7 @@ def draw() -> None:
 def _explore(found: Opened) -> None:
     """The views and the panel below them; their messages run only this part of the page again."""
     attention_panels.follow()
-    result = draw_heads(found, key="heads", explains=attention_panels.offers("cell"))
+    result = draw_heads(found, key="heads", explains=True)
     panel = attention_panels.choose("cell" if result.explain else None)
     attention_panels.draw(panel, found.address, found.shown, result.place)
     session.write_address(found.address)  # last, because panels have choices of their own

@@ -1,10 +1,14 @@
-"""Arrows point one way: app → pages → explorer → model; and what our sources may never contain."""
+"""The house holds: arrows point down, Streamlit stays upstairs, and what our sources may never contain.
+
+One case a rule. A failure names the files and what they import.
+"""
 
 from __future__ import annotations
 
 import ast
 import re
 import sys
+from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -13,25 +17,54 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 HOUSE = ("model", "explorer", "pages", "tests")
-MAX_LINES = 350
+MAX_LINES = 450  # a file of more lines holds more than one noun
 
 SOURCES = sorted([ROOT / "app.py", *(path for room in HOUSE for path in (ROOT / room).rglob("*.py"))])
-SCRIPTS = sorted(path for room in HOUSE for ext in ("js", "css", "html") for path in (ROOT / room).rglob(f"*.{ext}"))
+SCRIPTS = sorted(
+    path
+    for room in HOUSE
+    for ext in ("js", "css", "html")
+    for path in (ROOT / room).rglob(f"*.{ext}")
+    if "node_modules" not in path.parts
+)
 
+# The rooms of explorer/ from the ground up: a room may import itself and what stands before it.
+ROOMS = (
+    "text",
+    "attention",
+    "translation",
+    "probing",
+    "runs",
+    "experiments",
+    "figures",
+    "export",
+    "lessons",
+    "components",
+    "web",
+    "screens",
+)
+STREAMLIT_ROOMS = {"components", "web", "screens"}
+
+# Edges that break the map and are still to be mended: (file, what it imports). Nothing may be added here.
+KNOWN_BREACHES: set[tuple[str, str]] = {
+    ("explorer/attention/shown_maps.py", "explorer.components.payload"),
+    ("explorer/lessons/handout.py", "explorer.screens.lessons.state"),
+    ("explorer/probing/findings.py", "explorer.screens.probe.importance"),
+    ("explorer/runs/archive.py", "explorer.web.viewer_mode"),
+    ("explorer/runs/control.py", "explorer.web.viewer_mode"),
+    ("explorer/screens/experiments/page.py", "explorer.screens.train.prefill"),
+    ("explorer/screens/inside/more.py", "explorer.screens.masks.look"),
+    ("explorer/screens/masks/lift.py", "explorer.screens.train.watch"),
+    ("explorer/screens/runs/heads.py", "explorer.screens.train.watch"),
+    ("explorer/screens/runs/heads.py", "explorer.screens.train.watched_sentence"),
+    ("explorer/screens/runs/table.py", "explorer.screens.train.watch"),
+}
+
+TRAINING = {"model.train", "model.training", "model.experiments.runner", "model.experiments.__main__"}
 FORBIDDEN = {
     "model": {"streamlit", "plotly", "altair", "pandas", "matplotlib", "explorer", "pages", "app", "tests"},
-    "explorer": {
-        "model.train",
-        "model.training",
-        "model.translate",
-        "model.evaluate",
-        "model.experiments.runner",
-        "model.experiments.__main__",
-        "pages",
-        "app",
-        "tests",
-    },
-    "pages": {"model.train", "model.training", "model.experiments.runner", "tests", "app"},
+    "explorer": {*TRAINING, "model.translate", "model.evaluate", "pages", "app", "tests"},
+    "pages": {*TRAINING, "tests", "app"},
     "app.py": {"model.train", "model.training", "tests"},
 }
 
@@ -99,41 +132,128 @@ def reaches(imported: str, forbidden: str) -> bool:
     return imported == forbidden or imported.startswith(f"{forbidden}.")
 
 
+def module_of(path: Path) -> str:
+    """The dotted name of a source file."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def floor_of(module: str) -> int | None:
+    """How high in explorer/ a module stands; None outside of it, and for the empty package itself."""
+    parts = module.split(".")
+    if parts[0] != "explorer" or len(parts) < 2:
+        return None
+    return ROOMS.index(parts[1])
+
+
+def crossings(path: Path) -> set[str]:
+    """What a file imports though its top-level room may not."""
+    forbidden = FORBIDDEN.get(room_of(path), set())
+    return {name for name in imports(path) for room in forbidden if reaches(name, room)}
+
+
+def climbs(path: Path) -> Iterator[str]:
+    """What a module of explorer/ imports from above itself, or from another screen."""
+    own = module_of(path).split(".")
+    floor = floor_of(".".join(own))
+    if floor is None:
+        return
+    for name in imports(path):
+        parts = name.split(".")
+        above = floor_of(name)
+        other_screen = own[1] == "screens" and parts[:2] == ["explorer", "screens"] and parts[2:3] != own[2:3]
+        if above is not None and (above > floor or other_screen):
+            yield name if name in modules() else name.rpartition(".")[0]
+
+
+@cache
+def modules() -> dict[str, Path]:
+    """Every module of ours by its dotted name."""
+    return {module_of(path): path for path in SOURCES}
+
+
+@cache
+def ours_reached(module: str) -> frozenset[str]:
+    """The modules of ours that importing this one imports, itself included; imports inside functions count, too."""
+    seen: set[str] = set()
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        if name in seen or name not in modules():
+            continue
+        seen.add(name)
+        waiting.extend(imports(modules()[name]))
+    return frozenset(seen)
+
+
 def test_there_is_a_house_to_look_at() -> None:
     assert {room_of(path) for path in SOURCES} >= {"model", "explorer", "pages", "tests", "app.py"}
+    assert {
+        module.split(".")[1] for module in modules() if module.count(".") and module.startswith("explorer.")
+    } == set(ROOMS)
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=short)
-def test_imports_point_one_way(path: Path) -> None:
-    forbidden = FORBIDDEN.get(room_of(path), set())
-    crossed = {name for name in imports(path) for room in forbidden if reaches(name, room)}
-    assert not crossed, f"{short(path)} may not import {', '.join(sorted(crossed))}"
+def test_imports_point_one_way() -> None:
+    crossed = {short(path): sorted(found) for path in SOURCES if (found := crossings(path))}
+    assert not crossed
+
+
+def test_rooms_import_only_what_stands_below_them() -> None:
+    found = {(short(path), name) for path in SOURCES for name in climbs(path)}
+    assert found <= KNOWN_BREACHES, sorted(found - KNOWN_BREACHES)
+    assert found >= KNOWN_BREACHES, f"mended, take out of the list: {sorted(KNOWN_BREACHES - found)}"
+
+
+def test_streamlit_stays_in_the_rooms_that_draw() -> None:
+    """Directly or through others: what is below web, screens and components can be used from a notebook."""
+    below = [name for name in modules() if name.startswith("explorer.") and name.split(".")[1] not in STREAMLIT_ROOMS]
+    below += [name for name in modules() if name.split(".")[0] == "model"]
+    draws = {
+        name: sorted(reached)
+        for name in below
+        if (reached := {m for m in ours_reached(name) if any(reaches(i, "streamlit") for i in imports(modules()[m]))})
+    }
+    known = {module_of(ROOT / file) for file, _ in KNOWN_BREACHES}
+    assert not {name: reached for name, reached in draws.items() if not ours_reached(name) & known}
+
+
+def test_every_edge_can_be_seen() -> None:
+    """No module is imported by a name that is put together while the program runs."""
+    hidden = [
+        f"{short(path)}:{call.lineno}"
+        for path in SOURCES
+        if room_of(path) != "tests"
+        for called, call in calls(path)
+        if called in {"importlib.import_module", "__import__", "importlib.util.find_spec", "find_spec"}
+        and not all(isinstance(arg, ast.Constant) for arg in call.args[:1])
+    ]
+    assert not hidden
 
 
 @pytest.mark.parametrize(
-    ("line", "crosses"),
+    ("file", "line", "crosses"),
     [
-        ("import streamlit as st", True),
-        ("from plotly import express", True),
-        ("from explorer.web.frame import guard", True),
-        ("def late():\n    import altair", True),
-        ("import importlib\nimportlib.import_module('streamlit')", True),
-        ("import torch\nfrom model.config import PAD", False),
-        ("import streamlined", False),
+        ("model/sample.py", "import streamlit as st", True),
+        ("model/sample.py", "from plotly import express", True),
+        ("model/sample.py", "from explorer.web.frame import guard", True),
+        ("model/sample.py", "def late():\n    import altair", True),
+        ("model/sample.py", "import importlib\nimportlib.import_module('streamlit')", True),
+        ("model/sample.py", "import torch\nfrom model.config import PAD", False),
+        ("model/sample.py", "import streamlined", False),
+        ("explorer/attention/sample.py", "from explorer.web import session", True),
+        ("explorer/attention/sample.py", "from explorer import text", False),
+        ("explorer/screens/one/sample.py", "from explorer.screens.two import form", True),
+        ("explorer/screens/one/sample.py", "from explorer.screens.one import form", False),
+        ("explorer/screens/one/sample.py", "from explorer.figures.curves import Figure", False),
     ],
 )
 def test_the_walk_sees_what_it_should(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str, crosses: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, line: str, crosses: bool
 ) -> None:
-    room = tmp_path / "model"
-    room.mkdir()
-    (room / "sample.py").write_text(line, encoding="utf-8")
+    (tmp_path / file).parent.mkdir(parents=True)
+    (tmp_path / file).write_text(line, encoding="utf-8")
     monkeypatch.setitem(globals(), "ROOT", tmp_path)
-    if crosses:
-        with pytest.raises(AssertionError):
-            test_imports_point_one_way(room / "sample.py")
-    else:
-        test_imports_point_one_way(room / "sample.py")
+    assert bool(crossings(tmp_path / file) or list(climbs(tmp_path / file))) is crosses
 
 
 @cache
@@ -149,39 +269,46 @@ def pinned(*names: str) -> set[str]:
     return imported | {name.replace("-", "_") for name in named}
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=short)
-def test_every_import_is_a_pinned_requirement(path: Path) -> None:
+def unpinned(path: Path) -> set[str]:
+    """What a file imports that no requirement file of its room names."""
     files = ["requirements.txt"]
     if room_of(path) == "tests":
         files.append("tests/requirements.txt")
     if "benchmarks" in path.parts:
         files.append("tests/benchmarks/requirements.txt")
     top = {name.split(".")[0] for name in imports(path) if name}
-    ours = {"app", *HOUSE}
-    missing = top - set(sys.stdlib_module_names) - ours - pinned(*files)
-    assert not missing, f"{short(path)} imports what {' and '.join(files)} do not name"
+    return top - set(sys.stdlib_module_names) - {"app", *HOUSE} - pinned(*files)
 
 
-@pytest.mark.parametrize("path", [path for path in SOURCES if room_of(path) != "tests"], ids=short)
-def test_nothing_is_unpickled_evaluated_or_slipped_past_the_escaping(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    assert not {called for called, _ in calls(path)} & UNSAFE_CALLS
-    assert not {name.split(".")[0] for name in imports(path)} & UNSAFE_IMPORTS
-    assert not [word for word in UNSAFE_WORDS if word in text]
-    assert "allow_pickle=" + "True" not in text
+def test_every_import_is_a_pinned_requirement() -> None:
+    missing = {short(path): sorted(found) for path in SOURCES if (found := unpinned(path))}
+    assert not missing
 
 
-@pytest.mark.parametrize("path", SCRIPTS, ids=short)
-def test_browser_code_builds_no_markup_from_text_and_fetches_nothing(path: Path) -> None:
-    found = UNSAFE_SCRIPT.findall(path.read_text(encoding="utf-8"))
-    assert not found, f"{short(path)}: {found}"
+def test_nothing_is_unpickled_evaluated_or_slipped_past_the_escaping() -> None:
+    found = []
+    for path in SOURCES:
+        if room_of(path) == "tests":
+            continue
+        text = path.read_text(encoding="utf-8")
+        unsafe = {called for called, _ in calls(path)} & UNSAFE_CALLS
+        unsafe |= {name.split(".")[0] for name in imports(path)} & UNSAFE_IMPORTS
+        unsafe |= {word for word in (*UNSAFE_WORDS, "allow_pickle=" + "True") if word in text}
+        found += [f"{short(path)}: {word}" for word in sorted(unsafe)]
+    assert not found
 
 
-@pytest.mark.parametrize("path", [*SOURCES, *SCRIPTS], ids=short)
-def test_a_file_is_one_noun_long(path: Path) -> None:
-    n_lines = len(path.read_text(encoding="utf-8").splitlines())
-    limit = 150 if room_of(path) == "pages" else MAX_LINES
-    assert n_lines <= limit, f"{short(path)} has {n_lines} lines; split it (the limit is {limit})"
+def test_browser_code_builds_no_markup_from_text_and_fetches_nothing() -> None:
+    found = {
+        short(path): words for path in SCRIPTS if (words := UNSAFE_SCRIPT.findall(path.read_text(encoding="utf-8")))
+    }
+    assert not found
+
+
+def test_files_are_one_noun_long() -> None:
+    lengths = {short(path): len(path.read_text(encoding="utf-8").splitlines()) for path in [*SOURCES, *SCRIPTS]}
+    long = {name: n for name, n in lengths.items() if n > (150 if name.startswith("pages/") else MAX_LINES)}
+    assert not long, "split by meaning"
 
 
 def test_no_silent_except() -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
+from collections.abc import Callable
 
 import streamlit as st
 
@@ -14,7 +13,9 @@ from explorer.translation.translator import Translation
 from explorer.web import session
 from explorer.web.panel_choices import name_of, open_panel
 
-# Name in the address → what it is called. Each is a module of this package with draw(selection, shown, at).
+Draw = Callable[[Selection, Translation, Place], None]
+
+# Name in the address → what it is called on the page.
 PANELS = {
     "cell": "One cell",
     "aggregates": "Aggregates",
@@ -29,9 +30,23 @@ LED = "_attention_led"  # set where a panel leads elsewhere from a callback, whi
 _BY_TOKEN = ("cell", "aggregates", "compare")
 
 
-def offers(name: str) -> bool:
-    """Whether this panel is there."""
-    return name in PANELS and importlib.util.find_spec(f"explorer.screens.attention.{name}") is not None
+def _drawer(name: str) -> Draw:
+    """What draws the panel called `name`; imported when it is first opened, because each brings its own figures."""
+    if name == "cell":
+        from explorer.screens.attention.cell import draw
+    elif name == "aggregates":
+        from explorer.screens.attention.aggregates import draw
+    elif name == "tree":
+        from explorer.web.decode_tree_panel import draw
+    elif name == "compare":
+        from explorer.screens.attention.compare import draw
+    elif name == "forcing":
+        from explorer.screens.attention.forcing import draw
+    elif name == "own":
+        from explorer.screens.attention.own import draw
+    else:
+        from explorer.screens.attention.export import draw
+    return draw
 
 
 def arrive() -> None:
@@ -47,9 +62,7 @@ def follow() -> None:
 
 def choose(asked: str | None = None) -> str:
     """Let the person choose a panel, go there, and return its name; empty while none is open. `asked` opens one now."""
-    names = [name for name in PANELS if offers(name)]
-    if not names:
-        return ""
+    names = list(PANELS)
     wanted = asked or name_of(session.place().panel)
     # Links, and whatever else moves the session, are followed; otherwise the widget knows best.
     if _KEY not in st.session_state or wanted != st.session_state.get(_LAST):
@@ -64,7 +77,7 @@ def choose(asked: str | None = None) -> str:
 
 def draw(name: str, selection: Selection, shown: Translation, at: Place) -> None:
     """Draw the panel called `name`, if there is one."""
-    if offers(name):
+    if name in PANELS:
         if name in _BY_TOKEN and "words" in selection.view.split("."):
             st.caption(plain("This panel goes by tokens, as the model does, also while whole words are shown above."))
-        importlib.import_module(f"explorer.screens.attention.{name}").draw(selection, shown, at)
+        _drawer(name)(selection, shown, at)
