@@ -39,7 +39,7 @@ def test_a_deep_link_as_the_very_first_request(fresh_server: Callable, page: Pag
 
 SMALL_APP = """
 import streamlit as st
-from explorer import shell
+from explorer.web import frame as shell
 
 st.set_page_config(menu_items={"About": "A small app."})
 home = st.Page(lambda: st.write("home"), url_path="home", default=True)

@@ -204,7 +204,8 @@ def test_switches_that_deeds_look_at_exist() -> None:
         for step in lesson.steps
         if step.done is not None and step.done.left.name == "switched"
     ]
-    sources = "".join(path.read_text(encoding="utf-8") for path in (FOLDER.parent).glob("masks*.py"))
+    screens = FOLDER.parents[1] / "screens" / "masks"
+    sources = "".join(path.read_text(encoding="utf-8") for path in screens.glob("*.py"))
     assert keys
     assert all(f'key="{key}"' in sources for key in keys)
 

@@ -80,7 +80,7 @@ def test_what_is_imported_ahead_is_what_a_translation_needs() -> None:
     """A page that finds no import left to do: everything heavy that Translate loads is loaded ahead."""
     code = """
 import sys
-from explorer import runtime
+from explorer.web import runtime
 runtime.import_ahead()
 heavy = {name.split(".")[0] for name in sys.modules}
 runtime.translator("reverse")
