@@ -11,8 +11,8 @@ _HERE = Path(__file__).parent
 _component = st.components.v2.component(
     "headlight_copy_link",
     html='<button type="button">Copy link</button><output aria-live="polite"></output>',
-    css=(_HERE / "copy_link.css").read_text(encoding="utf-8"),
-    js=(_HERE / "copy_link.js").read_text(encoding="utf-8"),
+    css=(_HERE / "css" / "copy_link.css").read_text(encoding="utf-8"),
+    js=(_HERE / "js" / "copy_link.js").read_text(encoding="utf-8"),
 )
 
 

@@ -108,15 +108,15 @@ def encode(film: Film) -> bytes:
 
 
 def _script() -> str:
-    lines = [line.strip() for name in _SCRIPTS for line in (_HERE / name).read_text(encoding="utf-8").splitlines()]
+    lines = [line.strip() for name in _SCRIPTS for line in (_HERE / "js" / name).read_text(encoding="utf-8").splitlines()]
     code = "\n".join(line for line in lines if line and not line.startswith("//"))
     return f"const PALETTES={json.dumps(palettes(), separators=(',', ':'))};\n{code}\n"
 
 
 _component = st.components.v2.component(
     "headlight_film",
-    html=(_HERE / "film.html").read_text(encoding="utf-8"),
-    css=(_HERE / "film.css").read_text(encoding="utf-8"),
+    html=(_HERE / "html" / "film.html").read_text(encoding="utf-8"),
+    css=(_HERE / "css" / "film.css").read_text(encoding="utf-8"),
     js=_script(),
 )
 

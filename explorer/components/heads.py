@@ -55,17 +55,17 @@ _SCRIPTS = (
 
 def script() -> str:
     """The component's JavaScript module: the palettes and the files in one text, without comments and spare spaces."""
-    return f"const PALETTES={json.dumps(palettes(), separators=(',', ':'))};\n{slim(_HERE, _SCRIPTS)}\n"
+    return f"const PALETTES={json.dumps(palettes(), separators=(',', ':'))};\n{slim(_HERE / "js", _SCRIPTS)}\n"
 
 
 def markup() -> str:
     """The component's static HTML, without indents."""
-    return _flush(_HERE / "heads.html")
+    return _flush(_HERE / "html" / "heads.html")
 
 
 def style() -> str:
     """The component's style sheet, without comments and spare spaces."""
-    sheet = re.sub(r"/\*.*?\*/\s*", "", _flush(_HERE / "heads.css"), flags=re.DOTALL)
+    sheet = re.sub(r"/\*.*?\*/\s*", "", _flush(_HERE / "css" / "heads.css"), flags=re.DOTALL)
     return re.sub(r"(?<=[:;,{]) | (?=[{}])", "", sheet)
 
 
@@ -75,7 +75,7 @@ def _flush(path: Path) -> str:
 
 _views = st.components.v2.component("headlight_heads", html=markup(), css=style(), js=script())
 # Shows nothing, so it needs no styles of its own; without them the browser mounts it in one go instead of two.
-_carrier = st.components.v2.component("headlight_carrier", js=slim(_HERE, ("carrier.js",)) + "\n", isolate_styles=False)
+_carrier = st.components.v2.component("headlight_carrier", js=slim(_HERE / "js", ("carrier.js",)) + "\n", isolate_styles=False)
 
 
 def heads_view(view: HeadsView, *, key: str) -> HeadsResult:

@@ -45,17 +45,17 @@ def script() -> str:
 
     Streamlit sends the text again whenever the data changes, so it is kept small.
     """
-    return f"const PALETTES={json.dumps(palettes(), separators=(',', ':'))};\n{slim(_HERE, _SCRIPTS)}\n"
+    return f"const PALETTES={json.dumps(palettes(), separators=(',', ':'))};\n{slim(_HERE / "js", _SCRIPTS)}\n"
 
 
 def markup() -> str:
     """The component's static HTML."""
-    return (_HERE / "stepper.html").read_text(encoding="utf-8")
+    return (_HERE / "html" / "stepper.html").read_text(encoding="utf-8")
 
 
 def style() -> str:
     """The component's style sheet."""
-    return re.sub(r"\n\s+", "\n", (_HERE / "stepper.css").read_text(encoding="utf-8"))
+    return re.sub(r"\n\s+", "\n", (_HERE / "css" / "stepper.css").read_text(encoding="utf-8"))
 
 
 _component = st.components.v2.component("headlight_stepper", html=markup(), css=style(), js=script())

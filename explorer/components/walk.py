@@ -37,8 +37,8 @@ class WalkRow:
 _component = st.components.v2.component(
     "headlight_walk",
     html='<div class="walk"></div>',
-    css=(_HERE / "walk.css").read_text(encoding="utf-8"),
-    js=(_HERE / "walk.js").read_text(encoding="utf-8"),
+    css=(_HERE / "css" / "walk.css").read_text(encoding="utf-8"),
+    js=(_HERE / "js" / "walk.js").read_text(encoding="utf-8"),
 )
 
 
