@@ -22,6 +22,7 @@ from model.config import AttentionKind
 from model.trace import AttentionTrace
 
 _HERE = Path(__file__).parent
+_JS = _HERE / "js"
 _SCRIPTS = ("trace.js", "colours.js", "film.js")
 
 
@@ -108,7 +109,7 @@ def encode(film: Film) -> bytes:
 
 
 def _script() -> str:
-    lines = [line.strip() for name in _SCRIPTS for line in (_HERE / "js" / name).read_text(encoding="utf-8").splitlines()]
+    lines = [line.strip() for name in _SCRIPTS for line in (_JS / name).read_text(encoding="utf-8").splitlines()]
     code = "\n".join(line for line in lines if line and not line.startswith("//"))
     return f"const PALETTES={json.dumps(palettes(), separators=(',', ':'))};\n{code}\n"
 

@@ -36,6 +36,7 @@ from model.trace import AttentionTrace, kinds_of
 __all__ = ["HeadsResult", "HeadsView", "cell_of", "form_of", "header", "heads_view", "markup", "script", "style"]
 
 _HERE = Path(__file__).parent
+_JS = _HERE / "js"
 _SCRIPTS = (
     "trace.js",
     "colours.js",
@@ -55,7 +56,7 @@ _SCRIPTS = (
 
 def script() -> str:
     """The component's JavaScript module: the palettes and the files in one text, without comments and spare spaces."""
-    return f"const PALETTES={json.dumps(palettes(), separators=(',', ':'))};\n{slim(_HERE / "js", _SCRIPTS)}\n"
+    return f"const PALETTES={json.dumps(palettes(), separators=(',', ':'))};\n{slim(_JS, _SCRIPTS)}\n"
 
 
 def markup() -> str:
@@ -75,7 +76,7 @@ def _flush(path: Path) -> str:
 
 _views = st.components.v2.component("headlight_heads", html=markup(), css=style(), js=script())
 # Shows nothing, so it needs no styles of its own; without them the browser mounts it in one go instead of two.
-_carrier = st.components.v2.component("headlight_carrier", js=slim(_HERE / "js", ("carrier.js",)) + "\n", isolate_styles=False)
+_carrier = st.components.v2.component("headlight_carrier", js=slim(_JS, ("carrier.js",)) + "\n", isolate_styles=False)
 
 
 def heads_view(view: HeadsView, *, key: str) -> HeadsResult:

@@ -21,6 +21,7 @@ from explorer.components.script import slim
 from explorer.figures.palette import palettes
 
 _HERE = Path(__file__).parent
+_JS = _HERE / "js"
 _SCRIPTS = ("trace.js", "colours.js", "heatmap.js", "tokens.js", "words.js", "panels.js", "stepper.js")
 
 
@@ -45,7 +46,7 @@ def script() -> str:
 
     Streamlit sends the text again whenever the data changes, so it is kept small.
     """
-    return f"const PALETTES={json.dumps(palettes(), separators=(',', ':'))};\n{slim(_HERE / "js", _SCRIPTS)}\n"
+    return f"const PALETTES={json.dumps(palettes(), separators=(',', ':'))};\n{slim(_JS, _SCRIPTS)}\n"
 
 
 def markup() -> str:

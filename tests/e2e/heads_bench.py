@@ -55,7 +55,7 @@ class HeadsBench:
         self.page.set_content("<!doctype html><html><body><input id=elsewhere></body></html>")
         variables = theme("dark" if dark else "light")
         parts = {"html": heads.markup(), "css": heads.style(), "js": heads.script()}
-        carrier = slim(heads._HERE / "js", ("carrier.js",)) + "\n"
+        carrier = slim(heads._JS, ("carrier.js",)) + "\n"
         self.page.evaluate(MOUNT, {**parts, "carrier": carrier, "variables": variables, "width": f"{width}px"})
         self.send(trace, **changes)
 
