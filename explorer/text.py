@@ -1,18 +1,16 @@
-"""What is known about a model, in a few plain lines."""
+"""How text and numbers are written for people: counted nouns, quoted tokens, lists, rounding, Markdown escapes."""
 
 from __future__ import annotations
 
 import os
 import re
-from typing import Any
-
-from model.data import TASKS, get_task
+import unicodedata
+from collections.abc import Iterable
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!$:<>|~&])")
-
-
-# Markdown also makes links of bare addresses, after it has read the escapes: an invisible joiner keeps them text.
+# Markdown also turns bare addresses into links, after it has read the escapes: an invisible joiner keeps them text.
 _ADDRESS = re.compile(r"(?i)(www(?=\.)|https?(?=:)|ftp(?=:)|mailto(?=:)|xmpp(?=:)|@)")
+_BIDI_CONTROLS = {*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C}
 
 
 def plain(text: str) -> str:
@@ -21,61 +19,67 @@ def plain(text: str) -> str:
     return _MARKDOWN.sub(r"\\\1", joined)
 
 
-def why(error: Exception) -> str:
-    """What an error says to people: our own speak for themselves, the system's name the file and the reason."""
-    if not isinstance(error, OSError):
-        return str(error)
-    what = os.path.basename(str(error.filename)) if error.filename else "A file"
-    reason = error.strerror or str(error)
-    return f"{what} cannot be read or written: {reason}. Is the disk full, or the folder read-only?"
+def printable(text: str) -> str:
+    """`text` with control characters, and marks that reorder the text around them, written as `U+XXXX`."""
+    return "".join(
+        f"U+{ord(c):04X}" if unicodedata.category(c) in ("Cc", "Cs") or ord(c) in _BIDI_CONTROLS else c for c in text
+    )
 
 
-def title(summary: dict[str, Any]) -> str:
-    """How a model is called in lists."""
-    return str(summary["name"]) if summary.get("trained") else f"{summary['name']} (untrained)"
+def quoted(token: str) -> str:
+    """A token or sentence set apart from the prose around it: “.” looks at 10 “books”."""
+    return f"“{printable(token)}”"
+
+
+def plural(number: int, noun: str, many: str | None = None) -> str:
+    """A number and its noun: "1 decoder layer", "0 queries", "1,505 sentences".
+
+    `many` is the plural where the rules of spelling do not give it: plural(2, "hypothesis", "hypotheses").
+    """
+    return f"{number:,} {noun if number == 1 else many or _plural_of(noun)}"
+
+
+def _plural_of(noun: str) -> str:
+    if noun.endswith(("s", "x", "z", "ch", "sh")):
+        return f"{noun}es"
+    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
+        return f"{noun[:-1]}ies"
+    return f"{noun}s"
+
+
+def listed(items: Iterable[str], conjunction: str = "and") -> str:
+    """Items as a list in a sentence: "a", "a and b", "a, b and c"; "" without any."""
+    *first, last = list(items) or [""]
+    return f"{', '.join(first)} {conjunction} {last}" if first else last
+
+
+def fixed(value: float, decimals: int, *, signed: bool = False) -> str:
+    """A number with so many decimals, rounded once; what rounds to 0 has no sign: "0.123", "+0.12", "0.000".
+
+    Everything that shows one number in two places must round it here both times, from the number itself: what has
+    been rounded before may round to another last digit.
+    """
+    text = f"{value:+.{decimals}f}" if signed else f"{value:.{decimals}f}"
+    return text.lstrip("+-") if not text.strip("+-0.") else text
+
+
+def percent(share: float, decimals: int = 0) -> str:
+    """A share from 0 to 1 in percent: "37 %", "99.7 %"."""
+    return f"{fixed(100 * share, decimals)} %"
 
 
 def count(number: float) -> str:
-    """A large number as people say it: 950, 12 k, 1.3 M."""
+    """A large number with three digits and a unit: 950, 12.3 k, 1.3 M."""
     for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if number >= size:
             return f"{number / size:.3g} {unit}"
     return f"{number:.0f}"
 
 
-def facts(summary: dict[str, Any]) -> list[str]:
-    """Lines for the model card in the sidebar: task, size, shape, scores."""
-    model = summary["model"]
-    task = str(summary.get("task"))
-    by_heart = task.startswith("phrases-")  # these tasks test on the pairs that they train on, and say so
-    return [
-        f"{get_task(task).title}." if task in TASKS else "Trained on somebody's own data.",
-        f"{count(summary['parameters'])} parameters: {_shape(model)}.",
-        _scores(summary["results"], by_heart) if summary.get("trained") else "Not trained: its answers are noise.",
-    ]
-
-
-def _shape(model: dict[str, Any]) -> str:
-    n_encoder, n_decoder, d_model = model["n_encoder_layers"], model["n_decoder_layers"], model["d_model"]
-    if model.get("architecture") == "lstm":
-        return f"LSTM, {n_encoder} encoder and {n_decoder} decoder layers, one head of attention, d_model {d_model}"
-    style = f"{'pre' if model['norm_first'] else 'post'}-norm, {_POSITIONS[model['positions']]}"
-    return (
-        f"{n_encoder} encoder layers × {model['n_encoder_heads']} heads, "
-        f"{n_decoder} decoder layers × {model['n_decoder_heads']} heads, d_model {d_model}; {style}"
-    )
-
-
-_POSITIONS = {"sinusoidal": "sinusoidal positions", "learned": "learned positions", "none": "no positions"}
-
-
-def _scores(results: dict[str, Any], by_heart: bool) -> str:
-    test = results.get("test") or results
-    found = []
-    if isinstance(test.get("exact_match"), (int, float)):
-        which = "sentences that it learned by heart" if by_heart else "held-out sentences"
-        right, of = 100 * test["exact_match"], test.get("sentences", "?")
-        found.append(f"{right:.1f} % of {of} {which} exactly right")
-    if isinstance(test.get("bleu"), (int, float)):
-        found.append(f"BLEU {test['bleu']:.1f}")
-    return "; ".join(found) + "." if found else ""
+def why(error: Exception) -> str:
+    """The sentence that an error is shown as: our own messages as they are, the system's with file and reason."""
+    if not isinstance(error, OSError):
+        return str(error)
+    name = os.path.basename(str(error.filename)) if error.filename else "A file"
+    reason = error.strerror or str(error)
+    return f"{name} cannot be read or written: {reason}. Is the disk full, or the folder read-only?"

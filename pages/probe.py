@@ -23,7 +23,8 @@ from explorer.screens.probe.heads import draw_heads  # noqa: E402
 from explorer.screens.probe.importance import draw_importance, importance_rows, known_importance  # noqa: E402
 from explorer.screens.probe.search import draw_search  # noqa: E402
 from explorer.screens.probe.surgery import draw_surgery  # noqa: E402
-from explorer.text import facts, plain  # noqa: E402
+from explorer.text import plain  # noqa: E402
+from explorer.translation.model_summary import facts  # noqa: E402
 from explorer.translation.translator import Translator  # noqa: E402
 from explorer.web import head_edits as surgery_state  # noqa: E402
 from explorer.web import page_parts as teach  # noqa: E402

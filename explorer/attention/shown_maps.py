@@ -12,7 +12,7 @@ from explorer.attention.description import head_caption
 from explorer.attention.head_summary import HeadSummary, summarise
 from explorer.attention.labelled_map import KINDS, SingleMap, head_map
 from explorer.attention.whole_words import AttentionMaps, Form, attention_maps, has_subwords
-from explorer.components.payload import visible
+from explorer.text import printable
 from model.config import AttentionKind
 from model.trace import AttentionTrace, kinds_of
 
@@ -170,7 +170,7 @@ def describe(summary: HeadSummary, layer: int, head: int) -> str:
 def _named(maps: AttentionMaps) -> AttentionMaps:
     """The same with control characters made visible: no printer knows what to do with them."""
     rows, predicted, columns = (
-        tuple(visible(token) for token in tokens) for tokens in (maps.rows, maps.predicted, maps.columns)
+        tuple(printable(token) for token in tokens) for tokens in (maps.rows, maps.predicted, maps.columns)
     )
     return replace(maps, rows=rows, predicted=predicted, columns=columns)
 

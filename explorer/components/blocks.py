@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from explorer.attention.head_summary import HeadSummary, summarise
 from explorer.attention.whole_words import AttentionMaps
-from explorer.components.payload import visible
+from explorer.text import printable
 
 MOST_EXACT = 200_000  # bytes of float32 weights that are sent whole
 Head = tuple[int, int]
@@ -48,9 +48,9 @@ def encode_kind(maps: AttentionMaps, *, name: str, seq: str) -> bytes:
         "heads": heads,
         "queries": queries,
         "keys": keys,
-        "rows": [visible(token) for token in maps.rows],
-        "predicted": [visible(token) for token in maps.predicted],
-        "columns": [visible(token) for token in maps.columns],
+        "rows": [printable(token) for token in maps.rows],
+        "predicted": [printable(token) for token in maps.predicted],
+        "columns": [printable(token) for token in maps.columns],
         "rowSpans": maps.row_spans,
         "columnSpans": maps.column_spans,
         **_summary(summarise(maps)),

@@ -16,8 +16,8 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from explorer.components.payload import visible
 from explorer.figures.palette import palettes
+from explorer.text import printable
 from model.config import AttentionKind
 from model.trace import AttentionTrace
 
@@ -96,9 +96,9 @@ def encode(film: Film) -> bytes:
         "frames": [
             {
                 "step": frame.step,
-                "rows": [visible(token) for token in frame.rows],
-                "columns": [visible(token) for token in frame.columns],
-                "predicted": [visible(token) for token in frame.predicted],
+                "rows": [printable(token) for token in frame.rows],
+                "columns": [printable(token) for token in frame.columns],
+                "predicted": [printable(token) for token in frame.predicted],
             }
             for frame in film.frames
         ],

@@ -27,9 +27,9 @@ from explorer.components.heads_state import (
     report_of,
     result_of,
 )
-from explorer.components.payload import visible
 from explorer.components.script import slim
 from explorer.figures.palette import palettes
+from explorer.text import printable
 from model.config import AttentionKind
 from model.trace import AttentionTrace, kinds_of
 
@@ -126,20 +126,23 @@ def header(view: HeadsView, start: dict[str, Any], *, turn: int, name: str) -> d
         "seq": view.seq,
         "turn": turn,
         "name": name,
-        "model": visible(view.model),
+        "model": printable(view.model),
         "trained": view.trained,
         "explains": view.explains,
-        "edits": [visible(edit) for edit in trace.edits],
+        "edits": [printable(edit) for edit in trace.edits],
         "subwords": has_subwords(trace),
         "order": list(kinds_of(trace)),
         "kinds": {
             kind: dict(zip(("layers", "heads"), trace.weights(kind).shape[:2], strict=True)) for kind in kinds_of(trace)
         },
-        "source": {"tokens": [visible(token) for token in trace.src_tokens], "words": list(map(int, trace.src_words))},
+        "source": {
+            "tokens": [printable(token) for token in trace.src_tokens],
+            "words": list(map(int, trace.src_words)),
+        },
         "target": {
-            "tokens": [visible(token) for token in trace.read_tokens],
+            "tokens": [printable(token) for token in trace.read_tokens],
             "words": list(map(int, trace.tgt_words)),
-            "predicted": [visible(token) for token in trace.predicted_tokens],
+            "predicted": [printable(token) for token in trace.predicted_tokens],
         },
         "start": start,
     }

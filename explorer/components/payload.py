@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import json
 import struct
-import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.text import printable
 from model.config import ATTENTION_KINDS, AttentionKind
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 PAYLOAD_VERSION = 1
 Arrays = dict[AttentionKind, NDArray[Any]]
-_BIDI_CONTROLS = {*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C}
 
 
 @dataclass(frozen=True)
@@ -97,23 +96,23 @@ def encode(view: StepperView) -> bytes:
         "kind": position.kind,
         "layer": position.layer,
         "head": position.head,
-        "model": visible(view.model),
+        "model": printable(view.model),
         "trained": view.trained,
-        "edits": [visible(edit) for edit in trace.edits],
+        "edits": [printable(edit) for edit in trace.edits],
         "source": {
-            "tokens": [visible(token) for token in trace.src_tokens],
+            "tokens": [printable(token) for token in trace.src_tokens],
             "words": [int(word) for word in trace.src_words],
             "unknown": [i for i, unknown in enumerate(view.src_unknown) if unknown],
         },
         "target": {
-            "tokens": [visible(token) for token in trace.read_tokens],
+            "tokens": [printable(token) for token in trace.read_tokens],
             "words": [int(word) for word in trace.tgt_words],
-            "predicted": [visible(token) for token in trace.predicted_tokens],
+            "predicted": [printable(token) for token in trace.predicted_tokens],
             "predicted_ids": [int(i) for i in view.predicted_ids],
             "probabilities": _numbers(trace.probabilities),
         },
         "alternatives": {
-            "tokens": [[visible(token) for token in row] for row in trace.top_tokens],
+            "tokens": [[printable(token) for token in row] for row in trace.top_tokens],
             "ids": np.asarray(trace.top_ids).tolist(),
             "probabilities": [_numbers(row) for row in trace.top_probabilities],
         },
@@ -154,13 +153,6 @@ def decode(payload: bytes) -> tuple[dict[str, Any], Arrays, Arrays]:
     if end != len(payload):
         raise ValueError(f"This payload should have {end} bytes but has {len(payload)}.")
     return header, weights, masks
-
-
-def visible(text: str) -> str:
-    """The text with control characters, and marks that reorder the text around them, written as `U+XXXX`."""
-    return "".join(
-        f"U+{ord(c):04X}" if unicodedata.category(c) in ("Cc", "Cs") or ord(c) in _BIDI_CONTROLS else c for c in text
-    )
 
 
 def _check(view: StepperView) -> None:

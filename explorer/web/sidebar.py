@@ -8,8 +8,9 @@ from typing import Any
 import streamlit as st
 
 from explorer.components.copy_link import copy_link
-from explorer.text import facts, plain, title
+from explorer.text import plain
 from explorer.translation.examples import Prompt, examples_of
+from explorer.translation.model_summary import facts, title
 from explorer.translation.selection import Selection
 from explorer.web import runtime, session
 from model.config import DecodeConfig, nearest

@@ -17,8 +17,9 @@ from explorer.runs.metrics import MetricsReader
 from explorer.runs.process import LAUNCHES
 from explorer.runs.status import age, clock
 from explorer.screens.runs.actions import about
-from explorer.text import facts, plain, title
+from explorer.text import plain
 from explorer.translation.examples import examples_of
+from explorer.translation.model_summary import facts, title
 from model.checkpoint import load_model
 from model.folder import CONFIG, METRICS, PROBE, STATUS, TOKENIZER, CheckpointError, list_models
 from model.trace import AttentionTrace, TraceError
