@@ -21,7 +21,8 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Playwright
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.paths import ROOT
+
 LOCAL = {"localhost", "127.0.0.1", "::1"}
 SCREEN = {"width": 1366, "height": 768}
 IDLE = '[data-testid="stApp"][data-test-script-state="notRunning"]'

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.paths import ROOT
+
 ROOMS = ("model", "explorer")
 VARIABLE = "HEADLIGHT_LINES"
 EXCLUDED = [r"if TYPE_CHECKING:", r"^\s*\.\.\.$", r"if __name__ == .__main__.:"]

@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.mutants import MUTANTS, Mutant
+from tests.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 _COPIED = ("model", "explorer", "tests", "pages", "checkpoints", ".streamlit", "app.py", "pyproject.toml")
 _OPTIONS = (
     "-x",

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.paths import ROOT
+
 HOUSE = ("model", "explorer", "pages", "tests")
 MAX_LINES = 450  # a file of more lines holds more than one noun
 

@@ -9,7 +9,8 @@ import pytest
 
 from tests import loop
 from tests.benchmarks.load import N_VISITORS, alone, crowd, sentences
-from tests.browser import ROOT, serve
+from tests.browser import serve
+from tests.paths import ROOT
 from tests.visitor import Trouble, Visitor
 
 pytestmark = pytest.mark.slow  # thirty visitors

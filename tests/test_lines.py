@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.lines import ROOT, VARIABLE, report, spans
+from tests.lines import VARIABLE, report, spans
+from tests.paths import ROOT
 
 pytestmark = pytest.mark.slow  # other runs of pytest
 

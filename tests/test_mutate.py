@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.mutants import MUTANTS, Mutant
-from tests.mutate import ROOT, MutationError, mutated, run_tests
+from tests.mutate import MutationError, mutated, run_tests
+from tests.paths import ROOT
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: f"{mutant.file}: {mutant.instead}")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tests.benchmarks import results
 from tests.benchmarks.registry import BENCHMARKS, MissingPeer, Row, machine
-from tests.browser import ROOT
+from tests.paths import ROOT
 
 NOT_BENCHMARKS = {"__init__", "__main__", "registry", "results"}
 

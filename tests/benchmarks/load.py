@@ -17,7 +17,8 @@ import psutil
 
 from explorer.runs.control import Runs
 from tests.benchmarks.registry import Row, benchmark, median, percentile
-from tests.browser import ROOT, Server, serve
+from tests.browser import Server, serve
+from tests.paths import ROOT
 from tests.visitor import Shown, Visitor
 
 N_VISITORS = 30

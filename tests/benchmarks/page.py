@@ -13,7 +13,8 @@ from time import perf_counter
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.benchmarks.registry import Row, benchmark, median, percentile
-from tests.browser import ROOT, Server, launch, serve, settle
+from tests.browser import Server, launch, serve, settle
+from tests.paths import ROOT
 
 SCREEN = {"width": 1366, "height": 768}
 N_STEPS, N_HEADS, N_SENTENCES, N_STARTS = 60, 40, 12, 3

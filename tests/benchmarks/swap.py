@@ -10,7 +10,7 @@ from pathlib import Path
 from time import perf_counter
 
 from tests.benchmarks.registry import Row, benchmark
-from tests.browser import ROOT
+from tests.paths import ROOT
 
 TASK, TARGET_SECONDS = "adjective-swap", 120.0
 

@@ -14,8 +14,8 @@ from streamlit.testing.v1 import AppTest
 from tests.benchmarks.page import COUNT
 from tests.benchmarks.registry import Row, benchmark, median, percentile, torch_threads
 from tests.browser import launch, serve, settle
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 MODEL, TEXT = "reverse", "abcdefghijklmnop"  # the longest sentence that the model knows
 N_WARM_UP, N_MOVES = 2, 12
 

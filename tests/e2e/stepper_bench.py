@@ -5,15 +5,13 @@ from __future__ import annotations
 import base64
 import json
 import tomllib
-from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Locator, Page
 
 from explorer.components import stepper
 from explorer.components.payload import StepperView, encode
-
-ROOT = Path(__file__).parents[2]
+from tests.paths import ROOT
 
 MOUNT = """async ({html, css, js, variables, width}) => {
   document.body.style = `margin: 0; padding: 16px; background: ${variables["--st-background-color"]}`;

@@ -14,7 +14,8 @@ from explorer.translation.translator import Translator
 from model.checkpoint import load_model
 from model.config import DecodeConfig
 from model.trace import AttentionTrace
-from tests.browser import ROOT, Watch, settle
+from tests.browser import Watch, settle
+from tests.paths import ROOT
 
 Visit = Callable[[str], Page]
 TEXT = "I read red books"

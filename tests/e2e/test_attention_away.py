@@ -22,8 +22,9 @@ from explorer.translation.translator import Translator
 from model.checkpoint import load_model
 from model.config import DecodeConfig
 from model.trace import AttentionTrace
-from tests.browser import ROOT, Watch, download, settle
+from tests.browser import Watch, download, settle
 from tests.explorer.attention_files import HOSTILE, npz, weights_of
+from tests.paths import ROOT
 
 pytestmark = pytest.mark.slow  # files made and opened, page after page
 

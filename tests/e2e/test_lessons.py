@@ -14,9 +14,9 @@ from explorer.lessons.reader import read_lesson
 from explorer.screens.lessons.live import evaluate, start_of
 from explorer.web import runtime
 from tests.browser import SCREEN, download, settle
+from tests.paths import ROOT
 
 Visit = Callable[[str], Page]
-ROOT = Path(__file__).parents[2]
 LESSONS = [read_lesson(path) for path in sorted((ROOT / "explorer" / "lessons" / "content").glob("*.md"))]
 NEXT = ".st-key-lesson_next button"
 HOSTILE = "<img src=x onerror=alert(1)>"

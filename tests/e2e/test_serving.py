@@ -13,7 +13,8 @@ import psutil
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser import ROOT, Server, serve, settle
+from tests.browser import Server, serve, settle
+from tests.paths import ROOT
 
 
 def test_the_first_page_opens_without_a_word_in_the_log(visit: Callable[..., Page], server: Server) -> None:

@@ -12,7 +12,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from explorer.web.sidebar import PREFERRED
 from model.data import get_task
-from tests.browser import ROOT, Server, Watch, settle
+from tests.browser import Server, Watch, settle
+from tests.paths import ROOT
 
 Visit = Callable[[str], Page]
 XSS = "<img src=x onerror=alert(1)>"

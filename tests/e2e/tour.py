@@ -8,7 +8,8 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page
 
-from tests.browser import ROOT, SCREEN, Server, Watch, settle
+from tests.browser import SCREEN, Server, Watch, settle
+from tests.paths import ROOT
 
 PATIENCE_MS = 40_000  # the machine may be busy with other things
 # A component comes to life after Streamlit has made room for it.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,9 +22,9 @@ from model.data import DataError
 from model.data.files import read_pairs, read_parallel
 from tests.explorer.toy_models import save_toy
 from tests.fuzz.inputs import TEXTS, changed, damaged, tries
+from tests.paths import ROOT
 
 MODELS = {"letters": "reverse", "words": "adjective-swap", "dates": "dates"}
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")

@@ -16,8 +16,8 @@ from model import evaluate, translate
 from model.commands import run_command
 from model.trace import AttentionTrace
 from tests.model.commands import failure
+from tests.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 SMALL = ["d_model=16", "d_ff=16", "n_encoder_heads=2", "n_decoder_heads=2", "snapshots=0", "log_every=2"]
 
 

@@ -17,9 +17,9 @@ from model.data import MADE_HERE
 from model.folder import SHIPPED, list_models, read_json
 from model.training import estimate
 from model.training.card import score_lines
+from tests.paths import CHECKPOINTS
 
 UNMASKED = "adjective-swap-unmasked"  # shipped to show what goes wrong
-CHECKPOINTS = Path(__file__).resolve().parents[2] / "checkpoints"
 TRANSLATORS = tuple(name for name in SHIPPED if name.startswith("multi30k"))
 ENGLISH = "Two young children are playing football in the park."
 GERMAN = "Zwei kleine Kinder spielen im Park Fußball."

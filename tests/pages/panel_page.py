@@ -8,8 +8,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.web import runtime
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 TEXT = "I read red books"
 PLACE = {"model": "adjective-swap", "text": TEXT, "kind": "cross", "layer": "1", "head": "2"}
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from streamlit.testing.v1 import AppTest
 
 from explorer.screens.probe import grammar as probe_grammar
 from explorer.web import measurements as probe_store
-
-ROOT = Path(__file__).parents[2]
+from tests.paths import ROOT
 
 
 def forget() -> None:

@@ -13,8 +13,7 @@ from explorer.components.blocks import decode
 from explorer.screens.attention import panels as attention_panels
 from explorer.web import runtime
 from tests.explorer.toy_models import save_toy
-
-ROOT = Path(__file__).parents[2]
+from tests.paths import ROOT
 
 
 @pytest.fixture(scope="module")

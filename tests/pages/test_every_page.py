@@ -10,8 +10,8 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.web import runtime
 from tests.explorer.toy_models import save_toy
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 PAGES = re.findall(r'"(pages/\w+\.py)"', (ROOT / "app.py").read_text(encoding="utf-8"))
 MODELS = {
     "transformer": {},

@@ -21,8 +21,7 @@ from model.training.settings import make_settings, parse_assignments
 from tests.explorer.runs.test_estimate import ANSWER
 from tests.explorer.toy_models import save_toy
 from tests.pages.test_train import button, command, words
-
-ROOT = Path(__file__).parents[2]
+from tests.paths import ROOT
 
 
 def opened(name: str) -> AppTest:

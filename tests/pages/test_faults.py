@@ -12,7 +12,8 @@ from streamlit.testing.v1 import AppTest
 from explorer.web import runtime
 from tests.explorer.toy_runs import save_run, write_status
 from tests.pages.teaching import words
-from tests.pages.test_every_page import PAGES, ROOT
+from tests.pages.test_every_page import PAGES
+from tests.paths import ROOT
 
 
 @pytest.fixture

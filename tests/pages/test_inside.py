@@ -16,8 +16,8 @@ from model.checkpoint import load_model
 from model.transformer import count_parameters
 from tests.explorer.toy_models import save_toy
 from tests.pages.teaching import plotted, tables, walk_data, words
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 TABS = ("The computation", "Queries and keys", "Layer by layer", "The prediction", "Sizes")
 
 

@@ -15,8 +15,8 @@ from explorer.screens.lessons import live as lesson_live
 from explorer.screens.lessons.live import evaluate, start_of
 from explorer.web import runtime
 from tests.pages.teaching import words
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "explorer" / "lessons" / "content"
 LESSONS = sorted((read_lesson(path) for path in FOLDER.glob("*.md")), key=lambda lesson: lesson.order)
 

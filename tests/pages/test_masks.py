@@ -16,8 +16,8 @@ from model.config import EOS
 from model.masks import target_mask
 from tests.explorer.toy_models import save_toy
 from tests.pages.teaching import plotted, tables, words
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 TABS = ("The masks", "Given target", "While decoding", "Trained without it", "Open padding")
 SENTENCE = "I read red books"
 

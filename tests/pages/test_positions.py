@@ -13,8 +13,8 @@ from model.checkpoint import load_model
 from model.positions import sinusoidal_table
 from tests.explorer.toy_models import save_toy
 from tests.pages.teaching import plotted, tables, words
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 TABS = ("The table", "One word", "The rotation", "Alternatives", "Shuffle the words", "Longer than trained")
 
 

@@ -16,8 +16,9 @@ from explorer.screens.probe import grammar as probe_grammar
 from explorer.web import runtime
 from tests.explorer import toy_grammar  # noqa: F401 - spaCy knows its component by name
 from tests.explorer.toy_models import save_toy
-from tests.pages.probe_page import ROOT, forget, on_tab, opened, press, switch_off
+from tests.pages.probe_page import forget, on_tab, opened, press, switch_off
 from tests.pages.teaching import plotted, tables, words
+from tests.paths import ROOT
 
 
 @pytest.fixture

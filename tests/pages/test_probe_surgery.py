@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.probe_page import ROOT, forget, on_tab, opened, press, switch_off
+from tests.pages.probe_page import forget, on_tab, opened, press, switch_off
 from tests.pages.teaching import tables, words
+from tests.paths import ROOT
 
 pytestmark = pytest.mark.slow  # a model is asked again and again
 

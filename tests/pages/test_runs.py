@@ -16,8 +16,7 @@ from model.folder import METRICS, SHIPPED, SNAPSHOTS
 from tests.explorer.toy_models import save_toy
 from tests.explorer.toy_runs import eval_line, save_run, write_metrics, write_status
 from tests.pages.test_train import button, words
-
-ROOT = Path(__file__).parents[2]
+from tests.paths import ROOT
 
 
 @pytest.fixture

@@ -24,8 +24,8 @@ from model.train import parser
 from tests.explorer.planted import planted_trace
 from tests.explorer.runs.test_estimate import ANSWER
 from tests.explorer.toy_runs import save_run, write_status
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 SLEEP = "import time; time.sleep(60)"
 
 

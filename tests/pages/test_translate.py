@@ -12,8 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.web import runtime
 from tests.explorer.toy_models import save_toy
-
-ROOT = Path(__file__).parents[2]
+from tests.paths import ROOT
 
 
 @pytest.fixture(scope="module")

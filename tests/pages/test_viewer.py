@@ -18,7 +18,8 @@ from explorer.web import runtime
 from explorer.web.viewer_mode import VARIABLE, ViewerError, viewing
 from tests.explorer.toy_runs import save_run
 from tests.pages.teaching import words
-from tests.pages.test_every_page import PAGES, ROOT
+from tests.pages.test_every_page import PAGES
+from tests.paths import ROOT
 
 CHANGING = ("Start training", "Stop", "Resume", "New run", "Rename", "Delete", "Import", "Fetch and show some")
 

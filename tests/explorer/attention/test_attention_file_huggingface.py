@@ -10,8 +10,8 @@ import pytest
 
 from explorer.attention.attention_file import OwnAttention, read_own
 from explorer.screens.attention.own import EXAMPLE
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[3]
 WORDS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "sat", "##s")
 
 

@@ -9,7 +9,6 @@ import threading
 import tomllib
 import xml.etree.ElementTree as ElementTree
 import zlib
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,6 +26,7 @@ from explorer.export.numbers import CSV_COLUMNS, csv_bytes, npz_bytes
 from model.trace import kinds_of
 from tests.explorer.planted import planted_trace
 from tests.explorer.sheets import VIEWS, noisy, sheet
+from tests.paths import ROOT
 
 # Numbers
 
@@ -142,7 +142,7 @@ def test_lines_hold_the_share_that_is_asked_for() -> None:
 
 
 def test_the_scale_is_the_themes_own() -> None:
-    path = Path(__file__).parents[3] / ".streamlit" / "config.toml"
+    path = ROOT / ".streamlit" / "config.toml"
     assert tomllib.loads(path.read_text())["theme"]["light"]["chartSequentialColors"] == list(SCALE)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,8 +17,7 @@ from explorer.translation.translator import Translator
 from model.checkpoint import load_model
 from model.config import DecodeConfig
 from model.folder import summarize
-
-ROOT = Path(__file__).parents[3]
+from tests.paths import ROOT
 
 
 def test_expressions() -> None:

@@ -13,6 +13,7 @@ from explorer.lessons.check_syntax import Expression, Term
 from explorer.lessons.checks import CHECKS
 from explorer.lessons.lesson import LessonError
 from explorer.lessons.reader import LABELS, MAX_BYTES, MAX_STEPS, parse_lesson, read_lesson
+from tests.paths import ROOT
 
 FRONT = '+++\ntitle = "Eins"\nabout = "Über ein Modell."\nminutes = 5\nmodel = "reverse"\ntext = "hello"\n+++\n'
 STEP = """
@@ -199,7 +200,7 @@ def _try(content: bytes) -> None:
 
 
 def test_every_check_says_what_it_answers_and_is_in_the_readme() -> None:
-    readme = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
     for name, check in CHECKS.items():
         assert check.about.endswith("."), name
         assert f"`{name}`" in readme, f"the README does not list the check {name}"

@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 import html
 import re
-from pathlib import Path
 
 import pytest
 import streamlit as st
@@ -23,6 +22,7 @@ from explorer.screens.lessons.live import FOLDER, broken_claims, evaluate, fill,
 from explorer.screens.lessons.take import make_handout
 from explorer.translation.selection import Selection
 from explorer.web import runtime
+from tests.paths import CHECKPOINTS, ROOT
 
 TITLES = [
     "What is attention?",
@@ -45,7 +45,7 @@ STEPS = [
 
 @pytest.fixture(autouse=True)
 def shipped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runtime, "CHECKPOINTS", Path(__file__).parents[3] / "checkpoints")
+    monkeypatch.setattr(runtime, "CHECKPOINTS", CHECKPOINTS)
 
 
 def here(lesson: Lesson, at: int) -> tuple[Step, Selection]:
@@ -144,7 +144,7 @@ TABS = {
 def test_a_tab_that_a_step_names_is_on_its_page(lesson: Lesson, at: int) -> None:
     link = lesson.step(at).link
     assert link is not None
-    page = (Path(__file__).parents[3] / "pages" / f"{link.page}.py").read_text(encoding="utf-8")
+    page = (ROOT / "pages" / f"{link.page}.py").read_text(encoding="utf-8")
     if link.tab:
         assert link.tab in TABS[link.page]
         assert f'"{link.tab}"' in page

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -12,8 +11,8 @@ from explorer.probing.sample import SampleChoice, measure
 from explorer.screens.probe.importance import curve_plot, measure_curve, measure_importance
 from model.analysis.importance import least_first
 from model.checkpoint import load_model
+from tests.paths import CHECKPOINTS
 
-CHECKPOINTS = Path(__file__).parents[3] / "checkpoints"
 NAMES = ("reverse", "adjective-swap", "adjective-swap-unmasked", "dates", "phrases-en-de")
 
 

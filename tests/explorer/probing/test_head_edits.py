@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -35,8 +34,8 @@ from model.data import get_task
 from model.decoding.search import allowed_log_probs
 from model.edits import HeadEdits
 from model.recorder import AttentionRecorder
+from tests.paths import ROOT
 
-ROOT = Path(__file__).parents[3]
 TEXT = "headlight"
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -14,8 +12,7 @@ from model.analysis.recorded_batches import observe, untrained_like, written_sam
 from model.checkpoint import load_model
 from model.data import get_task
 from tests.explorer.probed import HEADS, observed, one_hot, random_observed, with_untrained
-
-ROOT = Path(__file__).parents[3]
+from tests.paths import ROOT
 
 
 def probed(count: int = MIN_SENTENCES, **heads: object) -> Probe:

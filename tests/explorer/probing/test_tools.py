@@ -28,8 +28,7 @@ from explorer.screens.probe.card import covered, looks, most_itself, telling
 from explorer.screens.probe.search import search
 from model.checkpoint import LoadedModel, load_model
 from tests.explorer.probed import HEADS, observed, one_hot
-
-ROOT = Path(__file__).parents[3]
+from tests.paths import ROOT
 
 
 def quiet(done: float, words: str) -> None:

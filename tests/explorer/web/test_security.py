@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +10,7 @@ from streamlit.testing.v1 import AppTest
 from explorer.web.security import FRAMES, SecurityHeaders, policy
 from explorer.web.viewer_mode import VARIABLE
 from tests import loop
-
-ROOT = Path(__file__).parents[3]
+from tests.paths import ROOT
 
 
 def answered(path: str = "/", *, method: str = "GET", host: str = "localhost:8501") -> tuple[int, dict[str, str]]:

@@ -13,7 +13,7 @@ import pytest
 from explorer.web import runtime
 from explorer.web import warm_up as server
 from tests import loop
-from tests.browser import ROOT
+from tests.paths import ROOT
 
 
 def ask(middleware: server.WarmUp, path: str, kind: str = "http") -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -30,9 +28,8 @@ from model.data import get_task
 from model.data.batching import EncodedPairs, collate, encode_pairs
 from model.recorder import AttentionRecorder
 from model.transformer import Transformer
+from tests.paths import CHECKPOINTS
 from tests.tiny import random_ids, tiny_model
-
-CHECKPOINTS = Path(__file__).parents[3] / "checkpoints"
 
 
 def some_pairs() -> EncodedPairs:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -13,8 +11,7 @@ from model.config import ATTENTION_KINDS, DecodeConfig
 from model.data import get_task
 from model.data.task import Example
 from model.decoding.decode import decode_recorded
-
-CHECKPOINTS = Path(__file__).parents[3] / "checkpoints"
+from tests.paths import CHECKPOINTS
 
 
 @pytest.fixture(scope="module")

@@ -17,10 +17,10 @@ from model.training.distributed import World
 from model.training.runfolder import read_metrics
 from tests.model import two_processes
 from tests.model.engine import pairs_file
+from tests.paths import ROOT
 
 pytestmark = pytest.mark.slow  # real processes
 
-ROOT = Path(__file__).resolve().parents[3]
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
 
 

@@ -20,11 +20,11 @@ from model.folder import METRICS, STATUS, CheckpointError, read_json
 from model.training.runfolder import is_alive, read_metrics, refuse_running
 from model.training.state import load_state
 from tests.model.engine import pairs_file
+from tests.paths import ROOT
 
 resource = pytest.importorskip("resource", reason="limits of a process are set through the resource module")
 
 pytestmark = pytest.mark.slow  # real processes
-ROOT = Path(__file__).resolve().parents[3]
 SIZES = ["tokenizer=whitespace", "d_model=16", "d_ff=16", "n_encoder_layers=1", "n_decoder_layers=1"]
 SIZES += ["n_encoder_heads=2", "n_decoder_heads=2"]
 STEPS = ["max_steps=160", "eval_every=40", "save_every=11", "log_every=1", "eval_sentences=8", "snapshots=4"]
