@@ -6,8 +6,6 @@ from explorer.web.frame import ensure_shell
 
 ensure_shell()
 
-from explorer.screens.lessons.page import draw  # noqa: E402
-from explorer.web.figures import freeze_after  # noqa: E402 - nothing runs before the shell has had its say
+from explorer.screens.lessons.page import draw  # noqa: E402 - the guard runs before anything else is imported
 
 draw()
-freeze_after("lessons")

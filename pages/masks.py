@@ -6,45 +6,6 @@ from explorer.web.frame import ensure_shell
 
 ensure_shell()
 
-import streamlit as st  # noqa: E402 - nothing runs before the shell has had its say
-
-from explorer.screens.masks.lift import draw_decoding_tab, draw_pair_tab, draw_target_tab  # noqa: E402
-from explorer.screens.masks.look import draw_masks_tab, draw_padding_tab  # noqa: E402
-from explorer.web import page_parts as teach  # noqa: E402
-from explorer.web import runtime  # noqa: E402
-from explorer.web.figures import freeze_after  # noqa: E402
-from explorer.web.open_translation import Opened  # noqa: E402
-
-
-def draw() -> None:
-    """The question, then the tabs."""
-    teach.heading(
-        "What may a token not look at, and what if it could?",
-        "Padding fills up short sentences of a batch, and the future is what the decoder has yet to say. A mask closes "
-        "both: closed cells get the lowest score there is, so that softmax gives them nothing.",
-    )
-    found = teach.at_work()
-    if found is None:
-        return
-    st.fragment(_tabs)(found)
-    freeze_after("masks")
-
-
-def _tabs(found: Opened) -> None:
-    """A switch runs only this part again."""
-    shown = found.shown
-    translator = runtime.translator(shown.model)
-    teach.write_address(found.address)
-    teach.draw_tabs(
-        "masks",
-        {
-            "The masks": lambda: draw_masks_tab(translator, shown),
-            "Given target": lambda: draw_target_tab(translator, shown),
-            "While decoding": lambda: draw_decoding_tab(translator, shown),
-            "Trained without it": draw_pair_tab,
-            "Open padding": lambda: draw_padding_tab(translator, shown),
-        },
-    )
-
+from explorer.screens.masks.page import draw  # noqa: E402 - the guard runs before anything else is imported
 
 draw()

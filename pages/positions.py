@@ -6,51 +6,6 @@ from explorer.web.frame import ensure_shell
 
 ensure_shell()
 
-import streamlit as st  # noqa: E402 - nothing runs before the shell has had its say
-
-from explorer.screens.positions.order import draw_length_tab, draw_shuffle_tab  # noqa: E402
-from explorer.screens.positions.table import (  # noqa: E402
-    draw_alternatives_tab,
-    draw_rotation_tab,
-    draw_table_tab,
-    draw_word_tab,
-)
-from explorer.web import page_parts as teach  # noqa: E402
-from explorer.web import runtime  # noqa: E402
-from explorer.web.figures import freeze_after  # noqa: E402
-from explorer.web.open_translation import Opened  # noqa: E402
-
-
-def draw() -> None:
-    """The question, then the tabs."""
-    teach.heading(
-        "How does the model know the order of the words?",
-        "Attention sees all words at once and in no order. So a row of numbers that says where a word stands "
-        "(positional encoding) is added to it. Positions count from 0 here, as in the formula.",
-    )
-    found = teach.at_work()
-    if found is None:
-        return
-    st.fragment(_tabs)(found)
-    freeze_after("positions")
-
-
-def _tabs(found: Opened) -> None:
-    """Moving a slider runs only this part again."""
-    shown = found.shown
-    translator, model = runtime.translator(shown.model), teach.transformer(shown.model)
-    teach.write_address(found.address)
-    teach.draw_tabs(
-        "positions",
-        {
-            "The table": lambda: draw_table_tab(model),
-            "One word": lambda: draw_word_tab(shown, model),
-            "The rotation": lambda: draw_rotation_tab(model),
-            "Alternatives": lambda: draw_alternatives_tab(model),
-            "Shuffle the words": lambda: draw_shuffle_tab(translator, shown),
-            "Longer than trained": lambda: draw_length_tab(translator, shown),
-        },
-    )
-
+from explorer.screens.positions.page import draw  # noqa: E402 - the guard runs before anything else is imported
 
 draw()

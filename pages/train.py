@@ -6,34 +6,6 @@ from explorer.web.frame import ensure_shell
 
 ensure_shell()
 
-import streamlit as st  # noqa: E402 - nothing runs before the shell has had its say
-
-from explorer.runs.control import Runs  # noqa: E402
-from explorer.screens.train.form import draw_form  # noqa: E402
-from explorer.screens.train.watch import draw_run  # noqa: E402
-from explorer.web import runtime  # noqa: E402
-from explorer.web.figures import freeze_after  # noqa: E402
-from explorer.web.selected_run import NEW, RUN, run_box, settle_choice  # noqa: E402
-
-_WATCHING = {True: "Watch it learn", False: "How it learned"}
-
-
-def draw() -> None:
-    """The form for a new run, or the run that is being watched."""
-    runs = Runs(runtime.CHECKPOINTS)
-    states = {status.name: status for status in runs.statuses()}
-    title, box = st.columns([3, 1], vertical_alignment="center")
-    with box:
-        name = run_box(RUN, "Run", [NEW, *states], lambda name: name or "A new run")
-    with title:
-        busy = name in states and states[name].busy
-        st.markdown("#### " + ("Train a model from nothing" if name == NEW else _WATCHING[busy]))
-    if name == NEW:
-        draw_form(runs)
-    else:
-        draw_run(runs, name)
-    freeze_after("train" if name == NEW else "watch")
-    settle_choice()
-
+from explorer.screens.train.page import draw  # noqa: E402 - the guard runs before anything else is imported
 
 draw()

@@ -20,7 +20,7 @@ from explorer.figures.experiments import band_figure, wide
 from explorer.screens.experiments.maps import draw_maps
 from explorer.screens.train.prefill import fill_form
 from explorer.text import plain
-from explorer.web.figures import draw_figure
+from explorer.web.figures import draw_figure, freeze_after
 from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import Experiment
 from model.experiments.stored import ResultError
@@ -37,6 +37,12 @@ _NUMBERS = {"loss on test": "%.4f", "right on test (%)": "%.1f", "BLEU on test":
 
 def draw() -> None:
     """The whole page."""
+    _experiment()
+    freeze_after("experiments")
+
+
+def _experiment() -> None:
+    """The chosen experiment: its question, its results, and how to repeat it."""
     title, box = st.columns([2, 3], vertical_alignment="center")
     with title:
         st.markdown("#### Why this way?")

@@ -11,6 +11,7 @@ from explorer.screens.lessons.state import UNTOUCHED
 from explorer.screens.lessons.step import draw_do, draw_question, draw_text, draw_view
 from explorer.screens.lessons.take import draw_take
 from explorer.text import plain
+from explorer.web.figures import freeze_after
 from explorer.web.page_parts import heading
 
 # Larger type for the projector, and nothing around the lesson. What the page draws is sized in rem and grows with its
@@ -33,6 +34,7 @@ def draw() -> None:
         _list(found)
     else:
         _step(lesson, lesson_state.place().at)
+    freeze_after("lessons")
 
 
 def steps_done(lesson: Lesson) -> int:

@@ -1,0 +1,38 @@
+"""Attention: every head of a sentence at a glance, one head closely, and the numbers behind a single weight."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.screens.attention import panels as attention_panels
+from explorer.text import plain
+from explorer.web import session
+from explorer.web.attention_views import draw_heads
+from explorer.web.figures import freeze_after
+from explorer.web.open_translation import Opened, opened
+
+
+def draw() -> None:
+    """The whole page."""
+    found = opened()
+    if found is None:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(f"#### {plain(found.shown.text) or '(nothing: the model ended at once)'}")
+        if found.selection.path is not None:
+            st.badge("a chosen path", color="orange")
+    note = "Which words does each head look at? A weight says where something was read, not why the model decided so."
+    st.caption(plain(" ".join([note, *found.shown.notes])))
+    attention_panels.arrive()
+    _explore(found)
+
+
+@st.fragment
+def _explore(found: Opened) -> None:
+    """The views and the panel below them; their messages run only this part of the page again."""
+    attention_panels.follow()
+    result = draw_heads(found, key="heads", explains=True)
+    panel = attention_panels.choose("cell" if result.explain else None)
+    attention_panels.draw(panel, found.address, found.shown, result.place)
+    session.write_address(found.address)  # last, because panels have choices of their own
+    freeze_after(f"attention {panel}")

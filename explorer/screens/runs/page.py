@@ -1,0 +1,49 @@
+"""Runs: every run and model, what can be done with it, curves side by side, and how its heads formed."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.runs.control import Runs
+from explorer.screens.runs.actions import about, draw_actions, draw_import, draw_said
+from explorer.screens.runs.heads import draw_heads
+from explorer.screens.runs.table import draw_comparison, draw_table
+from explorer.text import plain
+from explorer.web import runtime
+from explorer.web.figures import freeze_after
+from explorer.web.selected_run import ENTRY, run_box, settle_choice
+
+
+def draw() -> None:
+    """The list, then everything about one of its entries."""
+    runs = Runs(runtime.CHECKPOINTS)
+    entries = runs.entries()
+    st.markdown("#### Every run and model on this machine")
+    if not entries:
+        st.info("There is no run and no model here yet. Train one, or import a zip file.")
+        draw_import(runs)
+        return
+    said = st.container()
+    draw_table(entries)
+    by_name = {entry.name: entry for entry in entries}
+    box, actions = st.columns([1, 3], vertical_alignment="center")
+    with box:
+        name = run_box(ENTRY, "Run or model", list(by_name))
+    with said:
+        draw_said()
+    entry = by_name.get(name) or entries[0]
+    with actions:
+        draw_actions(runs, entry)
+    st.caption(plain(about(entry)))
+    heads, curves, new = st.tabs(["Watch heads form", "Compare curves", "Import"], on_change="rerun", key="runs_tab")
+    if heads.open:
+        with heads:
+            draw_heads(runs, entry)
+    if curves.open:
+        with curves:
+            draw_comparison(runs, entries, entry.name)
+    if new.open:
+        with new:
+            draw_import(runs)
+    freeze_after("runs")
+    settle_choice()

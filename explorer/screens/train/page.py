@@ -1,0 +1,32 @@
+"""Train: a model from nothing, watched while it learns."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.runs.control import Runs
+from explorer.screens.train.form import draw_form
+from explorer.screens.train.watch import draw_run
+from explorer.web import runtime
+from explorer.web.figures import freeze_after
+from explorer.web.selected_run import NEW, RUN, run_box, settle_choice
+
+_WATCHING = {True: "Watch it learn", False: "How it learned"}
+
+
+def draw() -> None:
+    """The form for a new run, or the run that is being watched."""
+    runs = Runs(runtime.CHECKPOINTS)
+    states = {status.name: status for status in runs.statuses()}
+    title, box = st.columns([3, 1], vertical_alignment="center")
+    with box:
+        name = run_box(RUN, "Run", [NEW, *states], lambda name: name or "A new run")
+    with title:
+        busy = name in states and states[name].busy
+        st.markdown("#### " + ("Train a model from nothing" if name == NEW else _WATCHING[busy]))
+    if name == NEW:
+        draw_form(runs)
+    else:
+        draw_run(runs, name)
+    freeze_after("train" if name == NEW else "watch")
+    settle_choice()

@@ -1,0 +1,101 @@
+"""Translate: a sentence, its translation, and every head at every step of it."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import streamlit as st
+
+from explorer.text import plain
+from explorer.translation.examples import examples_of, note_for
+from explorer.translation.selection import Selection
+from explorer.translation.translator import Translation
+from explorer.web import runtime, session
+from explorer.web.attention_views import draw_stepper
+from explorer.web.open_translation import Opened, along, opened
+
+
+def draw() -> None:
+    """The whole page."""
+    found = opened()
+    if found is None:
+        return
+    _headline(found.selection, found.shown)
+    _explore(found)
+    _other_paths(found.selection, found.own, found.shown)
+
+
+def _headline(selection: Selection, shown: Translation) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(f"#### {plain(shown.text) or '(nothing: the model ended at once)'}")
+        if selection.path is not None:
+            st.badge("a chosen path", color="orange")
+    note = note_for(selection.text, examples_of(runtime.models()[selection.model]))
+    lines = ([f"What to look for: {note}" + ("" if note[-1] in ".?!" else ".")] if note else []) + list(shown.notes)
+    if lines:
+        st.caption(plain(" ".join(lines)))
+
+
+@st.fragment
+def _explore(found: Opened) -> None:
+    """The stepper; its messages run only this part of the page again."""
+    result = draw_stepper(found, key="stepper")
+    if result.fork is not None:
+        _fork(found.selection, found.shown, result.fork.step, result.fork.token_id)
+        st.rerun()
+    # How the Attention page shows it is no part of this page's view.
+    session.write_address(dataclasses.replace(found.address, view="", panel="", cell=None))
+
+
+def _fork(selection: Selection, shown: Translation, step: int, token: int) -> None:
+    """Decode on from another token at row `step` and remember the new path."""
+    row = step - 1
+    rank = [int(i) for i in shown.trace.top_ids[row]].index(token)
+    forked = along(dataclasses.replace(selection, path=(*shown.path[:row], token)))
+    session.add_fork(
+        session.Fork(
+            path=forked.path,
+            step=step,
+            chosen=shown.trace.top_tokens[row][rank],
+            instead=shown.trace.predicted_tokens[row],
+            probability=float(shown.trace.top_probabilities[row][rank]),
+            text=forked.text,
+        )
+    )
+    session.move(path=forked.path, step=step)
+
+
+def _other_paths(selection: Selection, own: Translation, shown: Translation) -> None:
+    """Hypotheses of beam search, and the forks made so far: each can be gone to."""
+    if own.candidates:
+        st.markdown("##### Hypotheses of beam search")
+        for rank, candidate in enumerate(own.candidates, start=1):
+            ended = "" if candidate.finished else " · cut off"
+            detail = f"score {candidate.score:.3f} · log-probability {candidate.log_prob:.3f} nats{ended}"
+            path = None if candidate.path == own.path else candidate.path
+            _path_row(f"hypothesis-{rank}", f"{rank}. {candidate.text}", detail, path, candidate.path == shown.path)
+    if session.forks():
+        st.markdown("##### Paths you chose")
+        _path_row("own", own.text, "the model's own choice", None, selection.path is None)
+        for number, fork in enumerate(session.forks(), start=1):
+            detail = f"step {fork.step}: {fork.chosen} ({100 * fork.probability:.1f} %) instead of {fork.instead}"
+            _path_row(f"fork-{number}", fork.text, detail, fork.path, fork.path == shown.path, fork.step)
+
+    if st.toggle("All ways on as a tree", key="translate_tree", help="Your paths, and what beam search considers."):
+        from explorer.web import (
+            decode_tree_panel as attention_tree,  # brings a chart library, which the first screen need not wait for
+        )
+
+        attention_tree.draw(selection, shown)
+
+
+def _path_row(key: str, text: str, detail: str, path: tuple[int, ...] | None, is_shown: bool, step: int = 0) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.button(
+            "Shown" if is_shown else "Show",
+            key=f"path-{key}",
+            disabled=is_shown,
+            on_click=session.move,
+            kwargs={"path": path, "step": step},
+        )
+        st.markdown(f"**{plain(text)}** — {plain(detail)}")
