@@ -14,7 +14,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     ATTENTION: ("tests/model/test_attention.py", "tests/model/test_transformer.py"),
     MASKS: ("tests/model/test_masks.py",),
     MASKING: ("tests/model/analysis/test_mask_effects.py",),
-    PROBE: ("tests/explorer/probing/test_measurement.py", "tests/explorer/probing/test_scores.py"),
+    PROBE: ("tests/explorer/probing/test_measurement.py", "tests/explorer/probing/test_formulas.py"),
 }
 
 

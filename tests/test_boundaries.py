@@ -50,14 +50,7 @@ STREAMLIT_ROOMS = {"components", "web", "screens"}
 KNOWN_BREACHES: set[tuple[str, str]] = {
     ("explorer/lessons/handout.py", "explorer.screens.lessons.state"),
     ("explorer/probing/findings.py", "explorer.screens.probe.importance"),
-    ("explorer/runs/archive.py", "explorer.web.viewer_mode"),
-    ("explorer/runs/control.py", "explorer.web.viewer_mode"),
-    ("explorer/screens/experiments/page.py", "explorer.screens.train.prefill"),
     ("explorer/screens/inside/more.py", "explorer.screens.masks.look"),
-    ("explorer/screens/masks/lift.py", "explorer.screens.train.watch"),
-    ("explorer/screens/runs/heads.py", "explorer.screens.train.watch"),
-    ("explorer/screens/runs/heads.py", "explorer.screens.train.watched_sentence"),
-    ("explorer/screens/runs/table.py", "explorer.screens.train.watch"),
 }
 
 TRAINING = {"model.train", "model.training", "model.experiments.runner", "model.experiments.__main__"}

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.probing import scores, targets
-from explorer.probing.sample_scores import CorpusScores, CorpusTally
+from explorer.probing import formulas, pattern_cells
+from explorer.probing.corpus_scores import CorpusScores, CorpusTally
 from explorer.probing.similarity import divergences
 from model.analysis.recorded_batches import Observed, Weights
 from model.config import ATTENTION_KINDS, AttentionKind
@@ -85,7 +85,7 @@ class HeadScores:
 class KindScores:
     """All statistics of one kind of attention, by name; `similarity` [head, head] (all layers in a row) see
     :func:`explorer.probing.similarity.divergences`; `sentence_scores` [sentence, layer, head] and `sentence_chance`
-    [sentence], what uniform attention scores there, by name; `corpus`: see :mod:`explorer.probing.sample_scores`.
+    [sentence], what uniform attention scores there, by name; `corpus`: see :mod:`explorer.probing.corpus_scores`.
     """
 
     kind: AttentionKind
@@ -116,9 +116,9 @@ def sentence_scores(
     of this sentence has such a place.
     """
     used: NDArray[np.floating] = observed.trace.weights(kind) if weights is None else weights
-    seen = targets.visible(observed, kind)
-    rows = targets.choosing_rows(observed, kind)
-    sinks = targets.sink_keys(observed, kind)
+    seen = pattern_cells.visible(observed, kind)
+    rows = pattern_cells.choosing_rows(observed, kind)
+    sinks = pattern_cells.sink_keys(observed, kind)
     keys = np.ones(seen.shape[1], dtype=np.bool_)
     sure_rows = rows.copy()
     if kind != "decoder":
@@ -126,23 +126,23 @@ def sentence_scores(
     if kind == "encoder":
         sure_rows[-1] = False
     found = {
-        "effective_keys": scores.effective_keys(used, rows),
-        "normalised_entropy": scores.normalised_entropy(used, seen, rows),
-        "confidence": scores.confidence(used, sure_rows, keys),
-        "elsewhere": scores.share(used, np.broadcast_to(~sinks, seen.shape) & seen & rows[:, None]),
+        "effective_keys": formulas.effective_keys(used, rows),
+        "normalised_entropy": formulas.normalised_entropy(used, seen, rows),
+        "confidence": formulas.confidence(used, sure_rows, keys),
+        "elsewhere": formulas.share(used, np.broadcast_to(~sinks, seen.shape) & seen & rows[:, None]),
     }
     if kind != "cross":
-        found["mean_distance"] = scores.mean_distance(used, rows)
-    for name, cells in targets.places(observed, kind).items():
-        found[name] = scores.share(used, cells)
+        found["mean_distance"] = formulas.mean_distance(used, rows)
+    for name, cells in pattern_cells.places(observed, kind).items():
+        found[name] = formulas.share(used, cells)
         if name in ROLES_FROM:
-            found[name + WITHOUT_SINKS] = scores.share_without(used, cells, sinks)
+            found[name + WITHOUT_SINKS] = formulas.share_without(used, cells, sinks)
         if name in ("aligned", "aligned_input"):
             suffix = name.removeprefix("aligned")
-            found["accuracy" + suffix] = scores.alignment_accuracy(used, cells)
-            found["error_rate" + suffix] = scores.alignment_error_rate(used, cells)
+            found["accuracy" + suffix] = formulas.alignment_accuracy(used, cells)
+            found["error_rate" + suffix] = formulas.alignment_error_rate(used, cells)
     if kind == "cross":
-        found["coverage_spread"] = scores.coverage_spread(used)
+        found["coverage_spread"] = formulas.coverage_spread(used)
     return found
 
 
@@ -171,12 +171,12 @@ class Tally:
         for kind, stacked in weights.items():
             for name, values in sentence_scores(observed, kind, stacked).items():
                 self._found[kind][name][index] = values
-            even = scores.uniform_like(targets.visible(observed, kind))
+            even = formulas.uniform_like(pattern_cells.visible(observed, kind))
             for name, value in sentence_scores(observed, kind, even).items():
                 self._uniform[kind][name][index] = float(value)
             if kind == "cross":
                 self._corpus.add(observed, stacked)
-            self._apart[kind].append(divergences(stacked[0], targets.choosing_rows(observed, kind)))
+            self._apart[kind].append(divergences(stacked[0], pattern_cells.choosing_rows(observed, kind)))
 
     def result(self) -> Probe:
         """What it comes to.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.probing.scores import entropy
+from explorer.probing.formulas import entropy
 
 Scores = NDArray[np.float64]
 

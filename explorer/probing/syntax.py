@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.attention.whole_words import AttentionMaps, attention_maps
-from explorer.probing import scores
+from explorer.probing import formulas
 from model.analysis.recorded_batches import Observed, Sample
 from model.config import AttentionKind
 from model.text.tokenizer import Encoding, Tokenizer
@@ -114,8 +114,8 @@ def by_tag(observed: Sequence[Observed], parsed: Sequence[Parsed], kind: Attenti
         even = uniform(item, kind, maps)
         for tag in set(tags) - {""}:
             cells = np.broadcast_to(np.array([other == tag for other in tags]), maps.mask.shape)
-            own[tag].append(scores.share(maps.weights, cells))
-            chance[tag].append(float(scores.share(even, cells)))
+            own[tag].append(formulas.share(maps.weights, cells))
+            chance[tag].append(float(formulas.share(even, cells)))
     return TagScores(
         {tag: np.mean(values, axis=0) for tag, values in own.items()},
         {tag: float(np.mean(values)) for tag, values in chance.items()},
@@ -125,7 +125,7 @@ def by_tag(observed: Sequence[Observed], parsed: Sequence[Parsed], kind: Attenti
 
 def uniform(item: Observed, kind: AttentionKind, maps: AttentionMaps) -> Scores:
     """[query word, key word]: what uniform attention over tokens puts on each word."""
-    even = scores.uniform_like(item.trace.mask(kind) == VISIBLE)
+    even = formulas.uniform_like(item.trace.mask(kind) == VISIBLE)
     columns = np.add.reduceat(even, [start for start, _ in maps.column_spans], axis=1)
     rows = [start for start, _ in maps.row_spans]
     lengths = np.array([end - start for start, end in maps.row_spans])[:, None]

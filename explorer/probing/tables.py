@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from explorer.probing.corpus_scores import NAMES as CORPUS
 from explorer.probing.measurement import STATISTICS, WITHOUT_SINKS, Probe
 from explorer.probing.roles import Role, role_of
-from explorer.probing.sample_scores import NAMES as CORPUS
 from model.config import ATTENTION_KINDS, AttentionKind
 
 SHORT = (

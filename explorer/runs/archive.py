@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from explorer.web.viewer_mode import REASON, viewing
+from explorer.runs.viewer_mode import REASON, viewing
 from model.data.files import DATA_FILE
 from model.folder import (
     CARD,

@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from explorer.web.viewer_mode import viewing
+from explorer.runs.viewer_mode import viewing
 
 FRAMES = "HEADLIGHT_FRAMES"  # sites that may show the app in a frame, such as a school's course pages
 _SITE = re.compile(r"https?://[A-Za-z0-9.*-]+(:\d{1,5})?")

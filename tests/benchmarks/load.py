@@ -15,7 +15,7 @@ from pathlib import Path
 
 import psutil
 
-from explorer.runs.control import Runs
+from explorer.runs.lifecycle import Runs
 from tests.benchmarks.registry import Row, benchmark, median, percentile
 from tests.browser import Server, serve
 from tests.paths import ROOT

@@ -24,9 +24,10 @@ def _looks() -> None:
     import streamlit as st
 
     from explorer.figures.curves import loss_figure, score_figure
-    from explorer.runs.control import Runs
-    from explorer.screens.train.watch import _numbers, _samples, metrics_of
+    from explorer.runs.lifecycle import Runs
+    from explorer.screens.train.watch import _numbers, _samples
     from explorer.web.figures import draw_figure
+    from explorer.web.run_metrics import metrics_of
 
     runs, times = Runs(Path(st.session_state["checkpoints"])), []
     for _ in range(40):

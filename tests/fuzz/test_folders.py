@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.runs.control import Runs
+from explorer.runs.lifecycle import Runs
 from explorer.runs.metrics import MetricsReader
 from explorer.runs.process import LAUNCHES
 from explorer.runs.status import age, clock

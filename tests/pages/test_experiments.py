@@ -10,15 +10,15 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.experiments import findings as experiment_facts
 from explorer.experiments.findings import arm_runs
-from explorer.runs import estimate as run_plan
-from explorer.runs.estimate import read_plan
+from explorer.runs import dry_run
+from explorer.runs.dry_run import read_plan
 from explorer.screens.train import form as train_form
 from explorer.web import runtime
 from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.stored import path_of, read_runs, write_run
 from model.train import parser
 from model.training.settings import make_settings, parse_assignments
-from tests.explorer.runs.test_estimate import ANSWER
+from tests.explorer.runs.test_dry_run import ANSWER
 from tests.explorer.toy_models import save_toy
 from tests.pages.test_train import button, command, words
 from tests.paths import ROOT
@@ -103,7 +103,7 @@ def test_run_again_fills_the_train_form(
     name: str, arm: int, checkpoints: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The command on the Train page comes to the same settings as the stored one; what was there before is gone."""
-    monkeypatch.setattr(run_plan, "run_trial", lambda command: read_plan(json.dumps(ANSWER)))
+    monkeypatch.setattr(dry_run, "run_trial", lambda command: read_plan(json.dumps(ANSWER)))
     train_form.plan_desk.clear()
     experiment = EXPERIMENTS[name]
     recipe = experiment.recipe(experiment.arms[arm])

@@ -12,9 +12,8 @@ import psutil
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.runs import control as runs
-from explorer.runs import estimate as run_plan
-from explorer.runs.estimate import Plan, PlanError, read_plan
+from explorer.runs import dry_run, lifecycle
+from explorer.runs.dry_run import Plan, PlanError, read_plan
 from explorer.runs.process import LAUNCHES, read_launch, start_process
 from explorer.screens.train import form as train_form
 from explorer.web import runtime
@@ -22,7 +21,7 @@ from model.data import TASKS
 from model.folder import PROBE, PROBE_ANSWER, STOP
 from model.train import parser
 from tests.explorer.planted import planted_trace
-from tests.explorer.runs.test_estimate import ANSWER
+from tests.explorer.runs.test_dry_run import ANSWER
 from tests.explorer.toy_runs import save_run, write_status
 from tests.paths import ROOT
 
@@ -33,9 +32,9 @@ SLEEP = "import time; time.sleep(60)"
 def checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder with nothing in it; processes only sleep, plans come at once, and nothing is left running."""
     monkeypatch.setattr(runtime, "CHECKPOINTS", tmp_path)
-    monkeypatch.setattr(run_plan, "run_trial", lambda command: read_plan(json.dumps(ANSWER)))
+    monkeypatch.setattr(dry_run, "run_trial", lambda command: read_plan(json.dumps(ANSWER)))
     monkeypatch.setattr(
-        runs,
+        lifecycle,
         "start_process",
         lambda folder, name, command: start_process(folder, name, ["python", "-c", SLEEP, *command]),
     )
@@ -186,7 +185,7 @@ def test_a_plan_that_failed(app: AppTest, monkeypatch: pytest.MonkeyPatch, refus
     def trial(command: tuple[str, ...]) -> Plan:
         raise PlanError("no *example* has tokens.", refused=refused)
 
-    monkeypatch.setattr(run_plan, "run_trial", trial)
+    monkeypatch.setattr(dry_run, "run_trial", trial)
     at = app.run()
     for _ in range(50):
         if "no *example* has tokens." in words(at):

@@ -11,11 +11,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.runs.archive import ArchiveError, take_in
-from explorer.runs.control import Runs
+from explorer.runs.lifecycle import Runs
 from explorer.runs.process import RunError
+from explorer.runs.viewer_mode import VARIABLE, ViewerError, viewing
 from explorer.screens.train.upload import keep
 from explorer.web import runtime
-from explorer.web.viewer_mode import VARIABLE, ViewerError, viewing
 from tests.explorer.toy_runs import save_run
 from tests.pages.teaching import words
 from tests.pages.test_every_page import PAGES

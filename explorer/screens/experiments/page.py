@@ -17,10 +17,10 @@ from explorer.experiments.findings import (
     table,
 )
 from explorer.figures.experiments import band_figure, wide
-from explorer.screens.experiments.maps import draw_maps
-from explorer.screens.train.prefill import fill_form
+from explorer.screens.experiments.cross_attention import draw_maps
 from explorer.text import plain
 from explorer.web.figures import draw_figure, freeze_after
+from explorer.web.training_form import fill_form
 from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import Experiment
 from model.experiments.stored import ResultError

@@ -7,16 +7,16 @@ import streamlit as st
 
 from explorer.figures import masks as figures
 from explorer.figures.plots import Columns, numbered
-from explorer.runs.control import Runs
+from explorer.runs.lifecycle import Runs
 from explorer.screens.masks.batch import reading, right_share, sentences
 from explorer.screens.masks.look import choose_head
-from explorer.screens.train.watch import metrics_of
 from explorer.text import plain
 from explorer.translation.examples import examples_of
 from explorer.translation.translator import InputError, Translation, Translator
 from explorer.web import runtime
 from explorer.web.figures import draw_table
 from explorer.web.page_parts import URL, draw_plot, transformer
+from explorer.web.run_metrics import metrics_of
 from model.analysis.mask_effects import Spoken, Switches, last_look, say
 from model.config import EOS, SOS, DecodeConfig
 from model.folder import METRICS, CheckpointError

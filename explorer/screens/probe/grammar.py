@@ -21,7 +21,7 @@ from explorer.probing.syntax import (
     targets_of,
 )
 from explorer.probing.tables import name_of
-from explorer.screens.probe.choose import at_work, chosen
+from explorer.screens.probe.sample_choice import at_work, chosen
 from explorer.screens.probe.search import Tags
 from explorer.text import plain
 from explorer.web import runtime

@@ -15,7 +15,7 @@ from explorer.figures.probing import layer_head_map, pruning_plot
 from explorer.probing.edit_effect import part_of, scored
 from explorer.probing.sample import Measured
 from explorer.probing.tables import name_of
-from explorer.screens.probe.choose import at_work, chosen
+from explorer.screens.probe.sample_choice import at_work, chosen
 from explorer.text import plain
 from explorer.web import page_parts as teach
 from explorer.web import runtime

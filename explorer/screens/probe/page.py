@@ -11,12 +11,12 @@ import streamlit as st
 from explorer.probing.report import as_csv, as_json, as_report
 from explorer.probing.sample import Measured
 from explorer.probing.tables import number_rows
-from explorer.screens.probe.card import draw_card
-from explorer.screens.probe.checked import draw_findings
-from explorer.screens.probe.choose import adopt, draw_choice, measured
+from explorer.screens.probe.all_heads import draw_heads
+from explorer.screens.probe.findings import draw_findings
 from explorer.screens.probe.grammar import draw_grammar, grammar_of, tags_of
-from explorer.screens.probe.heads import draw_heads
+from explorer.screens.probe.head_card import draw_card
 from explorer.screens.probe.importance import draw_importance, importance_rows, known_importance
+from explorer.screens.probe.sample_choice import adopt, draw_choice, measured
 from explorer.screens.probe.search import draw_search
 from explorer.screens.probe.surgery import draw_surgery
 from explorer.text import plain

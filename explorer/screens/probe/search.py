@@ -12,7 +12,7 @@ import streamlit as st
 from explorer.attention.whole_words import Form, attention_maps
 from explorer.probing.sample import Measured
 from explorer.probing.tables import name_of
-from explorer.screens.probe.card import choose_head
+from explorer.screens.probe.head_card import choose_head
 from explorer.text import plain
 from explorer.web.page_parts import URL
 from model.analysis.recorded_batches import Observed

@@ -20,8 +20,8 @@ from explorer.probing.edit_effect import (
 )
 from explorer.probing.head_edits import WHOLE, Changes, describe, edits_for, to_link
 from explorer.probing.sample import Measured
-from explorer.screens.probe.choose import at_work, chosen
 from explorer.screens.probe.importance import SENTENCES, counting
+from explorer.screens.probe.sample_choice import at_work, chosen
 from explorer.screens.probe.surgery_tools import draw_tools
 from explorer.text import plain
 from explorer.translation.translator import InputError, Translation, Translator

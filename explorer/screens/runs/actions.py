@@ -9,13 +9,14 @@ from typing import IO
 import streamlit as st
 
 from explorer.runs.archive import ArchiveError, export, take_in
-from explorer.runs.control import Entry, Runs
+from explorer.runs.lifecycle import Entry, Runs
 from explorer.runs.process import RunError
 from explorer.runs.status import age
+from explorer.runs.viewer_mode import REASON, viewing
 from explorer.text import count, plain, why
 from explorer.web.downloads import download_button
 from explorer.web.selected_run import ENTRY, choose_run, is_settling
-from explorer.web.viewer_mode import REASON, closed, viewing
+from explorer.web.viewer_mode import closed
 from model.folder import CheckpointError
 
 MAX_ZIP_MEGABYTES = 1024

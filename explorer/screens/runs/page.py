@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.runs.control import Runs
+from explorer.runs.lifecycle import Runs
 from explorer.screens.runs.actions import about, draw_actions, draw_import, draw_said
-from explorer.screens.runs.heads import draw_heads
-from explorer.screens.runs.table import draw_comparison, draw_table
+from explorer.screens.runs.head_history import draw_heads
+from explorer.screens.runs.listing import draw_comparison, draw_table
 from explorer.text import plain
 from explorer.web import runtime
 from explorer.web.figures import freeze_after

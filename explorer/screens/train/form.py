@@ -9,13 +9,14 @@ import streamlit as st
 
 from explorer.figures.schedule import schedule_figure
 from explorer.runs.command import Order, shown
-from explorer.runs.control import Runs
-from explorer.runs.estimate import Plan, PlanDesk, PlanError
+from explorer.runs.dry_run import Plan, PlanDesk, PlanError
+from explorer.runs.lifecycle import Runs
 from explorer.runs.process import RunError
+from explorer.runs.settings import problem, setting
 from explorer.runs.status import clock
-from explorer.screens.train.data import Data, choose_data
-from explorer.screens.train.hardware import choose_rest, choose_ways
-from explorer.screens.train.settings import problem, setting, size_fields, training_fields
+from explorer.screens.train.more_settings import choose_rest, choose_ways
+from explorer.screens.train.setting_fields import size_fields, training_fields
+from explorer.screens.train.training_data import Data, choose_data
 from explorer.text import count, plain, why
 from explorer.web.figures import draw_figure
 from explorer.web.selected_run import choose_run

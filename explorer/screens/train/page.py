@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.runs.control import Runs
+from explorer.runs.lifecycle import Runs
 from explorer.screens.train.form import draw_form
 from explorer.screens.train.watch import draw_run
 from explorer.web import runtime

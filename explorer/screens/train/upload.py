@@ -13,8 +13,8 @@ from typing import Protocol
 
 import streamlit as st
 
+from explorer.runs.viewer_mode import refuse
 from explorer.text import plain, why
-from explorer.web.viewer_mode import refuse
 from model.data import DataError
 from model.data.files import Pairs, read_pairs, read_parallel
 from model.data.tables import read_table

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import streamlit as st
 
@@ -17,16 +16,18 @@ from explorer.figures.curves import (
     speed_figure,
 )
 from explorer.runs.command import resume_command, shown
-from explorer.runs.control import Runs
-from explorer.runs.metrics import Metrics, MetricsReader
+from explorer.runs.lifecycle import Runs
+from explorer.runs.metrics import Metrics
 from explorer.runs.process import RunError
 from explorer.runs.status import RunStatus, clock
+from explorer.runs.viewer_mode import viewing
 from explorer.screens.train.watched_sentence import draw_heads, draw_sentence
 from explorer.text import count, plain, why
 from explorer.web.figures import draw_figure, draw_table
+from explorer.web.run_metrics import metrics_of
 from explorer.web.selected_run import NEW, choose_run
-from explorer.web.viewer_mode import closed, viewing
-from model.folder import METRICS, CheckpointError
+from explorer.web.viewer_mode import closed
+from model.folder import CheckpointError
 
 # Seconds between looks at a run at work. Two parts and no more: each look costs Streamlit more than it costs us.
 _NEWS_SECONDS, _ANSWERS_SECONDS = 1.0, 3.0
@@ -39,17 +40,6 @@ _WORDS = {
     "queued": "Waiting: another run is being trained on this machine. This one starts by itself when that has ended.",
     "stopping": "Stopping after the current batch; everything is saved first.",
 }
-
-
-@st.cache_resource(max_entries=32, show_spinner=False)
-def metrics_reader(path: str) -> MetricsReader:
-    """The one reader of a metrics.jsonl, for all sessions."""
-    return MetricsReader(Path(path))
-
-
-def metrics_of(runs: Runs, name: str) -> Metrics:
-    """What the run wrote down so far."""
-    return metrics_reader(str(runs.folder(name) / METRICS)).read()
 
 
 def draw_run(runs: Runs, name: str) -> None:

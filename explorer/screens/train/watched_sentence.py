@@ -8,15 +8,14 @@ import streamlit as st
 
 from explorer.attention.description import head_caption, head_table
 from explorer.components.film import Film, Frame, film_view
-from explorer.runs.control import MAX_PROBE_TEXT, Runs
+from explorer.runs.lifecycle import MAX_PROBE_TEXT, Runs
 from explorer.runs.process import RunError
 from explorer.text import plain, why
 from explorer.translation.examples import examples_of
-from model.config import ATTENTION_KINDS, AttentionKind
+from explorer.web.attention_kind import choose_kind
 from model.folder import PROBE_ANSWER, CheckpointError
 from model.trace import AttentionTrace, TraceError
 
-KINDS: dict[AttentionKind, str] = {"cross": "Cross", "encoder": "Encoder self", "decoder": "Decoder self"}
 MAX_TRACE_BYTES = 64 * 1024**2
 _REFUSED = "_probe_refused"
 
@@ -85,16 +84,7 @@ def draw_heads(runs: Runs, name: str) -> None:
         st.caption("The first evaluation draws the heads here; until then there is nothing to see.")
         return
     step = status.probe_step or status.step
-    chosen = st.segmented_control(
-        "Attention",
-        list(KINDS),
-        default="cross",
-        required=True,
-        format_func=KINDS.__getitem__,
-        key="probe_kind",
-        label_visibility="collapsed",
-    )
-    kind: AttentionKind = chosen if chosen in ATTENTION_KINDS else "cross"
+    kind = choose_kind("probe_kind")
     frame = Frame.of(trace, kind, step)
     layers, heads = frame.weights.shape[:2]
     film = Film(f"{name} {kind} {layers} {heads}", kind, (frame,), layer=layers)

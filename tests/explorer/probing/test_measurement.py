@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from explorer.probing.measurement import STATISTICS, WITHOUT_SINKS, Probe, Tally, sentence_scores
+from explorer.probing.pattern_cells import diagonal, mirror
 from explorer.probing.roles import MIN_SENTENCES, NO_ROLE, TOO_FEW, role_of, threshold
-from explorer.probing.targets import diagonal, mirror
 from model.analysis.recorded_batches import observe, untrained_like, written_sample
 from model.checkpoint import load_model
 from model.data import get_task

@@ -24,7 +24,7 @@ from explorer.probing.sample import (
     measure,
 )
 from explorer.probing.tables import head_rows, number_rows, summary
-from explorer.screens.probe.card import covered, looks, most_itself, telling
+from explorer.screens.probe.head_card import covered, looks, most_itself, telling
 from explorer.screens.probe.search import search
 from model.checkpoint import LoadedModel, load_model
 from tests.explorer.probed import HEADS, observed, one_hot

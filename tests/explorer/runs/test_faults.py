@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from explorer.runs import control as runs_module
+from explorer.runs import lifecycle
 from explorer.runs.archive import export, take_in
-from explorer.runs.control import Runs
+from explorer.runs.lifecycle import Runs
 from explorer.runs.process import LAUNCHES, Launch, RunError, start_process
 from explorer.runs.status import age, read_status
 from explorer.screens.train.upload import keep
@@ -117,8 +117,8 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(
         raise OSError(number, os.strerror(number), str(tmp_path / "file"))
 
     monkeypatch.setattr("explorer.runs.process.open", refuse, raising=False)
-    monkeypatch.setattr(runs_module, "write_json", refuse)
-    monkeypatch.setattr(runs_module, "replace_file", refuse)
+    monkeypatch.setattr(lifecycle, "write_json", refuse)
+    monkeypatch.setattr(lifecycle, "replace_file", refuse)
     runs = Runs(tmp_path)
     for action in (
         lambda: runs.start("new", ["python", "-m", "model.train"]),
@@ -146,7 +146,7 @@ def test_two_servers_on_one_folder_start_a_name_once(tmp_path: Path, monkeypatch
     sleeping = ["python", "-c", "import time; time.sleep(60)"]
     started: list[Launch] = []
     monkeypatch.setattr(
-        runs_module, "start_process", lambda folder, name, _: started.append(start_process(folder, name, sleeping))
+        lifecycle, "start_process", lambda folder, name, _: started.append(start_process(folder, name, sleeping))
     )
     one.start("mine", ["python"])
     try:

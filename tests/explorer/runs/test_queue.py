@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from explorer.runs.command import Order
-from explorer.runs.control import Runs
+from explorer.runs.lifecycle import Runs
 from explorer.runs.process import LAUNCHES, read_launch
 from model.folder import METRICS
 from tests.explorer.runs.test_status import wait_until

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from explorer.runs.viewer_mode import VARIABLE
 from explorer.web.security import FRAMES, SecurityHeaders, policy
-from explorer.web.viewer_mode import VARIABLE
 from tests import loop
 from tests.paths import ROOT
 

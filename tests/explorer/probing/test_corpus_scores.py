@@ -7,8 +7,8 @@ import statistics
 import numpy as np
 import pytest
 
+from explorer.probing.corpus_scores import CorpusTally
 from explorer.probing.measurement import Tally
-from explorer.probing.sample_scores import CorpusTally
 from explorer.probing.tables import head_numbers, head_rows, whole_title
 from model.analysis.recorded_batches import Observed
 from tests.explorer.probed import HEADS, observed, one_hot, random_observed, with_untrained

@@ -12,20 +12,20 @@ from explorer.attention.description import head_caption, head_table
 from explorer.components.film import Film, Frame, Place, film_view, place_of
 from explorer.figures.curves import loss_figure
 from explorer.figures.head_history import head_figure, head_rows
-from explorer.runs.control import Entry, Runs
-from explorer.screens.train.watch import metrics_of
-from explorer.screens.train.watched_sentence import KINDS
+from explorer.runs.lifecycle import Entry, Runs
 from explorer.text import plain
 from explorer.translation.examples import examples_of
 from explorer.translation.translator import InputError
 from explorer.web import runtime
+from explorer.web.attention_kind import choose_kind
 from explorer.web.figures import draw_figure
+from explorer.web.run_metrics import metrics_of
 from model.checkpoint import snapshot_steps
 from model.config import AttentionKind, DecodeConfig
 from model.folder import CheckpointError
 
 if TYPE_CHECKING:
-    from explorer.runs.snapshots import HeadScores, Moment
+    from explorer.runs.head_history import HeadScores, Moment
 
 MAX_TEXT = 200
 SCORES = {"aligned": "Looks at the right source token", "spread": "Looks widely (entropy)"}
@@ -50,19 +50,7 @@ def draw_heads(runs: Runs, entry: Entry) -> None:
         st.session_state[key] = prompts[0].source if prompts else ""
     text = left.text_input("Sentence", key=key, persist_state="session", max_chars=MAX_TEXT) or ""
     with right:
-        kind: AttentionKind = (
-            st.segmented_control(
-                "Attention",
-                list(KINDS),
-                default="cross",
-                required=True,
-                format_func=KINDS.__getitem__,
-                key="film_kind",
-                persist_state="session",
-                label_visibility="collapsed",
-            )
-            or "cross"
-        )
+        kind = choose_kind("film_kind", persist_state="session")
     try:
         moments = _moments(runs, entry.name, text, tuple(kept))
     except (InputError, CheckpointError) as unfit:
@@ -172,13 +160,13 @@ def _moments(runs: Runs, name: str, text: str, kept: tuple[int, ...]) -> list[Mo
     Raises:
         InputError: there is nothing to translate. CheckpointError: the model or a snapshot cannot be opened.
     """
-    from explorer.runs import snapshots as run_film
+    from explorer.runs import head_history
 
     final = runtime.translate(name, text, DecodeConfig())
     folder, found = runs.folder(name), []
     bar = st.empty()
     for done, step in enumerate(kept):
-        found.append(_moment(str(folder), step, run_film.stamp(folder, step), final.source.text, final.path))
+        found.append(_moment(str(folder), step, head_history.stamp(folder, step), final.source.text, final.path))
         if done + 1 < len(kept):
             bar.progress((done + 1) / len(kept), text=f"Looking at snapshot {done + 1} of {len(kept)} …")
     bar.empty()
@@ -189,19 +177,19 @@ def _moments(runs: Runs, name: str, text: str, kept: tuple[int, ...]) -> list[Mo
 def _moment(folder: str, step: int, stamp: str, text: str, path: tuple[int, ...]) -> Moment:
     from pathlib import Path
 
-    from explorer.runs import snapshots as run_film
+    from explorer.runs import head_history
 
     del stamp  # part of the key only
     runtime.warm_torch()
-    return run_film.moment(run_film.load_snapshot(Path(folder), step), step, text, path)
+    return head_history.moment(head_history.load_snapshot(Path(folder), step), step, text, path)
 
 
 def _scores(runs: Runs, name: str, steps: tuple[int, ...]) -> list[HeadScores]:
-    from explorer.runs import snapshots as run_film
+    from explorer.runs import head_history
 
     folder = runs.folder(name)
     try:
-        return _measured(str(folder), tuple(run_film.stamp(folder, step) for step in steps), steps)
+        return _measured(str(folder), tuple(head_history.stamp(folder, step) for step in steps), steps)
     except CheckpointError:
         return []
 
@@ -210,15 +198,15 @@ def _scores(runs: Runs, name: str, steps: tuple[int, ...]) -> list[HeadScores]:
 def _measured(folder: str, stamps: tuple[str, ...], steps: tuple[int, ...]) -> list[HeadScores]:
     from pathlib import Path
 
-    from explorer.runs import snapshots as run_film
+    from explorer.runs import head_history
 
     del stamps  # part of the key only
     runtime.warm_torch()
     found, examples = [], None
     for step in steps:
-        loaded = run_film.load_snapshot(Path(folder), step)
-        examples = run_film.sample(loaded) if examples is None else examples
+        loaded = head_history.load_snapshot(Path(folder), step)
+        examples = head_history.sample(loaded) if examples is None else examples
         if not examples:
             return []
-        found.append(run_film.head_scores(loaded, step, examples))
+        found.append(head_history.head_scores(loaded, step, examples))
     return found

@@ -7,8 +7,9 @@ from typing import Any
 
 import streamlit as st
 
-from explorer.screens.train.data import Data
-from explorer.screens.train.settings import Changes, further_fields, token_fields
+from explorer.runs.settings import Changes
+from explorer.screens.train.setting_fields import further_fields, token_fields
+from explorer.screens.train.training_data import Data
 from explorer.text import plain
 from explorer.web import runtime
 from model.presets import Preset

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from explorer.runs import snapshots as run_film
-from explorer.runs.snapshots import head_scores, load_snapshot, moment, sample, stamp
+from explorer.runs import head_history
+from explorer.runs.head_history import head_scores, load_snapshot, moment, sample, stamp
 from model.checkpoint import LoadedModel, load_model, snapshot_path, snapshot_steps
 from model.config import EOS
 from model.data.files import save_splits
@@ -30,7 +30,7 @@ def loaded(run: Path) -> LoadedModel:
 
 def test_entropy_of_known_rows() -> None:
     rows = np.array([[1.0, 0.0, 0.0, 0.0], [0.25] * 4, [0.5, 0.5, 0.0, 0.0]], dtype=np.float32)
-    np.testing.assert_allclose(run_film.entropy(rows), [0.0, math.log(4), math.log(2)], atol=1e-7)
+    np.testing.assert_allclose(head_history.entropy(rows), [0.0, math.log(4), math.log(2)], atol=1e-7)
 
 
 def test_spread_is_0_for_one_token_and_1_for_all_alike() -> None:
@@ -40,12 +40,12 @@ def test_spread_is_0_for_one_token_and_1_for_all_alike() -> None:
     for sentence, (n_src, n_tgt) in enumerate(lengths):
         even[sentence, 0, :n_tgt, :n_src] = 1 / n_src
         even[sentence, 1, :n_tgt, 0] = 1.0
-    np.testing.assert_allclose(run_film._spread(even, "cross", lengths), [1.0, 0.0], atol=1e-6)
+    np.testing.assert_allclose(head_history._spread(even, "cross", lengths), [1.0, 0.0], atol=1e-6)
     causal = np.zeros((2, 2, 3, 3), dtype=np.float32)
     for query in range(3):
         causal[:, 0, query, : query + 1] = 1 / (query + 1)
         causal[:, 1, query, query] = 1.0
-    np.testing.assert_allclose(run_film._spread(causal, "decoder", lengths), [1.0, 0.0], atol=1e-6)
+    np.testing.assert_allclose(head_history._spread(causal, "decoder", lengths), [1.0, 0.0], atol=1e-6)
 
 
 def test_alignment_is_the_weight_on_the_right_tokens() -> None:
@@ -55,7 +55,7 @@ def test_alignment_is_the_weight_on_the_right_tokens() -> None:
     weights[0, 1, :, 3] = 1.0
     weights[1, 0, 1, 0], weights[1, 0, 1, 2] = 0.25, 0.5
     weights[1, 1, :, 1] = 1.0
-    np.testing.assert_allclose(run_film._aligned(weights, examples), [(1 + 1 + 0.75) / 3, 0.0])
+    np.testing.assert_allclose(head_history._aligned(weights, examples), [(1 + 1 + 0.75) / 3, 0.0])
 
 
 @pytest.mark.parametrize(
@@ -63,12 +63,12 @@ def test_alignment_is_the_weight_on_the_right_tokens() -> None:
     [(((1,), (0,)), True), (((0,),), False), (((0,), (2,)), False), (((), ()), True), (None, False)],
 )
 def test_an_alignment_of_other_tokens_is_not_used(alignment: tuple[tuple[int, ...], ...] | None, fits: bool) -> None:
-    assert run_film._fits(Example("ab", "ba", alignment), [4, 5], [5, 4]) is fits
+    assert head_history._fits(Example("ab", "ba", alignment), [4, 5], [5, 4]) is fits
 
 
 def test_scores_of_every_head_at_a_snapshot(run: Path, loaded: LoadedModel) -> None:
     examples = sample(loaded)
-    assert 0 < len(examples) <= run_film.SENTENCES
+    assert 0 < len(examples) <= head_history.SENTENCES
     scores = head_scores(load_snapshot(run, 10), 10, examples)
     config = loaded.model_config
     assert scores.spread["encoder"].shape == (config.n_encoder_layers, config.n_encoder_heads)

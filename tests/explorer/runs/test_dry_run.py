@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from explorer.runs import estimate as run_plan
+from explorer.runs import dry_run
 from explorer.runs.command import Order, resume_command, shown
-from explorer.runs.estimate import Plan, PlanDesk, PlanError, read_plan, run_trial
+from explorer.runs.dry_run import Plan, PlanDesk, PlanError, read_plan, run_trial
 from explorer.runs.process import ROOT
 from model.train import parser
 
@@ -104,7 +104,7 @@ def test_a_refusal_is_the_command_s_own_sentence() -> None:
 
 
 def test_an_estimate_that_takes_too_long_forbids_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_plan, "TIMEOUT_SECONDS", 0.2)
+    monkeypatch.setattr(dry_run, "TIMEOUT_SECONDS", 0.2)
     with pytest.raises(PlanError, match="was given up") as caught:
         run_trial(["python", "-c", "import time; time.sleep(60)"])
     assert not caught.value.refused
@@ -119,7 +119,7 @@ def test_the_desk_never_waits_and_answers_everybody_once(monkeypatch: pytest.Mon
         made.append(command)
         return read_plan(json.dumps(ANSWER))
 
-    monkeypatch.setattr(run_plan, "run_trial", trial)
+    monkeypatch.setattr(dry_run, "run_trial", trial)
     desk = PlanDesk()
     assert desk.ask("a", ["x"]) is None
     assert desk.ask("b", ["x"]) is None
@@ -138,7 +138,7 @@ def test_a_question_that_nobody_has_any_more_is_passed_over(monkeypatch: pytest.
         made.append(command[0])
         return read_plan(json.dumps(ANSWER))
 
-    monkeypatch.setattr(run_plan, "run_trial", trial)
+    monkeypatch.setattr(dry_run, "run_trial", trial)
     desk = PlanDesk()
     for question in ("first", "second", "third"):
         desk.ask("a", [question])
@@ -157,7 +157,7 @@ def test_a_failed_estimate_can_be_asked_for_again(monkeypatch: pytest.MonkeyPatc
             raise answer
         return answer
 
-    monkeypatch.setattr(run_plan, "run_trial", trial)
+    monkeypatch.setattr(dry_run, "run_trial", trial)
     desk = PlanDesk()
     assert str(wait_for(desk, "a", ["x"])) == "too slow"
     assert str(desk.ask("a", ["x"])) == "too slow"
@@ -166,12 +166,12 @@ def test_a_failed_estimate_can_be_asked_for_again(monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_desk_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_plan, "run_trial", lambda command: read_plan(json.dumps(ANSWER)))
+    monkeypatch.setattr(dry_run, "run_trial", lambda command: read_plan(json.dumps(ANSWER)))
     desk = PlanDesk()
-    for number in range(run_plan.MAX_ASKERS + 20):
+    for number in range(dry_run.MAX_ASKERS + 20):
         desk.ask(f"asker {number}", [str(number)])
-    assert len(desk._answers) <= run_plan.MAX_PLANS
-    assert len(desk._wanted) <= run_plan.MAX_ASKERS
+    assert len(desk._answers) <= dry_run.MAX_PLANS
+    assert len(desk._wanted) <= dry_run.MAX_ASKERS
 
 
 @pytest.mark.slow

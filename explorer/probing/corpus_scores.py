@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.probing import scores, targets
+from explorer.probing import formulas, pattern_cells
 from model.analysis.recorded_batches import Observed
 
 Scores = NDArray[np.float64]
@@ -35,11 +35,11 @@ class CorpusScores:
 
 def sums(observed: Observed, weights: NDArray[np.floating]) -> dict[str, Scores]:
     """What one sentence adds to each figure: [..., query, key] -> [part, ...], parts to be added up over sentences."""
-    cells = targets.places(observed, "cross")
-    found = {"coverage_spread": _moments(scores.coverage(weights)[..., :-1])}
+    cells = pattern_cells.places(observed, "cross")
+    found = {"coverage_spread": _moments(formulas.coverage(weights)[..., :-1])}
     for place, name in (("aligned", "error_rate"), ("aligned_input", "error_rate_input")):
         if place in cells and cells[place].any():
-            found[name] = np.stack(scores.alignment_counts(weights, cells[place]))
+            found[name] = np.stack(formulas.alignment_counts(weights, cells[place]))
     return found
 
 
@@ -74,7 +74,7 @@ class CorpusTally:
 
     def add(self, observed: Observed, weights: NDArray[np.floating]) -> None:
         """One sentence; weights [model, layer, head, query, key] of cross-attention, the model itself first."""
-        even = sums(observed, scores.uniform_like(targets.visible(observed, "cross")))
+        even = sums(observed, formulas.uniform_like(pattern_cells.visible(observed, "cross")))
         for name, parts in sums(observed, weights).items():
             self._own[name] = self._own.get(name, np.zeros_like(parts)) + parts
             self._uniform[name] = self._uniform.get(name, np.zeros_like(even[name])) + even[name]

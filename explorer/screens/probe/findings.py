@@ -6,8 +6,8 @@ import streamlit as st
 
 from explorer.probing.findings import findings
 from explorer.probing.sample import Measured
-from explorer.screens.probe.choose import at_work, chosen
 from explorer.screens.probe.importance import counting, known_importance
+from explorer.screens.probe.sample_choice import at_work, chosen
 from explorer.text import plain
 from explorer.web import runtime
 from explorer.web.measurements import Report

@@ -9,11 +9,11 @@ from typing import Any
 import streamlit as st
 
 from explorer.figures.curves import MAX_CURVES, MEASURES, comparison_figure
-from explorer.runs.control import Entry, Runs
+from explorer.runs.lifecycle import Entry, Runs
 from explorer.runs.status import RunStatus
-from explorer.screens.train.watch import metrics_of
 from explorer.text import plain
 from explorer.web.figures import draw_figure
+from explorer.web.run_metrics import metrics_of
 
 _ROWS_SHOWN = 5  # more are scrolled to, so that what is below stays on the first screen
 _ROW_PIXELS = 35

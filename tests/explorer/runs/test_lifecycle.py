@@ -12,8 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from explorer.runs import control as runs_module
-from explorer.runs.control import MAX_PROBE_TEXT, Runs
+from explorer.runs import lifecycle
+from explorer.runs.lifecycle import MAX_PROBE_TEXT, Runs
 from explorer.runs.process import LAUNCHES, Launch, RunError, exit_code, read_launch
 from model.folder import CARD, PROBE, SHIPPED, STATUS, STOP, CheckpointError
 from model.training.probe import read_probe
@@ -97,9 +97,7 @@ def test_stop_before_there_is_a_folder_ends_the_process(runs: Runs) -> None:
 
 def test_resume_starts_the_command_that_goes_on(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[list[str]] = []
-    monkeypatch.setattr(
-        runs_module, "start_process", lambda checkpoints, name, arguments: asked.append(list(arguments))
-    )
+    monkeypatch.setattr(lifecycle, "start_process", lambda checkpoints, name, arguments: asked.append(list(arguments)))
     save_run(runs.checkpoints / "mine", state="stopped")
     runs.resume("mine")
     assert asked == [["python", "-m", "model.train", "--resume", "mine", "--checkpoints", str(runs.checkpoints)]]

@@ -15,7 +15,7 @@ from typing import Any
 from explorer.runs.command import resume_command
 from explorer.runs.process import Launch, RunError, forget_launch, launches, read_launch, start_process, terminate
 from explorer.runs.status import RunStatus, read_status
-from explorer.web.viewer_mode import REASON, viewing
+from explorer.runs.viewer_mode import REASON, viewing
 from model.folder import (
     CARD,
     PROBE,

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from explorer.probing import scores
+from explorer.probing import formulas
 from explorer.probing.measurement import WITHOUT_SINKS, sentence_scores
+from explorer.probing.pattern_cells import aligned_cells, diagonal, mirror, punctuation, rarest
 from explorer.probing.similarity import divergences, head_map, most_alike
-from explorer.probing.targets import aligned_cells, diagonal, mirror, punctuation, rarest
 from tests.explorer.probed import HEADS, observed, one_hot, random_observed
 
 
@@ -139,21 +139,21 @@ def test_alignment_accuracy_and_error_rate_for_both_choices_of_rows() -> None:
 def test_ties_are_shared_out() -> None:
     even = np.full((1, 4, 5), 0.2)
     gold = aligned_cells(((0,), (1, 2), (), (3,)), 4, 5)
-    assert close(scores.alignment_accuracy(even, gold)[0], (1 / 5 + 2 / 5 + 1 / 5) / 3)
+    assert close(formulas.alignment_accuracy(even, gold)[0], (1 / 5 + 2 / 5 + 1 / 5) / 3)
 
 
 def test_a_perfect_alignment_has_no_error_though_several_tokens_are_right() -> None:
     gold = aligned_cells(((0, 2), (1,), (0, 2)), 4, 5)
     weights = np.stack([one_hot(key, 5) for key in (2, 1, 0, 4)])[None]
-    assert scores.alignment_error_rate(weights, gold)[0] == 0.0
-    assert scores.alignment_accuracy(weights, gold)[0] == 1.0
+    assert formulas.alignment_error_rate(weights, gold)[0] == 0.0
+    assert formulas.alignment_accuracy(weights, gold)[0] == 1.0
 
 
 def test_coverage() -> None:
     item = random_observed()
     w = item.trace.cross[0, 0]
     columns = [sum(float(w[i, j]) for i in range(w.shape[0])) for j in range(w.shape[1])]
-    assert np.allclose(scores.coverage(w), columns)
+    assert np.allclose(formulas.coverage(w), columns)
     own = columns[:-1]
     mean = sum(own) / len(own)
     deviation = math.sqrt(sum((c - mean) ** 2 for c in own) / len(own))

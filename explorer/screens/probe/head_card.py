@@ -9,10 +9,10 @@ import numpy as np
 import streamlit as st
 
 from explorer.figures.probing import coverage_plot, head_plot
+from explorer.probing.formulas import coverage
 from explorer.probing.measurement import WITHOUT_SINKS, KindScores, Probe
 from explorer.probing.roles import Role, role_of
 from explorer.probing.sample import Measured
-from explorer.probing.scores import coverage
 from explorer.probing.similarity import most_alike
 from explorer.probing.tables import head_numbers, name_of, title_of
 from explorer.screens.probe.importance import known_importance

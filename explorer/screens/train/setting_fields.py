@@ -1,0 +1,98 @@
+"""Fields for every size and setting of a run, filled with a preset's values; what differs becomes `--set`."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from explorer.runs.settings import (
+    ABLATIONS,
+    ARCHITECTURE,
+    FURTHER,
+    REGULARISATION,
+    SIZES,
+    SUBWORDS_ONLY,
+    TOKENS,
+    TRAINING,
+    Changes,
+    as_text,
+    defaults,
+    increment,
+    label_of,
+)
+from explorer.web.training_form import field_key
+from model.config import DataConfig, ModelConfig, TrainConfig
+from model.presets import Preset
+
+_COLUMNS = 4
+
+
+def size_fields(preset: Preset, scope: str) -> Changes:
+    """Sizes and parts of the model; returns what differs from the preset.
+
+    `scope` keeps the fields of different tasks apart.
+    """
+    shared: dict[str, Any] = {"cls": ModelConfig, "start": preset.model, "scope": scope}
+    changes: Changes = ()
+    for names in (SIZES, REGULARISATION, ARCHITECTURE):
+        changes += _fields(names, **shared)
+    st.caption("Parts of the paper's model that can be removed, to see what they are for:")
+    return changes + _fields(ABLATIONS, **shared)
+
+
+def training_fields(preset: Preset, scope: str) -> Changes:
+    """How long to train, how fast, and with what safeguards; returns what differs from the preset."""
+    changes: Changes = ()
+    for names in TRAINING:
+        changes += _fields(names, cls=TrainConfig, start=preset.training, scope=scope)
+    return changes
+
+
+def further_fields(preset: Preset, scope: str, tokenizer: str) -> Changes:
+    """The settings that are rarely changed; returns what differs from the preset."""
+    names = (*FURTHER, *SUBWORDS_ONLY) if tokenizer == "subwords" else FURTHER
+    return _fields(names, cls=TrainConfig, start=preset.training, scope=scope)
+
+
+def token_fields(data: DataConfig, scope: str) -> Changes:
+    """How text is split into tokens; returns what differs from the task's own settings."""
+    return _fields(TOKENS, cls=DataConfig, start=dataclasses.asdict(data), scope=scope)
+
+
+def _fields(names: Sequence[str], *, cls: Any, start: Mapping[str, Any], scope: str) -> Changes:
+    hints, default = typing.get_type_hints(cls), defaults(cls)
+    helps = {item.name: str(item.metadata.get("help", "")) for item in dataclasses.fields(cls)}
+    changes = []
+    for at in range(0, len(names), _COLUMNS):
+        for column, name in zip(st.columns(_COLUMNS), names[at : at + _COLUMNS], strict=False):
+            before = start.get(name, default[name])
+            with column:
+                now = _field(name, hints[name], before, f"{helps[name]} ({name})", field_key(scope, name))
+            if now != before:
+                changes.append((name, as_text(now)))
+    return tuple(changes)
+
+
+def _field(name: str, kind: Any, before: Any, help_text: str, key: str) -> Any:
+    label = label_of(name)
+    # The start value is passed at every run: an interrupted run creates fields that the browser never sees.
+    shared: dict[str, Any] = {"key": key, "persist_state": "session", "help": _escaped(help_text)}
+    if typing.get_origin(kind) is typing.Literal:
+        options = list(typing.get_args(kind))
+        return st.selectbox(label, options, index=options.index(before), **shared)
+    if kind is bool:
+        return st.toggle(label, value=before, **shared)
+    number: Callable[..., Any] = st.number_input
+    if kind is int:
+        return int(number(label, value=int(before), min_value=0, step=increment(before), **shared))
+    start = float(before)
+    return float(number(label, value=start, min_value=0.0, step=increment(start), format="%g", **shared))
+
+
+def _escaped(text: str) -> str:
+    """Help texts are Markdown; the names of settings hold underscores."""
+    return text.replace("_", "\\_").replace("*", "\\*")
