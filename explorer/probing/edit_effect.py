@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.probing.head_edits import WHOLE, Change, Changes
+from explorer.translation.head_change import WHOLE, Change, Changes
 from explorer.translation.translator import InputError, Translation, Translator
 from model.analysis.importance import edited_loss, edited_translations
 from model.analysis.recorded_batches import Sample

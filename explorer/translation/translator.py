@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import threading
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -22,9 +21,6 @@ from model.recorder import Head
 from model.text.tokenizer import Encoding
 from model.trace import AttentionTrace
 
-# Model calls at once in this process, whichever model: more would only take turns inside Python and all end late,
-# where a queue lets the first have its answer while the last still waits.
-_AT_ONCE = threading.BoundedSemaphore(2)
 CHARACTERS_PER_TOKEN = 64  # of a text that is read at all: more fits no model here, and tokenizing it takes time
 
 
@@ -96,8 +92,7 @@ class Translator:
         if self.loaded.model_config.architecture == "lstm":
             notes.append("An LSTM reads in order and has no self-attention; its decoder looks at the source alone.")
         self._check_prefix(prefix)
-        with _AT_ONCE:
-            decoding = decode_recorded(self.loaded.model, source, self.loaded.target, config, prefix=prefix, edit=edit)
+        decoding = decode_recorded(self.loaded.model, source, self.loaded.target, config, prefix=prefix, edit=edit)
         if not decoding.finished:
             notes.append(
                 f"The model did not end the sentence within {len(decoding.path)} tokens, so it was stopped there."
@@ -126,8 +121,7 @@ class Translator:
             notes.append(f"This model reads at most {most} target tokens; the rest of your target was left out.")
         notes += self._unknown_words(forced, in_target=True)
         model, config = self.loaded.model, DecodeConfig(max_length=len(path))
-        with _AT_ONCE:
-            decoding = decode_recorded(model, source, tokenizer, config, prefix=path, edit=edit)
+        decoding = decode_recorded(model, source, tokenizer, config, prefix=path, edit=edit)
         return self._translation(source, decoding, notes)
 
     def details(
@@ -140,8 +134,7 @@ class Translator:
         """
         if (edit.describe() if edit is not None else ()) != shown.trace.edits:
             raise ValueError("details of an edited translation need the same edit again.")
-        with _AT_ONCE:
-            return head_details(self.loaded.transformer, shown.source, self.loaded.target, shown.path, heads, edit=edit)
+        return head_details(self.loaded.transformer, shown.source, self.loaded.target, shown.path, heads, edit=edit)
 
     def norms(self, shown: Translation, kind: AttentionKind, *, edit: HeadEdits | None = None) -> tuple[Floats, Floats]:
         """Norm-weighted attention of one kind (Kobayashi et al. 2020).

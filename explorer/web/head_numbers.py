@@ -51,7 +51,7 @@ def _version(shown: Translation) -> str:
     if shown.trace.edits:
         raise NotTheModels("This run was edited; these numbers are there for the model as trained.")
     try:
-        if runtime.translator(shown.model).loaded.model_config.architecture != "transformer":
+        if not runtime.describe(shown.model).is_transformer:
             raise NotTheModels("These numbers are those of a Transformer; this model is built otherwise.")
         return runtime.fingerprint(shown.model)
     except CheckpointError as gone:
@@ -61,20 +61,22 @@ def _version(shown: Translation) -> str:
 @st.cache_resource(max_entries=32, show_spinner=False)
 def _details(seq: str, version: str, kind: AttentionKind, layer: int, head: int, _shown: Translation) -> HeadDetails:
     del seq, version  # parts of the key only
-    return runtime.translator(_shown.model).details(_shown, [(kind, layer, head)])[kind, layer, head]
+    with runtime.model(_shown.model) as translator:
+        return translator.details(_shown, [(kind, layer, head)])[kind, layer, head]
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _norms(seq: str, version: str, kind: AttentionKind, _shown: Translation) -> tuple[Floats, Floats]:
     del seq, version
-    return runtime.translator(_shown.model).norms(_shown, kind)
+    with runtime.model(_shown.model) as translator:
+        return translator.norms(_shown, kind)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _rollout(seq: str, version: str, kind: AttentionKind, _shown: Translation) -> Floats:
     del seq, version
     trace = _shown.trace
-    residual = runtime.translator(_shown.model).loaded.model_config.residual
+    residual = runtime.describe(_shown.model).model_config.residual
     if kind == "encoder":
         return encoder_rollout(trace.encoder, residual=residual)
     from_target, from_source = decoder_rollout(trace.decoder, trace.cross, trace.encoder, residual=residual)

@@ -1,6 +1,8 @@
-"""What all sessions of one server share: settings of the process, loaded models, finished translations.
+"""The one way to a model, shared by all sessions of a server: loaded models, finished translations, and the queue.
 
-Everything is bounded, and keyed by names and strings. torch and spaCy are imported where first needed.
+Screens describe a model with :func:`describe`, translate with :func:`translate` and :func:`force`, and run any other
+computation inside `with model(name) as translator:`. Caches are bounded, and keyed by names and strings. torch and
+spaCy are imported where first needed.
 """
 
 from __future__ import annotations
@@ -8,18 +10,25 @@ from __future__ import annotations
 import gc
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
 
+from explorer.web import model_queue
 from model.config import DecodeConfig
 from model.folder import CheckpointError, list_models
 
 if TYPE_CHECKING:
+    from explorer.translation.model_description import ModelDescription
     from explorer.translation.translator import Translation, Translator
+    from model.checkpoint import LoadedModel
+    from model.edits import HeadEdits
+
+Result = TypeVar("Result")
+Report = Callable[[float, str], None]  # how much of the work is done, from 0 to 1, and what it is doing
 
 _has_run = False
 _importing = 0
@@ -115,6 +124,90 @@ def fingerprint(name: str) -> str:
     return "/".join(parts)
 
 
+def describe(name: str) -> ModelDescription:
+    """Settings and tokenizers of the model called `name`, which is loaded once for everybody.
+
+    Raises:
+        CheckpointError: it cannot be opened.
+    """
+    from explorer.translation.model_description import description_of
+
+    return description_of(translator(name).loaded)
+
+
+def translate(
+    name: str, text: str, config: DecodeConfig, path: tuple[int, ...] = (), edit: HeadEdits | None = None
+) -> Translation:
+    """A translation with its trace, computed once for all sessions that ask for the same.
+
+    `path` are target ids to begin with; `edit` changes heads for the whole decoding.
+
+    Raises:
+        CheckpointError: the model cannot be opened. InputError: there is nothing to translate. EditError: the edit
+            does not fit this model or sentence.
+    """
+    digest = ""
+    if edit is not None:
+        from explorer.translation.head_edits import digest_of
+
+        digest = digest_of(edit)
+    return _translate(name, fingerprint(name), text, config, path, digest, edit)
+
+
+def force(name: str, text: str, target: str) -> Translation:
+    """A given target read token by token (teacher forcing), computed once for all sessions that ask for the same.
+
+    Raises:
+        CheckpointError: the model cannot be opened. InputError: there is no source or no target.
+    """
+    return _force(name, fingerprint(name), text, target)
+
+
+@contextmanager
+def model(name: str) -> Iterator[Translator]:
+    """The model called `name`, for a computation of one's own inside the `with` block.
+
+    The block waits for one of two places (see :mod:`explorer.web.model_queue`). It must not outlive its computation:
+    nothing in it may wait for a cache of Streamlit's, a background job or another model, and the model must not leave
+    it.
+
+    Raises:
+        CheckpointError: it cannot be opened.
+    """
+    with _model(name, fingerprint(name)) as translator:
+        yield translator
+
+
+@contextmanager
+def _model(name: str, version: str) -> Iterator[Translator]:
+    translator = _translator(name, version)  # loaded before it waits for a place: others may use one meanwhile
+    with model_queue.place():
+        yield translator
+
+
+def compute_in_parts(name: str, work: Callable[[LoadedModel, Report], Result], report: Report) -> Result:
+    """The result of long work with a model. Whenever it reports how far it is, whoever waits for a place goes first.
+
+    Raises:
+        CheckpointError: the model cannot be opened. And what `work` and `report` raise.
+    """
+
+    def between_parts(done: float, words: str) -> None:
+        with model_queue.place_offered():
+            report(done, words)
+
+    with model(name) as translator:
+        return work(translator.loaded, between_parts)
+
+
+@contextmanager
+def snapshot_turn() -> Iterator[None]:
+    """A place for a computation with weights that are not listed as a model: the snapshots of a run."""
+    warm_torch()
+    with model_queue.place():
+        yield
+
+
 def translator(name: str) -> Translator:
     """The model called `name`, loaded once for everybody.
 
@@ -137,15 +230,22 @@ def _translator(name: str, version: str) -> Translator:
     return loaded
 
 
-def translate(name: str, text: str, config: DecodeConfig, prefix: tuple[int, ...] = ()) -> Translation:
-    """A translation with its trace, computed once for all sessions that ask for the same.
-
-    Raises:
-        CheckpointError: the model cannot be opened. InputError: there is nothing to translate.
-    """
-    return _translate(name, fingerprint(name), text, config, prefix)
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _translate(
+    name: str,
+    version: str,
+    text: str,
+    config: DecodeConfig,
+    path: tuple[int, ...],
+    edit_digest: str,
+    _edit: HeadEdits | None,
+) -> Translation:
+    del edit_digest  # part of the key only
+    with _model(name, version) as translator:
+        return translator.translate(text, config, prefix=path, edit=_edit)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
-def _translate(name: str, version: str, text: str, config: DecodeConfig, prefix: tuple[int, ...]) -> Translation:
-    return _translator(name, version).translate(text, config, prefix=prefix)
+def _force(name: str, version: str, text: str, target: str) -> Translation:
+    with _model(name, version) as translator:
+        return translator.force(text, target)

@@ -131,22 +131,16 @@ def _edited(choices: Choices, selection: Selection, shown: Translation, at: Plac
     choices.keep()
     edit = (kind or at.kind, int(layer or 1), int(head or 1), operation or "zero")
     path = shown.path if along else ()
-    found = _edit(selection.model, runtime.fingerprint(selection.model), selection.text, path, edit)
-    free = (
-        found if not along else _edit(selection.model, runtime.fingerprint(selection.model), selection.text, (), edit)
-    )
+    found = _edit(selection, path, edit)
+    free = found if not along else _edit(selection, (), edit)
     said = "the same" if free.path == shown.path else f"“{free.text}”"
     st.caption(plain(f"Edited: {'; '.join(found.trace.edits)}. Left to itself, the edited model says {said}."))
     return found, "edited"
 
 
-@st.cache_resource(max_entries=32, show_spinner=False)
-def _edit(
-    name: str, version: str, text: str, path: tuple[int, ...], edit: tuple[AttentionKind, int, int, Operation]
-) -> Translation:
-    del version  # part of the key only
+def _edit(selection: Selection, path: tuple[int, ...], edit: tuple[AttentionKind, int, int, Operation]) -> Translation:
     kind, layer, head, operation = edit
     edits = HeadEdits((HeadEdit(kind, layer - 1, head - 1, operation),))
     # A path that was cut off stays cut off there: with its own length as the limit, nothing is searched beyond it.
     config = DecodeConfig(max_length=len(path))
-    return runtime.translator(name).translate(text, config, prefix=path, edit=edits)
+    return runtime.translate(selection.model, selection.text, config, path, edits)

@@ -40,7 +40,7 @@ def draw(selection: Selection, shown: Translation, at: Place) -> None:
     if not target:
         return
     try:
-        forced = _force(selection.model, runtime.fingerprint(selection.model), selection.text, target)
+        forced = runtime.force(selection.model, selection.text, target)
     except (InputError, CheckpointError) as without:
         st.info(plain(str(without)))
         return
@@ -52,12 +52,6 @@ def draw(selection: Selection, shown: Translation, at: Place) -> None:
     if st.button("Its attention is in view" if same else "Show its attention", key="forcing_show", disabled=same):
         session.move(path=forced.path, step=len(forced.path), cell=None)
         st.rerun()
-
-
-@st.cache_resource(max_entries=32, show_spinner=False)
-def _force(name: str, version: str, text: str, target: str) -> Translation:
-    del version  # part of the key only
-    return runtime.translator(name).force(text, target)
 
 
 def probability_figure(forced: Translation) -> Figure:

@@ -18,12 +18,13 @@ from explorer.probing.edit_effect import (
     part_of,
     quality,
 )
-from explorer.probing.head_edits import WHOLE, Changes, describe, edits_for, to_link
 from explorer.probing.sample import Measured
 from explorer.screens.probe.importance import SENTENCES, counting
 from explorer.screens.probe.sample_choice import at_work, chosen
 from explorer.screens.probe.surgery_tools import draw_tools
 from explorer.text import plain
+from explorer.translation.head_change import WHOLE, Changes, describe, to_link
+from explorer.translation.head_edits import edits_for
 from explorer.translation.translator import InputError, Translation, Translator
 from explorer.web import head_edits as surgery_state
 from explorer.web import runtime

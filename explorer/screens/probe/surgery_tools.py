@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.probing.head_edits import MOST_OTHER, MOST_ROW, WHOLE, WORDS, Change, Kind, thousandths
 from explorer.probing.tables import name_of
 from explorer.text import plain
+from explorer.translation.head_change import MOST_OTHER, MOST_ROW, WHOLE, WORDS, Change, Kind, thousandths
 from explorer.translation.translator import Translation, Translator
 from explorer.web import head_edits as surgery_state
 from explorer.web import session

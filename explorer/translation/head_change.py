@@ -1,4 +1,4 @@
-"""Changes to heads that a person asks for: as they stand in a link, and as the edits that the model is given.
+"""Changes to heads that a person asks for, as values and as text in a link.
 
 A change counts layers, heads and rows from 1, as on screen. In the address bar it is a few plain words, such as
 `cross.2.1.zero`; several are joined by `~`.
@@ -9,16 +9,16 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from model.config import ATTENTION_KINDS, AttentionKind, ModelConfig
-from model.edits import HeadEdit, HeadEdits
-from model.recorder import Head
+
+if TYPE_CHECKING:
+    from model.recorder import Head
 
 Kind = Literal["zero", "uniform", "mean", "row", "pattern", "output"]
 OPS: tuple[Kind, ...] = get_args(Kind)
@@ -175,41 +175,3 @@ def thousandths(weights: Sequence[float]) -> tuple[int, ...]:
     if not parts.any():
         parts[row.argmax()] = PARTS
     return tuple(int(part) for part in parts)
-
-
-Means = Callable[[Sequence[Head]], dict[Head, NDArray[np.float32]]]
-Other = Callable[[Change], NDArray[np.float32]]
-
-
-def edits_for(changes: Changes, config: ModelConfig, means: Means, other: Other) -> HeadEdits:
-    """The edits that the model is given.
-
-    `means` gives the mean output of heads over the sample, `other` the pattern or output of another sentence.
-
-    Raises:
-        EditError: a change makes no sense. And what `other` raises where it does not fit this sentence.
-    """
-    averaged = [change.place for change in changes if change.op == "mean"]
-    known = means(averaged) if averaged else {}
-    made = []
-    for change in changes:
-        kind, layer, head = change.place
-        values: NDArray[np.float32] | None = None
-        if change.op == "mean":
-            values = known[change.place]
-        elif change.op == "row":
-            values = _wide(np.array(change.weights, dtype=np.float32) / np.float32(PARTS), config.max_positions)
-        elif change.op == "pattern":
-            values = _wide(other(change), config.max_positions)
-        elif change.op == "output":
-            values = other(change)
-        row = change.row - 1 if change.op == "row" else None
-        made.append(HeadEdit(kind, layer, head, change.op, row=row, values=values))
-    return HeadEdits(tuple(made))
-
-
-def _wide(values: NDArray[np.float32], n_keys: int) -> NDArray[np.float32]:
-    """With keys of weight 0 after the last, so that it fits a decoding that goes on for longer."""
-    missing = max(0, n_keys - values.shape[-1])
-    wide: NDArray[np.float32] = np.pad(values, [(0, 0)] * (values.ndim - 1) + [(0, missing)])
-    return wide

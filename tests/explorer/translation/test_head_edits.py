@@ -16,15 +16,15 @@ from explorer.probing.edit_effect import (
     part_of,
     quality,
 )
-from explorer.probing.head_edits import (
+from explorer.translation.head_change import (
     Change,
     added,
     describe,
-    edits_for,
     from_link,
     thousandths,
     to_link,
 )
+from explorer.translation.head_edits import digest_of, edits_for
 from explorer.translation.translator import InputError, Translator
 from model.analysis.importance import mean_outputs, without
 from model.analysis.recorded_batches import written_sample
@@ -32,7 +32,7 @@ from model.checkpoint import load_model
 from model.config import EOS, SOS, DecodeConfig
 from model.data import get_task
 from model.decoding.search import allowed_log_probs
-from model.edits import HeadEdits
+from model.edits import HeadEdit, HeadEdits
 from model.recorder import AttentionRecorder
 from tests.paths import ROOT
 
@@ -267,3 +267,18 @@ def test_the_mean_of_a_head_comes_from_the_sample(reverse: Translator) -> None:
     assert asked == [("cross", 0, 1)]
     assert made.edits[0].values is not None
     assert made.edits[0].values.shape == (32,)
+
+
+def test_edits_have_a_name_that_their_values_are_part_of() -> None:
+    def row(values: list[float]) -> HeadEdits:
+        return HeadEdits((HeadEdit("cross", 0, 0, "row", row=1, values=np.array(values, dtype=np.float32)),))
+
+    assert digest_of(row([0.25, 0.75])) == digest_of(row([0.25, 0.75]))
+    named = [
+        row([0.25, 0.75]),
+        row([0.75, 0.25]),
+        row([0.25, 0.75, 0.0]),
+        HeadEdits(),
+        HeadEdits((HeadEdit("cross", 0, 0, "zero"),)),
+    ]
+    assert len({digest_of(edits) for edits in named}) == len(named)

@@ -1,0 +1,89 @@
+"""The queue before the models: two at once, in order, and never a second place for one thread."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from explorer.web import model_queue
+from explorer.web.model_queue import Queue
+
+
+def start(work: Callable[[], None]) -> threading.Thread:
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    return thread
+
+
+def waiting(queue: Queue, count: int) -> None:
+    """Return once so many threads wait."""
+    for _ in range(1000):
+        if len(queue._waiting) == count:
+            return
+        threading.Event().wait(0.005)
+    raise AssertionError(f"{len(queue._waiting)} threads wait, not {count}")
+
+
+def test_no_more_than_its_places_at_once_and_the_first_to_wait_goes_first() -> None:
+    queue, order = Queue(2), []
+    queue.acquire()
+    queue.acquire()
+
+    def work(number: int) -> Callable[[], None]:
+        def turn() -> None:
+            queue.acquire()
+            order.append(number)
+
+        return turn
+
+    threads = []
+    for number in range(3):
+        threads.append(start(work(number)))
+        waiting(queue, number + 1)
+    assert order == []
+    for served in range(1, 4):
+        queue.release()
+        threads[served - 1].join(5)
+        assert order == list(range(served))
+
+
+def test_a_place_given_back_is_not_taken_again_while_others_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long work that offers its place between two parts lets everybody go first who was there before."""
+    queue, order = Queue(1), []
+    monkeypatch.setattr(model_queue, "_queue", queue)
+
+    def visitor() -> None:
+        with model_queue.place():
+            order.append("visitor")
+
+    with model_queue.place():
+        thread = start(visitor)
+        waiting(queue, 1)
+        with model_queue.place_offered():
+            pass
+        order.append("long work")
+    thread.join(5)
+    assert order == ["visitor", "long work"]
+
+
+def test_a_thread_knows_whether_it_holds_a_place_and_gets_no_second_one() -> None:
+    assert not model_queue.holds_place()
+    with model_queue.place():
+        assert model_queue.holds_place()
+        with pytest.raises(RuntimeError, match="already"), model_queue.place():
+            pass
+        with model_queue.place_offered():
+            assert not model_queue.holds_place()
+        assert model_queue.holds_place()
+    assert not model_queue.holds_place()
+    with pytest.raises(RuntimeError, match="no place"), model_queue.place_offered():
+        pass
+
+
+def test_an_error_gives_the_place_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_queue, "_queue", Queue(1))
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError), model_queue.place():
+            raise ZeroDivisionError
