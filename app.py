@@ -9,7 +9,7 @@ ABOUT = "Headlight: see what an encoder-decoder Transformer looks at, token by t
 
 def frame() -> None:
     """What every page stands in; runs with each of them."""
-    from explorer.screens.lessons import bar as lesson_bar
+    from explorer.screens.lessons import lazy_sidebar as lesson_sidebar
     from explorer.web import frame as shell
     from explorer.web import runtime, security, session, sidebar
 
@@ -41,7 +41,7 @@ def frame() -> None:
         return
 
     session.adopt_address()
-    lesson_bar.draw(page.url_path)
+    lesson_sidebar.draw(page.url_path)
     sidebar.draw(sentence_on_page=page.url_path in ("", "translate", "attention"))
     shell.enter_shell()
     with runtime.first_run():

@@ -50,7 +50,6 @@ STREAMLIT_ROOMS = {"components", "web", "screens"}
 KNOWN_BREACHES: set[tuple[str, str]] = {
     ("explorer/lessons/handout.py", "explorer.screens.lessons.state"),
     ("explorer/probing/findings.py", "explorer.screens.probe.importance"),
-    ("explorer/screens/inside/more.py", "explorer.screens.masks.look"),
 }
 
 TRAINING = {"model.train", "model.training", "model.experiments.runner", "model.experiments.__main__"}
@@ -237,7 +236,7 @@ def test_every_edge_can_be_seen() -> None:
         ("explorer/attention/sample.py", "from explorer import text", False),
         ("explorer/screens/one/sample.py", "from explorer.screens.two import form", True),
         ("explorer/screens/one/sample.py", "from explorer.screens.one import form", False),
-        ("explorer/screens/one/sample.py", "from explorer.figures.curves import Figure", False),
+        ("explorer/screens/one/sample.py", "from explorer.figures.training_curves import Figure", False),
     ],
 )
 def test_the_walk_sees_what_it_should(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from explorer.attention.labelled_map import SingleMap
-from explorer.figures.curves import GREY
+from explorer.figures.vega_chart import GREY
 from model.trace import VISIBLE
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from explorer.figures.plots import Columns, Plot, curves, heatmap, labels, numbered
+from explorer.figures.plotly_charts import Columns, Plot, curves, heatmap, labels, numbered
 from explorer.runs.metrics import Metrics
 from model.config import AttentionKind
 from model.trace import FUTURE, PADDING, VISIBLE, Codes

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.figures.plots import Plot, curves, heatmap, label, labels, numbered, rule
+from explorer.figures.plotly_charts import Plot, curves, heatmap, label, labels, numbered, rule
 from model.analysis.word_order import Length
 
 Floats = NDArray[np.float64]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from explorer.lessons.check_syntax import Expression, TermError, Value, as_number, shown
+from explorer.lessons.expressions import Expression, TermError, Value, as_number, shown
 from explorer.lessons.lesson import Question
 
 MAX_ANSWER = 200  # characters of a typed answer

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from explorer.lessons.check_syntax import Term, TermError, Value
+from explorer.lessons.expressions import Term, TermError, Value
 from explorer.translation.translator import Translation, Translator
 from model.config import ATTENTION_KINDS, AttentionKind
 

@@ -15,7 +15,7 @@ import numpy as np
 from explorer.attention.head_summary import summarise
 from explorer.attention.whole_words import attention_maps
 from explorer.lessons.check_registry import CHECKS, Live, answer, check, validate
-from explorer.lessons.check_syntax import Value
+from explorer.lessons.expressions import Value
 from explorer.probing.edit_effect import distributions, effect_on
 from explorer.runs.metrics import MetricsReader
 from model.analysis.mask_effects import Switches, padded_batch, read

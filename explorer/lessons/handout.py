@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from html import escape
 
 from explorer.export.html_page import document, inline
-from explorer.lessons.html import html_of, inline_html
 from explorer.lessons.lesson import Lesson, Question, Step
+from explorer.lessons.markdown_html import html_of, inline_html
 from explorer.screens.lessons.state import AT_ONCE, LATER, SHOWN, Record
 
 _STYLE = """

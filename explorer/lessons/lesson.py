@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from explorer.lessons.check_syntax import Expression
+from explorer.lessons.expressions import Expression
 from explorer.translation.selection import Selection, from_query
 
 PAGES = ("translate", "attention", "positions", "masks", "inside", "probe", "train", "runs", "experiments")

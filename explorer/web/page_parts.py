@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
-from explorer.figures.plots import Columns, Plot
+from explorer.figures.plotly_charts import Columns, Plot
 from explorer.text import plain
 from explorer.translation.selection import Selection
 from explorer.web import runtime, session

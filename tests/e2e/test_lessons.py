@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from explorer.lessons.answers import solve
 from explorer.lessons.lesson import Lesson
-from explorer.lessons.reader import read_lesson
+from explorer.lessons.lesson_file import read_lesson
 from explorer.screens.lessons.live import evaluate, start_of
 from explorer.web import runtime
 from tests.browser import SCREEN, download, settle

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from explorer.export.manifest import ManifestError, read_manifest
 from explorer.lessons.lesson import LessonError
-from explorer.lessons.reader import parse_lesson
+from explorer.lessons.lesson_file import parse_lesson
 from explorer.screens.train.upload import keep
 from explorer.translation.selection import from_query, to_query
 from explorer.translation.translator import InputError, Translator

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.screens.inside.parts import parts, rows_of
+from explorer.screens.inside.operation_names import parts, rows_of
 from explorer.web import runtime
 from model.analysis.operations import walk
 from model.checkpoint import load_model

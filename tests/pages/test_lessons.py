@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.lessons.answers import Solution, solve
 from explorer.lessons.lesson import Lesson, Step
-from explorer.lessons.reader import read_lesson
+from explorer.lessons.lesson_file import read_lesson
 from explorer.screens.lessons import live as lesson_live
 from explorer.screens.lessons.live import evaluate, start_of
 from explorer.web import runtime

@@ -8,8 +8,8 @@ from typing import Any
 import streamlit as st
 
 from explorer.attention.coordinates import Place
-from explorer.figures.curves import Figure, Table
 from explorer.figures.token_probabilities import probability_spec
+from explorer.figures.vega_chart import Figure, Table
 from explorer.text import plain
 from explorer.translation.selection import Selection
 from explorer.translation.translator import InputError, Translation

@@ -16,7 +16,7 @@ from explorer.experiments.findings import (
     speed_words,
     table,
 )
-from explorer.figures.experiments import band_figure, wide
+from explorer.figures.experiment_bands import band_figure, wide
 from explorer.screens.experiments.cross_attention import draw_maps
 from explorer.text import plain
 from explorer.web.figures import draw_figure, freeze_after

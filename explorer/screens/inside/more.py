@@ -5,12 +5,12 @@ from __future__ import annotations
 import streamlit as st
 import torch
 
-from explorer.figures import inside as figures
-from explorer.figures.plots import Columns
-from explorer.screens.inside.walk import choose_step, key_tokens, rows_tokens, walked
-from explorer.screens.masks.look import choose_head
+from explorer.figures import model_internals as figures
+from explorer.figures.plotly_charts import Columns
+from explorer.screens.inside.computation import choose_step, key_tokens, rows_tokens, walked
 from explorer.text import count, plain
 from explorer.translation.translator import Translation, Translator
+from explorer.web.choose_head import choose_head
 from explorer.web.figures import draw_table
 from explorer.web.page_parts import URL, draw_plot, transformer
 from model.analysis.operations import flatten, layer_by_layer, least_loss, smoothed, smoothed_loss, tempered

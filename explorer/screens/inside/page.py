@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
+from explorer.screens.inside.computation import draw_walk_tab
 from explorer.screens.inside.more import (
     draw_budget_tab,
     draw_lens_tab,
     draw_prediction_tab,
     draw_similarity_tab,
 )
-from explorer.screens.inside.walk import draw_walk_tab
 from explorer.web import page_parts as teach
 from explorer.web import runtime
 from explorer.web.figures import freeze_after

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import streamlit as st
 
-from explorer.lessons.check_syntax import Expression, Term, TermError, Value, compare, read_expression, shown
 from explorer.lessons.checks import Live, answer
+from explorer.lessons.expressions import Expression, Term, TermError, Value, compare, read_expression, shown
 from explorer.lessons.lesson import Lesson, LessonError, Step
-from explorer.lessons.reader import CODE, PLACEHOLDER, read_lesson
+from explorer.lessons.lesson_file import CODE, PLACEHOLDER, read_lesson
 from explorer.text import plain
 from explorer.translation.examples import examples_of
 from explorer.translation.selection import Selection

@@ -6,10 +6,10 @@ import streamlit as st
 
 from explorer.lessons.lesson import Lesson
 from explorer.screens.lessons import state as lesson_state
+from explorer.screens.lessons.downloads import draw_take
 from explorer.screens.lessons.live import Shelf, shelf, start_of
 from explorer.screens.lessons.state import UNTOUCHED
 from explorer.screens.lessons.step import draw_do, draw_question, draw_text, draw_view
-from explorer.screens.lessons.take import draw_take
 from explorer.text import plain
 from explorer.web.figures import freeze_after
 from explorer.web.page_parts import heading

@@ -7,9 +7,9 @@ from typing import Literal
 
 import streamlit as st
 
-from explorer.lessons.actions import Here, done, is_deed
 from explorer.lessons.answers import MAX_ANSWER, Solution, is_right, solve
-from explorer.lessons.check_syntax import TermError
+from explorer.lessons.exercises import Here, done, is_deed
+from explorer.lessons.expressions import TermError
 from explorer.lessons.lesson import IN_PLACE, Lesson, Link, Question, Step
 from explorer.screens.lessons import state as lesson_state
 from explorer.screens.lessons.live import broken_claims, evaluate, fill, start_of

@@ -6,14 +6,14 @@ import numpy as np
 import streamlit as st
 
 from explorer.figures import masks as figures
-from explorer.figures.plots import Columns, numbered
+from explorer.figures.plotly_charts import Columns, numbered
 from explorer.runs.lifecycle import Runs
-from explorer.screens.masks.batch import reading, right_share, sentences
-from explorer.screens.masks.look import choose_head
+from explorer.screens.masks.padded_sentences import reading, right_share, sentences
 from explorer.text import plain
 from explorer.translation.examples import examples_of
 from explorer.translation.translator import InputError, Translation, Translator
 from explorer.web import runtime
+from explorer.web.choose_head import choose_head
 from explorer.web.figures import draw_table
 from explorer.web.page_parts import URL, draw_plot, transformer
 from explorer.web.run_metrics import metrics_of

@@ -6,49 +6,19 @@ import numpy as np
 import streamlit as st
 
 from explorer.figures import masks as figures
-from explorer.figures.plots import Columns, numbered
-from explorer.screens.masks.batch import Sentences, companions, reading, right_share, sentences
+from explorer.figures.plotly_charts import Columns, numbered
+from explorer.screens.masks.padded_sentences import Sentences, companions, reading, right_share, sentences
 from explorer.text import plain
 from explorer.translation.translator import Translation, Translator
 from explorer.web import runtime
+from explorer.web.choose_head import KINDS, choose_head
 from explorer.web.figures import draw_table
 from explorer.web.page_parts import URL, draw_plot, transformer
 from model.analysis.mask_effects import Reading, Spoken, Switches, say
 from model.config import EOS, PAD, AttentionKind
 
-KINDS: dict[AttentionKind, str] = {
-    "encoder": "Encoder self-attention",
-    "decoder": "Decoder self-attention",
-    "cross": "Cross-attention",
-}
 MAX_PADDING = 24
 ALONE, BATCH = "this sentence", "a padded batch"
-
-
-def choose_head(translator: Translator, key: str, kinds: tuple[AttentionKind, ...]) -> tuple[AttentionKind, int, int]:
-    """Kind, layer and head, counted from 0."""
-    config = translator.loaded.model_config
-    kind = kinds[0]
-    if len(kinds) == 1:
-        middle, right, _ = st.columns([1, 1, 3])
-    else:
-        left, middle, right = st.columns([3, 1, 1], vertical_alignment="bottom")
-        with left:
-            kind = (
-                st.segmented_control(
-                    "Attention",
-                    kinds,
-                    default=kinds[0],
-                    required=True,
-                    format_func=KINDS.__getitem__,
-                    key=f"{key}_kind",
-                    bind=URL,
-                )
-                or kinds[0]
-            )
-    layer = middle.selectbox("Layer", range(1, config.n_layers(kind) + 1), key=f"{key}_layer_{kind}", bind=URL) or 1
-    head = right.selectbox("Head", range(1, config.n_heads(kind) + 1), key=f"{key}_head_{kind}", bind=URL) or 1
-    return kind, layer - 1, head - 1
 
 
 def draw_masks_tab(translator: Translator, shown: Translation) -> None:

@@ -7,8 +7,8 @@ import random
 import streamlit as st
 
 from explorer.figures import positions as figures
-from explorer.figures.curves import Table
-from explorer.figures.plots import numbered
+from explorer.figures.plotly_charts import numbered
+from explorer.figures.vega_chart import Table
 from explorer.text import plain
 from explorer.translation.translator import InputError, Translation, Translator
 from explorer.web import runtime

@@ -9,8 +9,8 @@ import streamlit as st
 import torch
 
 from explorer.figures import positions as figures
-from explorer.figures.curves import Table
-from explorer.figures.plots import Columns
+from explorer.figures.plotly_charts import Columns
+from explorer.figures.vega_chart import Table
 from explorer.text import plain
 from explorer.translation.translator import Translation
 from explorer.web.figures import draw_table

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from explorer.figures.probing import layer_head_map, similarity_plot
+from explorer.figures.measured_heads import layer_head_map, similarity_plot
 from explorer.probing.measurement import STATISTICS, WITHOUT_SINKS, Probe
 from explorer.probing.roles import RULE
 from explorer.probing.sample import Measured

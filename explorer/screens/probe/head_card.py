@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from explorer.figures.probing import coverage_plot, head_plot
+from explorer.figures.measured_heads import coverage_plot, head_plot
 from explorer.probing.formulas import coverage
 from explorer.probing.measurement import WITHOUT_SINKS, KindScores, Probe
 from explorer.probing.roles import Role, role_of

@@ -10,8 +10,8 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from explorer.figures.plots import Plot
-from explorer.figures.probing import layer_head_map, pruning_plot
+from explorer.figures.measured_heads import layer_head_map, pruning_plot
+from explorer.figures.plotly_charts import Plot
 from explorer.probing.edit_effect import part_of, scored
 from explorer.probing.sample import Measured
 from explorer.probing.tables import name_of

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from explorer.attention.description import head_caption, head_table
 from explorer.components.film import Film, Frame, Place, film_view, place_of
-from explorer.figures.curves import loss_figure
-from explorer.figures.head_history import head_figure, head_rows
+from explorer.figures.head_scores_over_training import head_figure, head_rows
+from explorer.figures.training_curves import loss_figure
 from explorer.runs.lifecycle import Entry, Runs
 from explorer.text import plain
 from explorer.translation.examples import examples_of

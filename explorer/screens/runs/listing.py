@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from explorer.figures.curves import MAX_CURVES, MEASURES, comparison_figure
+from explorer.figures.training_curves import MAX_CURVES, MEASURES, comparison_figure
 from explorer.runs.lifecycle import Entry, Runs
 from explorer.runs.status import RunStatus
 from explorer.text import plain

@@ -7,7 +7,7 @@ import uuid
 
 import streamlit as st
 
-from explorer.figures.schedule import schedule_figure
+from explorer.figures.learning_rate_schedule import schedule_figure
 from explorer.runs.command import Order, shown
 from explorer.runs.dry_run import Plan, PlanDesk, PlanError
 from explorer.runs.lifecycle import Runs

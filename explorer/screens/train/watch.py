@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from explorer.figures.curves import (
-    Table,
+from explorer.figures.training_curves import (
     evaluation_table,
     loss_figure,
     rate_figure,
@@ -15,6 +14,7 @@ from explorer.figures.curves import (
     score_name,
     speed_figure,
 )
+from explorer.figures.vega_chart import Table
 from explorer.runs.command import resume_command, shown
 from explorer.runs.lifecycle import Runs
 from explorer.runs.metrics import Metrics

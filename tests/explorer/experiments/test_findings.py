@@ -19,7 +19,7 @@ from explorer.experiments.findings import (
     spread,
     table,
 )
-from explorer.figures.experiments import band_figure, bands, legend_columns, wide
+from explorer.figures.experiment_bands import band_figure, bands, legend_columns, wide
 from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import Arm, Base, Experiment
 from model.experiments.stored import StoredRun

@@ -11,10 +11,11 @@ import pyarrow as pa
 import pytest
 
 from explorer.attention.description import head_caption, head_table
-from explorer.figures.curves import (
+from explorer.figures.head_scores_over_training import CHOSEN, head_figure, head_rows
+from explorer.figures.learning_rate_schedule import schedule_figure
+from explorer.figures.training_curves import (
     MAX_CURVES,
     MAX_DRAWN,
-    Figure,
     comparison_figure,
     evaluation_table,
     loss_figure,
@@ -22,8 +23,7 @@ from explorer.figures.curves import (
     score_figure,
     speed_figure,
 )
-from explorer.figures.head_history import CHOSEN, head_figure, head_rows
-from explorer.figures.schedule import schedule_figure
+from explorer.figures.vega_chart import Figure
 from explorer.runs.metrics import Metrics, MetricsReader
 from tests.explorer.toy_runs import eval_line, train_line, write_metrics
 

@@ -8,9 +8,8 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from explorer.figures import inside, masks, positions
-from explorer.figures import probing as probe
-from explorer.figures.plots import MOST_LETTERS, bars, curves, heatmap, label, labels, legend_room, width_of
+from explorer.figures import masks, measured_heads, model_internals, positions
+from explorer.figures.plotly_charts import MOST_LETTERS, bars, curves, heatmap, label, labels, legend_room, width_of
 from model.analysis.size import Part
 from model.positions import sinusoidal_table, wavelengths
 from model.trace import FUTURE, PADDING, VISIBLE
@@ -29,12 +28,12 @@ FIGURES: dict[str, go.Figure] = {
     "shuffle": positions.shuffle_plot(SQUARE, TOKENS, "t", "c").figure,
     "mask": masks.mask_plot(CODES, "encoder", TOKENS, TOKENS, "t").figure,
     "weights": masks.weight_plot(SQUARE, CODES, "encoder", TOKENS, TOKENS, "t").figure,
-    "activations": inside.activation_plot(SQUARE, TOKENS, "t", side="position").figure,
-    "firing": inside.firing_plot(SQUARE, TOKENS).figure,
-    "chances": inside.chances_plot(TOKENS, {"one": [0.1] * 4, "two": [0.2] * 4}, "c", "t").figure,
-    "budget": inside.budget_plot([Part("embedding", 5, 7), Part("rest", 2, 3)], flops=False).figure,
-    "head map": probe.layer_head_map(np.eye(2), "cross", "score", span=(0, 1)).figure,
-    "coverage": probe.coverage_plot(np.ones(4), TOKENS, "c").figure,
+    "activations": model_internals.activation_plot(SQUARE, TOKENS, "t", side="position").figure,
+    "firing": model_internals.firing_plot(SQUARE, TOKENS).figure,
+    "chances": model_internals.chances_plot(TOKENS, {"one": [0.1] * 4, "two": [0.2] * 4}, "c", "t").figure,
+    "budget": model_internals.budget_plot([Part("embedding", 5, 7), Part("rest", 2, 3)], flops=False).figure,
+    "head map": measured_heads.layer_head_map(np.eye(2), "cross", "score", span=(0, 1)).figure,
+    "coverage": measured_heads.coverage_plot(np.ones(4), TOKENS, "c").figure,
 }
 
 

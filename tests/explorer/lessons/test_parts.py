@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.lessons.answers import Solution, is_right, solve
-from explorer.lessons.check_syntax import Expression, Term, TermError, as_number, compare, read_expression, shown
 from explorer.lessons.checks import CHECKS, Live, answer
+from explorer.lessons.expressions import Expression, Term, TermError, as_number, compare, read_expression, shown
 from explorer.lessons.handout import Paper, handout, summary
-from explorer.lessons.html import html_of, inline_html
 from explorer.lessons.lesson import Choice, Lesson, Question, Step
+from explorer.lessons.markdown_html import html_of, inline_html
 from explorer.screens.lessons.state import AT_ONCE, LATER, Given, Record, progress_text, read_progress
 from explorer.translation.translator import Translator
 from model.checkpoint import load_model

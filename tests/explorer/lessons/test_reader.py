@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from explorer.lessons.check_syntax import Expression, Term
 from explorer.lessons.checks import CHECKS
+from explorer.lessons.expressions import Expression, Term
 from explorer.lessons.lesson import LessonError
-from explorer.lessons.reader import LABELS, MAX_BYTES, MAX_STEPS, parse_lesson, read_lesson
+from explorer.lessons.lesson_file import LABELS, MAX_BYTES, MAX_STEPS, parse_lesson, read_lesson
 from tests.paths import ROOT
 
 FRONT = '+++\ntitle = "Eins"\nabout = "Über ein Modell."\nminutes = 5\nmodel = "reverse"\ntext = "hello"\n+++\n'

@@ -12,14 +12,14 @@ import re
 import pytest
 import streamlit as st
 
-from explorer.lessons.actions import Here, done, is_deed
 from explorer.lessons.answers import is_right, solve
-from explorer.lessons.check_syntax import TermError, as_number
-from explorer.lessons.html import html_of
+from explorer.lessons.exercises import Here, done, is_deed
+from explorer.lessons.expressions import TermError, as_number
 from explorer.lessons.lesson import IN_PLACE, Lesson, Step
-from explorer.lessons.reader import read_lesson
+from explorer.lessons.lesson_file import read_lesson
+from explorer.lessons.markdown_html import html_of
+from explorer.screens.lessons.downloads import make_handout
 from explorer.screens.lessons.live import FOLDER, broken_claims, evaluate, fill, shelf, start_of
-from explorer.screens.lessons.take import make_handout
 from explorer.translation.selection import Selection
 from explorer.web import runtime
 from tests.paths import CHECKPOINTS, ROOT

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-from explorer.lessons.actions import is_deed, validate_deed
-from explorer.lessons.check_syntax import Expression, TermError, as_number, read_expression
 from explorer.lessons.checks import validate
+from explorer.lessons.exercises import is_deed, validate_deed
+from explorer.lessons.expressions import Expression, TermError, as_number, read_expression
 from explorer.lessons.lesson import PAGES, Choice, Lesson, LessonError, Link, Question, Step
 from explorer.translation.selection import from_query, to_query
 

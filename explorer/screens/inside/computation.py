@@ -9,9 +9,9 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from explorer.components.walk import WalkRow, walk_view
-from explorer.figures import inside as figures
-from explorer.figures.plots import Columns
-from explorer.screens.inside.parts import (
+from explorer.figures import model_internals as figures
+from explorer.figures.plotly_charts import Columns
+from explorer.screens.inside.operation_names import (
     axes_of,
     meaning_of,
     parameter_words,

@@ -10,7 +10,7 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.figures.curves import GREY, HEIGHT, Figure, Table, marker, step_axis
+from explorer.figures.vega_chart import GREY, HEIGHT, Figure, Table, marker, step_axis
 
 CHOSEN, OTHER = "the chosen head", "another head"
 

@@ -7,21 +7,17 @@ data, so that an update sends numbers only and nothing on the page jumps.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import altair as alt
 
+from explorer.figures.vega_chart import DASHES, HEIGHT, Figure, Table, marker, step_axis
 from explorer.runs.metrics import Metrics, Point
 
 SHARED = 16  # figures kept of each kind: all that watch a run get the same, made once for each change
 MAX_DRAWN = 300  # points of one curve; more are not seen and cost time at each update
-DASHES = ([1, 0], [6, 3], [2, 2], [8, 2, 2, 2], [4, 4], [1, 3], [10, 4], [6, 2, 1, 2])
 MAX_CURVES = len(DASHES)
-
-GREY = "#7d8893"  # for what is not the subject; readable on white and on black
-HEIGHT = 260  # pixels of every curve, axis and legend included
 
 TRAINING, VALIDATION = "training", "validation"
 MEASURES = {
@@ -31,22 +27,6 @@ MEASURES = {
     "bleu": ("BLEU", "BLEU"),
 }
 _IN_PERCENT = ("exact_match", "token_accuracy")
-
-
-Table = dict[str, list[Any]]
-
-
-@dataclass(frozen=True, eq=False)
-class Figure:
-    """A chart as a Vega-Lite specification, its data by column, and a sentence that says what there is to see.
-
-    `title` names what is measured, with its unit; it stands above the chart, where it is read without turning the head.
-    """
-
-    spec: dict[str, Any]
-    data: Table
-    caption: str
-    title: str = ""
 
 
 def thin(points: Sequence[Point], most: int = MAX_DRAWN) -> list[Point]:
@@ -195,18 +175,6 @@ def _value(name: str, value: float) -> str:
 
 def _score(name: str, value: float) -> str:
     return f"BLEU {value:.1f}" if name == "bleu" else f"{100 * value:.1f} % exactly right"
-
-
-def step_axis(max_steps: int = 0) -> alt.X:
-    """Steps from left to right, to `max_steps` or no further than there are any."""
-    axis = alt.Axis(format=",d", tickCount=6, grid=False)
-    scale = alt.Scale(domain=[0, max_steps]) if max_steps else alt.Scale(nice=False)
-    return alt.X("step:Q", title="step", scale=scale, axis=axis)
-
-
-def marker() -> alt.Chart:
-    """A dashed rule at the step that the column `mark` names in every row."""
-    return alt.Chart().mark_rule(strokeDash=[4, 3], color=GREY).encode(x="max(mark):Q")
 
 
 @lru_cache(maxsize=64)

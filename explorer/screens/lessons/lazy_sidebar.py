@@ -17,6 +17,6 @@ def draw(page: str) -> None:
     if not (asked or page == "lessons" or st.session_state.get(OPEN)):
         return
     st.session_state[OPEN] = True
-    from explorer.screens.lessons import panel as lesson_panel
+    from explorer.screens.lessons import sidebar
 
-    lesson_panel.draw(page)
+    sidebar.draw(page)

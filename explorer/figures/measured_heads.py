@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from explorer.figures.plots import (
+from explorer.figures.plotly_charts import (
     Plot,
     bars,
     curves,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from explorer.lessons.check_syntax import Term, TermError
+from explorer.lessons.expressions import Term, TermError
 from explorer.translation.selection import Selection
 
 

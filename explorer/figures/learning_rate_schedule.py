@@ -8,7 +8,7 @@ from typing import Any
 
 import altair as alt
 
-from explorer.figures.curves import Figure, Table, step_axis
+from explorer.figures.vega_chart import Figure, Table, step_axis
 
 _AFTER = {
     "warmup": "then falls with 1/√step",

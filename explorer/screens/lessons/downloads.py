@@ -12,7 +12,7 @@ from explorer.attention.coordinates import Place
 from explorer.attention.shown_maps import Sheet, sheet_of
 from explorer.export.figure_files import draw as draw_figure
 from explorer.lessons.answers import solve
-from explorer.lessons.check_syntax import TermError
+from explorer.lessons.expressions import TermError
 from explorer.lessons.handout import Paper, handout, summary
 from explorer.lessons.lesson import IN_PLACE, Lesson, Step
 from explorer.screens.lessons import state as lesson_state

@@ -1,0 +1,41 @@
+"""The widgets that choose one head of a model: kind of attention, layer, head."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.translation.translator import Translator
+from explorer.web.page_parts import URL
+from model.config import AttentionKind
+
+KINDS: dict[AttentionKind, str] = {
+    "encoder": "Encoder self-attention",
+    "decoder": "Decoder self-attention",
+    "cross": "Cross-attention",
+}
+
+
+def choose_head(translator: Translator, key: str, kinds: tuple[AttentionKind, ...]) -> tuple[AttentionKind, int, int]:
+    """Kind, layer and head, counted from 0."""
+    config = translator.loaded.model_config
+    kind = kinds[0]
+    if len(kinds) == 1:
+        middle, right, _ = st.columns([1, 1, 3])
+    else:
+        left, middle, right = st.columns([3, 1, 1], vertical_alignment="bottom")
+        with left:
+            kind = (
+                st.segmented_control(
+                    "Attention",
+                    kinds,
+                    default=kinds[0],
+                    required=True,
+                    format_func=KINDS.__getitem__,
+                    key=f"{key}_kind",
+                    bind=URL,
+                )
+                or kinds[0]
+            )
+    layer = middle.selectbox("Layer", range(1, config.n_layers(kind) + 1), key=f"{key}_layer_{kind}", bind=URL) or 1
+    head = right.selectbox("Head", range(1, config.n_heads(kind) + 1), key=f"{key}_head_{kind}", bind=URL) or 1
+    return kind, layer - 1, head - 1
