@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from explorer.attention.labelled_map import SingleMap, difference
+from explorer.attention.labelled_map import LabelledMap, difference
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
     """Two maps, B minus A where their sizes agree, and a sentence about what may be read off it."""
 
-    one: SingleMap
-    other: SingleMap
-    difference: SingleMap | None
+    one: LabelledMap
+    other: LabelledMap
+    difference: LabelledMap | None
     note: str
 
 
-def compare(one: SingleMap, other: SingleMap) -> Comparison:
+def compare(one: LabelledMap, other: LabelledMap) -> Comparison:
     """Put two maps beside each other on one colour scale.
 
     Cells are compared by their positions: where the tokens there differ, or the sizes, the note says so.
@@ -41,7 +41,7 @@ def compare(one: SingleMap, other: SingleMap) -> Comparison:
     return Comparison(first, second, made, "Both maps have the same tokens.")
 
 
-def single_row(shown: SingleMap, row: int) -> SingleMap:
+def single_row(shown: LabelledMap, row: int) -> LabelledMap:
     """One row of a map (from 1) as a map of its own, which can be compared with another row.
 
     Raises:

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.attention.whole_words import AttentionMaps
+from explorer.attention.attention_maps import AttentionMaps
+from explorer.attention.entropy import effective_keys
 
 Scores = NDArray[np.float64]
 MIXED = "mixed"
+PLACES = ("itself", "previous", "next", "first", "last", "diagonal", "mirror")
 _CLEAR, _ABOVE_CHANCE = 0.5, 1.5  # a place is a head's favourite from this share, and this many times chance, on
 
 
@@ -50,8 +52,7 @@ def summarise(maps: AttentionMaps) -> HeadSummary:
     visible = maps.mask == 0
     counts = visible.sum(axis=-1)
     choice = counts > 1
-    entropies = entropy(maps.weights)
-    effective = _mean(np.exp(entropies), choice)
+    effective = _mean(effective_keys(maps.weights), choice)
     shares, chance = {}, {}
     for name, keys in _places(maps).items():
         exists = choice & (keys >= 0) & (keys < maps.mask.shape[1])
@@ -61,15 +62,6 @@ def summarise(maps: AttentionMaps) -> HeadSummary:
         shares[name] = _mean(weights, exists)
         chance[name] = float((1 / counts[exists]).mean()) if exists.any() else float("nan")
     return HeadSummary(effective, shares, chance)
-
-
-def entropy(weights: NDArray[np.float32]) -> Scores:
-    """Entropy in nats of the last axis, from float32 weights in float64; 0 · ln 0 counts as 0."""
-    exact = weights.astype(np.float64)
-    # The smallest number in place of 0 keeps the logarithm finite, and is quicker than leaving the zeros out.
-    logs = np.log(np.maximum(exact, np.finfo(np.float64).tiny))
-    total: Scores = -(exact * logs).sum(axis=-1)
-    return total
 
 
 def _places(maps: AttentionMaps) -> dict[str, NDArray[np.int64]]:

@@ -8,26 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.attention.whole_words import AttentionMaps
-from model.config import AttentionKind
-from model.trace import FUTURE, VISIBLE
+from explorer.attention.attention_maps import AttentionMaps
+from explorer.attention.names import AXIS_TITLES, head_title, numbered
+from model.trace import VISIBLE
 
 Floats = NDArray[np.float32]
-KINDS: dict[AttentionKind, str] = {
-    "encoder": "Encoder self-attention",
-    "decoder": "Masked decoder self-attention",
-    "cross": "Cross-attention",
-}
-AXES: dict[AttentionKind, tuple[str, str]] = {
-    "encoder": ("source (query)", "source (key)"),
-    "decoder": ("decoder reads (query)", "decoder reads (key)"),
-    "cross": ("decoder reads (query)", "source (key)"),
-}
-MASKED = {VISIBLE: "", FUTURE: "future"}  # anything else is padding
 
 
 @dataclass(frozen=True, eq=False)
-class SingleMap:
+class LabelledMap:
     """Numbers between queries and keys, labelled.
 
     Shapes:
@@ -54,12 +43,12 @@ class SingleMap:
     @property
     def row_labels(self) -> tuple[str, ...]:
         """Rows with their positions: "2 je"."""
-        return tuple(f"{i} {token}" for i, token in enumerate(self.rows, start=self.first_row))
+        return numbered(self.rows, first=self.first_row)
 
     @property
     def column_labels(self) -> tuple[str, ...]:
         """Columns with their positions from 1."""
-        return tuple(f"{i} {token}" for i, token in enumerate(self.columns, start=1))
+        return numbered(self.columns)
 
     @property
     def scale(self) -> float:
@@ -74,7 +63,7 @@ class SingleMap:
         return np.where(self.mask == VISIBLE, self.values.astype(np.float64), np.nan)
 
 
-def head_map(maps: AttentionMaps, layer: int, head: int) -> SingleMap:
+def head_map(maps: AttentionMaps, layer: int, head: int) -> LabelledMap:
     """One head, counted from 1; head 0 is the mean over the heads of the layer.
 
     Raises:
@@ -88,15 +77,10 @@ def head_map(maps: AttentionMaps, layer: int, head: int) -> SingleMap:
     return labelled(maps, values, head_title(maps.kind, layer, head))
 
 
-def head_title(kind: AttentionKind, layer: int, head: int) -> str:
-    """What a head is called above a map: kind, layer and head from 1."""
-    return f"{KINDS[kind]}, layer {layer}, {f'head {head}' if head else 'mean over its heads'}"
-
-
-def labelled(maps: AttentionMaps, values: Floats, title: str, **changes: Any) -> SingleMap:
+def labelled(maps: AttentionMaps, values: Floats, title: str, **changes: Any) -> LabelledMap:
     """Other numbers of the same shape [query, key], with the labels and masks of `maps`."""
-    row_title, column_title = AXES[maps.kind]
-    return SingleMap(
+    row_title, column_title = AXIS_TITLES[maps.kind]
+    return LabelledMap(
         title=title,
         values=values,
         mask=maps.mask,
@@ -109,7 +93,7 @@ def labelled(maps: AttentionMaps, values: Floats, title: str, **changes: Any) ->
     )
 
 
-def difference(one: SingleMap, other: SingleMap, title: str) -> SingleMap | None:
+def difference(one: LabelledMap, other: LabelledMap, title: str) -> LabelledMap | None:
     """`other` minus `one`, cell by cell; None where they differ in size. A cell masked in either is masked."""
     if one.values.shape != other.values.shape:
         return None
@@ -123,35 +107,3 @@ def difference(one: SingleMap, other: SingleMap, title: str) -> SingleMap | None
         signed=True,
     )
     return made
-
-
-def map_words(shown: SingleMap) -> str:
-    """The map in a sentence: its largest number and where it stands, and how many cells are masked."""
-    seen = shown.seen()
-    if np.isnan(seen).all():
-        return "Every cell of this map is masked."
-    strength = np.abs(seen) if shown.signed else seen
-    row, column = divmod(int(np.nanargmax(strength)), seen.shape[1])
-    value = f"{seen[row, column]:+.3f}" if shown.signed else f"{seen[row, column]:.3f}"
-    closed = int((shown.mask != VISIBLE).sum())
-    cells = f" {closed} of {shown.mask.size} cells are masked." if closed else ""
-    if shown.signed and not np.nanmax(strength):
-        return f"Both maps are equal in every cell.{cells}"
-    kind = "largest difference" if shown.signed else f"largest {shown.unit}"
-    return f"The {kind} is {value}, where {shown.row_labels[row]} looks at {shown.column_labels[column]}.{cells}"
-
-
-def map_table(shown: SingleMap) -> list[dict[str, Any]]:
-    """A row a query, a column a key, with the numbers themselves; nothing where masked."""
-    seen = shown.seen()
-    table = []
-    for i, label in enumerate(shown.row_labels):
-        row: dict[str, Any] = {"query": label}
-        if shown.predicted:
-            row["predicts"] = shown.predicted[i]
-        row |= {
-            column: None if np.isnan(value) else round(float(value), 4)
-            for column, value in zip(shown.column_labels, seen[i], strict=True)
-        }
-        table.append(row)
-    return table

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.attention.attention_maps import AttentionMaps
 from explorer.attention.head_summary import HeadSummary, summarise
-from explorer.attention.whole_words import AttentionMaps
 from explorer.text import printable
 
 MOST_EXACT = 200_000  # bytes of float32 weights that are sent whole

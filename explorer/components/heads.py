@@ -14,7 +14,7 @@ from typing import Any
 
 import streamlit as st
 
-from explorer.attention.whole_words import AttentionMaps, Form, attention_maps, has_subwords
+from explorer.attention.attention_maps import AttentionMaps, Form, attention_maps, has_subwords
 from explorer.components.blocks import MOST_EXACT, Head, encode_kind, encode_numbers
 from explorer.components.heads_state import (
     DEFAULT_VIEW,

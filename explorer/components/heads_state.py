@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from explorer.attention.attention_maps import Form
 from explorer.attention.coordinates import Place
-from explorer.attention.whole_words import Form
 from explorer.components.blocks import Head
 from explorer.translation.selection import is_view
 from model.config import AttentionKind

@@ -12,9 +12,9 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from explorer.attention.shown_maps import Sheet
-from explorer.export.drawing import draw_sheet, texts_of
+from explorer.attention.shown_maps import ShownMaps
 from explorer.export.fonts import fonts_for
+from explorer.export.matplotlib_maps import draw_sheet, texts_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -54,7 +54,7 @@ class Drawing:
         return f"No font on this machine has {shown}: boxes stand in their place (in SVG, your reader's fonts decide)."
 
 
-def draw(sheet: Sheet, kind: Format) -> Drawing:
+def draw(sheet: ShownMaps, kind: Format) -> Drawing:
     """The sheet as a file of one of three kinds; layers and heads are labelled from 1, masked cells are hatched."""
     import matplotlib as mpl
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import html
 import re
 
-from explorer.attention.labelled_map import SingleMap
-from explorer.attention.shown_maps import Sheet
-from explorer.export.numbers import mask_word
+from explorer.attention.labelled_map import LabelledMap
+from explorer.attention.shown_maps import ShownMaps
+from explorer.export.data_files import mask_word
 from model.trace import VISIBLE
 
 MAX_TABLE_CELLS = 20_000  # more would make a page of megabytes; the CSV file holds them all
@@ -27,7 +27,7 @@ pre{background:#f3f5f7;padding:.75rem;overflow-x:auto;white-space:pre-wrap;overf
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
-def page_bytes(sheet: Sheet, svg: bytes, manifest: str) -> bytes:
+def page_bytes(sheet: ShownMaps, svg: bytes, manifest: str) -> bytes:
     """The page: title, figure as inline SVG, caption, tables with the numbers, and the manifest as text.
 
     Numbers are float32's shortest decimals; masked cells say why they are empty.
@@ -84,7 +84,7 @@ def inline(svg: bytes) -> str:
     return re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
 
 
-def _table(one: SingleMap, note: str) -> str:
+def _table(one: LabelledMap, note: str) -> str:
     heads = "".join(f'<th scope="col"><bdi>{html.escape(label)}</bdi></th>' for label in one.column_labels)
     predicts = '<th scope="col">predicts</th>' if one.predicted else ""
     rows = []
@@ -100,7 +100,7 @@ def _table(one: SingleMap, note: str) -> str:
     )
 
 
-def _cell(one: SingleMap, query: int, key: int) -> str:
+def _cell(one: LabelledMap, query: int, key: int) -> str:
     code = int(one.mask[query, key])
     if code != VISIBLE:
         return f'<td class="masked">{mask_word(code)}</td>'

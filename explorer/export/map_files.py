@@ -8,10 +8,11 @@ import re
 from collections.abc import Callable
 from functools import partial
 
-from explorer.attention.labelled_map import SingleMap
-from explorer.attention.shown_maps import Sheet, ViewOptions
+from explorer.attention.labelled_map import LabelledMap
+from explorer.attention.shown_maps import ShownMaps
+from explorer.attention.view_text import ViewOptions
+from explorer.export.data_files import mask_word
 from explorer.export.figure_files import Format, draw
-from explorer.export.numbers import mask_word
 from model.trace import VISIBLE
 
 TYPES: dict[str, str] = {
@@ -22,13 +23,13 @@ TYPES: dict[str, str] = {
 }
 
 
-def map_files(shown: SingleMap, caption: str) -> dict[str, Callable[[], bytes]]:
+def map_files(shown: LabelledMap, caption: str) -> dict[str, Callable[[], bytes]]:
     """What makes each file of a map: PNG, SVG, PDF (title, labels and `caption` with it) and CSV."""
     figures: tuple[Format, ...] = ("png", "svg", "pdf")
     return {**{kind: partial(_figure, shown, caption, kind) for kind in figures}, "csv": partial(map_csv, shown)}
 
 
-def map_csv(shown: SingleMap) -> bytes:
+def map_csv(shown: LabelledMap) -> bytes:
     """Every cell, a row each, in UTF-8; the number's column is named by the map's unit and empty where masked.
 
     Numbers are the shortest decimals that read back as the same float32; tokens stand behind their position.
@@ -46,11 +47,11 @@ def map_csv(shown: SingleMap) -> bytes:
     return text.getvalue().encode("utf-8-sig")
 
 
-def map_stem(shown: SingleMap, prefix: str) -> str:
+def map_stem(shown: LabelledMap, prefix: str) -> str:
     """A file name without its ending that every system takes."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", f"{prefix}-{shown.title}").strip("-.")[:100] or "map"
 
 
-def _figure(shown: SingleMap, caption: str, kind: Format) -> bytes:
-    sheet = Sheet(shown.title, caption, (shown,), (), ("",), ViewOptions(view="head"), row=0)
+def _figure(shown: LabelledMap, caption: str, kind: Format) -> bytes:
+    sheet = ShownMaps(shown.title, caption, (shown,), (), ("",), ViewOptions(view="head"), row=0)
     return draw(sheet, kind).content

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from explorer.attention.labelled_map import SingleMap
+from explorer.attention.labelled_map import LabelledMap
 from explorer.figures.vega_chart import GREY
 from model.trace import VISIBLE
 
@@ -22,7 +22,7 @@ TICKS_UP_TO = 80
 DIVERGING = [[0.0, "#2a6da3"], [0.25, "#8fb8d9"], [0.5, "#d9dde1"], [0.75, "#efb178"], [1.0, "#bf641c"]]
 
 
-def map_figure(shown: SingleMap, *, height: int | None = None, wide: bool = False) -> go.Figure:
+def map_figure(shown: LabelledMap, *, height: int | None = None, wide: bool = False) -> go.Figure:
     """The heatmap: query 1 on top, key labels on top, both axes titled, numbers in the cells where there is room."""
     import plotly.graph_objects as go  # half a second that only a page with such a map should pay
 
@@ -74,7 +74,7 @@ def map_figure(shown: SingleMap, *, height: int | None = None, wide: bool = Fals
     return figure
 
 
-def _axes(figure: go.Figure, shown: SingleMap) -> None:
+def _axes(figure: go.Figure, shown: LabelledMap) -> None:
     rows, columns = _safe(shown.row_labels), _safe(shown.column_labels)
     if shown.predicted:
         rows = [f"{row} → {html.escape(token)}" for row, token in zip(rows, shown.predicted, strict=True)]

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from explorer.attention.attention_maps import attention_maps
 from explorer.attention.head_summary import summarise
-from explorer.attention.whole_words import attention_maps
 from explorer.lessons.check_registry import CHECKS, Live, answer, check, validate
 from explorer.lessons.expressions import Value
 from explorer.probing.edit_effect import distributions, effect_on

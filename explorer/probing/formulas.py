@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.attention.entropy import entropy
+
 Scores = NDArray[np.float64]
 Cells = NDArray[np.bool_]
 
@@ -20,14 +22,6 @@ def mean_over(values: Scores, rows: Cells) -> Scores:
         return np.full(values.shape[:-1], np.nan)
     mean: Scores = values[..., rows].mean(axis=-1)
     return mean
-
-
-def entropy(weights: NDArray[np.floating]) -> Scores:
-    """H_i = -Σ_j a_ij ln a_ij in nats (Clark et al. 2019, §3.3): [..., query, key] -> [..., query]; 0 ln 0 is 0."""
-    exact = weights.astype(np.float64)
-    logs = np.log(exact, out=np.zeros_like(exact), where=exact > 0)
-    total: Scores = -(exact * logs).sum(axis=-1)
-    return total
 
 
 def effective_keys(weights: NDArray[np.floating], rows: Cells) -> Scores:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.probing.formulas import entropy
+from explorer.attention.entropy import entropy
 
 Scores = NDArray[np.float64]
 

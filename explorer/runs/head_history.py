@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from explorer.attention.entropy import entropy
 from model.checkpoint import LoadedModel, load_model, snapshot_path, snapshot_steps
 from model.config import ATTENTION_KINDS, AttentionKind, DecodeConfig
 from model.data import MADE_HERE, get_task
@@ -125,14 +126,6 @@ def _spread(weights: NDArray[np.float32], kind: AttentionKind, lengths: Sequence
     share = entropy(weights) / np.log(np.maximum(visible, 2))[:, None, :]  # [batch, head, query]
     mean: Scores = (share * counted[:, None, :]).sum(axis=(0, 2)) / max(int(counted.sum()), 1)
     return mean
-
-
-def entropy(weights: NDArray[np.float32]) -> Scores:
-    """Entropy in nats of the last axis; 0 · ln 0 counts as 0."""
-    exact = weights.astype(np.float64)
-    logs = np.log(exact, out=np.zeros_like(exact), where=exact > 0)
-    total: Scores = -(exact * logs).sum(axis=-1)
-    return total
 
 
 def _fits(example: Example, source: Sequence[int], target: Sequence[int]) -> bool:

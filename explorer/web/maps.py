@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.attention.labelled_map import SingleMap, map_table, map_words
+from explorer.attention.captions import map_caption
+from explorer.attention.labelled_map import LabelledMap
+from explorer.attention.map_tables import map_table
 from explorer.export.map_files import TYPES, map_files, map_stem
 from explorer.figures.attention_map import map_figure
 from explorer.text import plain
@@ -14,7 +16,7 @@ CONFIG = {"displayModeBar": False, "scrollZoom": False}
 
 
 def draw_map(
-    shown: SingleMap, *, key: str, note: str = "", table: bool = True, away: str = "", wide: bool = False
+    shown: LabelledMap, *, key: str, note: str = "", table: bool = True, away: str = "", wide: bool = False
 ) -> None:
     """Draw the map under its title; `note` goes before the caption that is computed from the numbers.
 
@@ -22,7 +24,7 @@ def draw_map(
     without the table, there are none.
     """
     st.markdown(f"##### {plain(shown.title)}")
-    caption = f"{note} {map_words(shown)}".strip()
+    caption = f"{note} {map_caption(shown)}".strip()
     with st.container(key=f"wide_{key}"):  # scrolls sideways on a phone; see explorer/web/frame.py
         st.plotly_chart(map_figure(shown, wide=wide), key=key, width="stretch", config=CONFIG)
     st.caption(plain(caption))
@@ -33,7 +35,7 @@ def draw_map(
                 _draw_files(shown, caption, key, map_stem(shown, away))
 
 
-def _draw_files(shown: SingleMap, caption: str, key: str, stem: str) -> None:
+def _draw_files(shown: LabelledMap, caption: str, key: str, stem: str) -> None:
     """A button a format; a file is made when somebody asks for it."""
     with st.container(horizontal=True):
         for kind, make in map_files(shown, caption).items():

@@ -7,7 +7,7 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page
 
-from explorer.attention.whole_words import Form, attention_maps
+from explorer.attention.attention_maps import Form, attention_maps
 from explorer.components import heads
 from explorer.components.blocks import encode_kind, encode_numbers
 from explorer.components.heads import HeadsView

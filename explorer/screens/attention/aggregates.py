@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import streamlit as st
 
 from explorer.attention.aggregates import How, over_heads, over_layers, shares
+from explorer.attention.attention_maps import AttentionMaps, attention_maps
 from explorer.attention.coordinates import Place
-from explorer.attention.labelled_map import SingleMap, head_map, labelled
-from explorer.attention.whole_words import AttentionMaps, attention_maps
+from explorer.attention.labelled_map import LabelledMap, head_map, labelled
 from explorer.text import plain
 from explorer.translation.selection import Selection
 from explorer.translation.translator import Translation
@@ -28,11 +28,11 @@ class Aggregate:
 
     name: str
     meaning: str
-    build: Callable[[Translation, AttentionMaps, Place], SingleMap]
+    build: Callable[[Translation, AttentionMaps, Place], LabelledMap]
 
 
-def _over_heads(how: str) -> Callable[[Translation, AttentionMaps, Place], SingleMap]:
-    def build(shown: Translation, maps: AttentionMaps, at: Place) -> SingleMap:
+def _over_heads(how: str) -> Callable[[Translation, AttentionMaps, Place], LabelledMap]:
+    def build(shown: Translation, maps: AttentionMaps, at: Place) -> LabelledMap:
         del shown
         values = over_heads(maps.weights, "mean" if how == "mean" else "maximum")[at.layer - 1]
         return labelled(maps, values, f"Layer {at.layer}: {how} over heads", unit=f"{how} weight")
@@ -40,8 +40,8 @@ def _over_heads(how: str) -> Callable[[Translation, AttentionMaps, Place], Singl
     return build
 
 
-def _over_all(how: str) -> Callable[[Translation, AttentionMaps, Place], SingleMap]:
-    def build(shown: Translation, maps: AttentionMaps, at: Place) -> SingleMap:
+def _over_all(how: str) -> Callable[[Translation, AttentionMaps, Place], LabelledMap]:
+    def build(shown: Translation, maps: AttentionMaps, at: Place) -> LabelledMap:
         del shown, at
         reduce: How = "mean" if how == "mean" else "maximum"
         values = over_layers(over_heads(maps.weights, reduce), reduce)
@@ -50,25 +50,25 @@ def _over_all(how: str) -> Callable[[Translation, AttentionMaps, Place], SingleM
     return build
 
 
-def _rollout(shown: Translation, maps: AttentionMaps, at: Place) -> SingleMap:
+def _rollout(shown: Translation, maps: AttentionMaps, at: Place) -> LabelledMap:
     values = head_numbers.rollout(shown, maps.kind)[at.layer - 1]
     return labelled(maps, values, f"Rollout after layer {at.layer}", unit="share that arrives")
 
 
-def _norm_of_head(shown: Translation, maps: AttentionMaps, at: Place) -> SingleMap:
+def _norm_of_head(shown: Translation, maps: AttentionMaps, at: Place) -> LabelledMap:
     layer, head = at.index
     values = head_numbers.norms(shown, maps.kind)[0][layer, head]
     title = f"Layer {at.layer}, head {at.head}: ‖weight × value × W_O‖"
     return labelled(maps, values, title, unit="length", top=None)
 
 
-def _share_of_head(shown: Translation, maps: AttentionMaps, at: Place) -> SingleMap:
+def _share_of_head(shown: Translation, maps: AttentionMaps, at: Place) -> LabelledMap:
     layer, head = at.index
     values = shares(head_numbers.norms(shown, maps.kind)[0][layer, head])
     return labelled(maps, values, f"Layer {at.layer}, head {at.head}: norms as shares of their row", unit="share")
 
 
-def _norm_of_layer(shown: Translation, maps: AttentionMaps, at: Place) -> SingleMap:
+def _norm_of_layer(shown: Translation, maps: AttentionMaps, at: Place) -> LabelledMap:
     values = head_numbers.norms(shown, maps.kind)[1][at.layer - 1]
     return labelled(
         maps, values, f"Layer {at.layer}, all heads together: ‖Σ weight × value × W_O‖", unit="length", top=None

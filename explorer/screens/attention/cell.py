@@ -8,7 +8,7 @@ import streamlit as st
 
 from explorer.attention.cell import Cell, cell, words
 from explorer.attention.coordinates import NoSingleHead, Place
-from explorer.attention.labelled_map import head_title
+from explorer.attention.names import head_title
 from explorer.figures.query_key_products import product_figure
 from explorer.text import plain
 from explorer.translation.selection import Selection

@@ -7,10 +7,11 @@ from typing import get_args
 
 import streamlit as st
 
+from explorer.attention.attention_maps import attention_maps
 from explorer.attention.comparison import Comparison, compare, single_row
 from explorer.attention.coordinates import Place
-from explorer.attention.labelled_map import KINDS, SingleMap, head_map
-from explorer.attention.whole_words import attention_maps
+from explorer.attention.labelled_map import LabelledMap, head_map
+from explorer.attention.names import KIND_NAMES, KIND_TITLES
 from explorer.text import plain
 from explorer.translation.selection import Selection
 from explorer.translation.translator import InputError, Translation
@@ -60,12 +61,12 @@ def _draw(found: Comparison, model: str) -> None:
         st.caption(plain(found.note))
 
 
-def _map(translation: Translation, at: Place, letter: str, words: str) -> SingleMap:
+def _map(translation: Translation, at: Place, letter: str, words: str) -> LabelledMap:
     """The head in view in a translation; where that has fewer layers or heads, its last."""
     maps = attention_maps(translation.trace, at.kind)
     layers, heads = maps.weights.shape[:2]
     if not maps.weights.size:
-        raise NothingToCompare(f"{translation.model} has no {KINDS[at.kind].lower()}.")
+        raise NothingToCompare(f"{translation.model} has no {KIND_NAMES[at.kind]}.")
     made = head_map(maps, min(at.layer, layers), min(at.head, heads))
     return replace(made, title=f"{letter}: {words}. {made.title}")
 
@@ -116,7 +117,7 @@ def _edited(choices: Choices, selection: Selection, shown: Translation, at: Plac
     kinds: list[AttentionKind] = [kind for kind in get_args(AttentionKind) if trace.weights(kind).size]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         choices.start("compare_kind", "kind", kinds, at.kind)
-        kind = st.selectbox("Attention", kinds, format_func=KINDS.__getitem__, key="compare_kind")
+        kind = st.selectbox("Attention", kinds, format_func=KIND_TITLES.__getitem__, key="compare_kind")
         layers, heads = trace.weights(kind or at.kind).shape[:2]
         choices.start("compare_layer", "layer", range(1, layers + 1), 1)
         layer = st.selectbox("Layer", range(1, layers + 1), key="compare_layer")

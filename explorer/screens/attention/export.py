@@ -8,7 +8,7 @@ import streamlit as st
 
 from explorer.attention.coordinates import Place
 from explorer.export.manifest import ManifestError, link, manifest_text, model_hash, read_manifest
-from explorer.screens.attention.export_buttons import draw_downloads
+from explorer.screens.attention.download_buttons import draw_downloads
 from explorer.screens.attention.panels import LED
 from explorer.text import plain
 from explorer.translation.selection import MAX_TEXT, Selection

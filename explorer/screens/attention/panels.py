@@ -41,9 +41,9 @@ def _drawer(name: str) -> Draw:
     elif name == "compare":
         from explorer.screens.attention.compare import draw
     elif name == "forcing":
-        from explorer.screens.attention.forcing import draw
+        from explorer.screens.attention.teacher_forcing import draw
     elif name == "own":
-        from explorer.screens.attention.own import draw
+        from explorer.screens.attention.attention_file import draw
     else:
         from explorer.screens.attention.export import draw
     return draw

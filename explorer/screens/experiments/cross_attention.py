@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from explorer.attention.attention_maps import AttentionMaps, attention_maps
 from explorer.attention.labelled_map import head_map
-from explorer.attention.whole_words import AttentionMaps, attention_maps
 from explorer.text import plain
 from explorer.translation.translator import InputError
 from explorer.web import runtime

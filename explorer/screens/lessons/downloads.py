@@ -9,7 +9,7 @@ from functools import partial
 import streamlit as st
 
 from explorer.attention.coordinates import Place
-from explorer.attention.shown_maps import Sheet, sheet_of
+from explorer.attention.shown_maps import ShownMaps, shown_maps
 from explorer.export.figure_files import draw as draw_figure
 from explorer.lessons.answers import solve
 from explorer.lessons.expressions import TermError
@@ -101,7 +101,7 @@ def _where(step: Step, start: Selection) -> str:
     return f"page {step.link.page.capitalize()}{tab}{about}."
 
 
-def _sheet(step: Step, start: Selection) -> Sheet | None:
+def _sheet(step: Step, start: Selection) -> ShownMaps | None:
     """The step's attention as a figure; None where it shows none."""
     if step.link is None or step.link.page not in IN_PLACE:
         return None
@@ -115,7 +115,7 @@ def _sheet(step: Step, start: Selection) -> Sheet | None:
     row, key = start.cell or (1, 0)
     view = start.view or ("head" if start.head and start.layer else "heads")
     at = Place(start.kind, start.layer or layers, start.head, row, key or None, max(start.step, 1))
-    return sheet_of(shown.trace, at, view)
+    return shown_maps(shown.trace, at, view)
 
 
 def _records(lessons: tuple[Lesson, ...]) -> dict[tuple[str, int], Record]:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import streamlit as st
 
-from explorer.attention.whole_words import Form, attention_maps
+from explorer.attention.attention_maps import Form, attention_maps
 from explorer.probing.sample import Measured
 from explorer.probing.tables import name_of
 from explorer.screens.probe.head_card import choose_head

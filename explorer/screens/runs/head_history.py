@@ -8,7 +8,8 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from explorer.attention.description import head_caption, head_table
+from explorer.attention.captions import head_caption
+from explorer.attention.map_tables import head_table
 from explorer.components.film import Film, Frame, Place, film_view, place_of
 from explorer.figures.head_scores_over_training import head_figure, head_rows
 from explorer.figures.training_curves import loss_figure

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from explorer.attention.description import head_caption, head_table
+from explorer.attention.captions import head_caption
+from explorer.attention.map_tables import head_table
 from explorer.components.film import Film, Frame, film_view
 from explorer.runs.lifecycle import MAX_PROBE_TEXT, Runs
 from explorer.runs.process import RunError

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from explorer.attention.attention_file import OwnAttention, read_own
-from explorer.screens.attention.own import EXAMPLE
+from explorer.screens.attention.attention_file import EXAMPLE
 from tests.paths import ROOT
 
 WORDS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "sat", "##s")

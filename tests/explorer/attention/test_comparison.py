@@ -7,13 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from explorer.attention.attention_maps import attention_maps
+from explorer.attention.captions import map_caption
 from explorer.attention.comparison import compare, single_row
-from explorer.attention.labelled_map import SingleMap, head_map, map_words
-from explorer.attention.whole_words import attention_maps
+from explorer.attention.labelled_map import LabelledMap, head_map
 from tests.explorer.planted import planted_trace
 
 
-def planted(kind: str, *tokens: tuple[str, ...], head: int = 1) -> SingleMap:
+def planted(kind: str, *tokens: tuple[str, ...], head: int = 1) -> LabelledMap:
     return head_map(attention_maps(planted_trace(*tokens), kind), 1, head)
 
 
@@ -47,7 +48,7 @@ def test_two_rows_of_a_causal_map_are_compared_where_both_could_look() -> None:
     found = compare(single_row(shown, 2), single_row(shown, 4))
     assert found.difference is not None
     np.testing.assert_array_equal(found.difference.mask, [[0, 0, 1, 1, 1]])
-    assert map_words(found.difference).startswith("The largest difference is -1.000")
+    assert map_caption(found.difference).startswith("The largest difference is -1.000")
     assert found.one.row_labels == ("2 je",)
     for row in (0, 6):
         with pytest.raises(IndexError, match="no row"):

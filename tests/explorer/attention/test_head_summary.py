@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
+from explorer.attention.attention_maps import attention_maps
 from explorer.attention.head_summary import MIXED, summarise
-from explorer.attention.whole_words import attention_maps
 from tests.explorer.planted import planted_trace
 from tests.explorer.planted_heads import CROSS, DECODER, ENCODER, heads_trace
 

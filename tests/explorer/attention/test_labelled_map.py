@@ -5,15 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from explorer.attention.labelled_map import SingleMap, difference, head_map, labelled, map_table, map_words
-from explorer.attention.whole_words import attention_maps
+from explorer.attention.attention_maps import attention_maps
+from explorer.attention.captions import map_caption
+from explorer.attention.labelled_map import LabelledMap, difference, head_map, labelled
+from explorer.attention.map_tables import map_table
 from explorer.figures.attention_map import map_figure
 from tests.explorer.planted import planted_trace
 
 HOSTILE = ("</script>", "<b>x</b>", "the", "the", "人工", "שלום", "👩‍👩‍👧", "&amp;")
 
 
-def planted(kind: str, layer: int = 1, head: int = 1) -> SingleMap:
+def planted(kind: str, layer: int = 1, head: int = 1) -> LabelledMap:
     return head_map(attention_maps(planted_trace(), kind), layer, head)
 
 
@@ -23,7 +25,7 @@ def test_a_planted_head_is_labelled_as_it_is() -> None:
     assert shown.row_labels[:2] == ("1 <sos>", "2 je")
     assert shown.predicted[:2] == ("je", "lis")
     assert shown.column_labels[1] == "2 read"
-    assert map_words(shown) == "The largest weight is 1.000, where 1 <sos> looks at 2 read."
+    assert map_caption(shown) == "The largest weight is 1.000, where 1 <sos> looks at 2 read."
     row = map_table(shown)[1]
     assert row == {"query": "2 je", "predicts": "lis", "1 i": 0, "2 read": 0, "3 red": 1, "4 books": 0, "5 <eos>": 0}
 
@@ -40,7 +42,7 @@ def test_head_0_is_the_mean_and_others_must_exist() -> None:
 
 def test_masked_cells_have_no_number_anywhere() -> None:
     shown = planted("decoder")
-    assert "10 of 25 cells are masked" in map_words(shown)
+    assert "10 of 25 cells are masked" in map_caption(shown)
     assert map_table(shown)[0]["2 je"] is None
     figure = map_figure(shown)
     assert np.isnan(np.asarray(figure.data[0].z, float)).sum() == 10
@@ -77,9 +79,9 @@ def test_a_difference_is_signed_and_needs_equal_sizes() -> None:
     np.testing.assert_array_equal(both.values, other.values - one.values)
     assert both.signed
     assert both.scale == 1.0
-    assert map_words(both).startswith("The largest difference is -1.000, where 1 <sos> looks at 1 i.")
+    assert map_caption(both).startswith("The largest difference is -1.000, where 1 <sos> looks at 1 i.")
     assert (map_figure(both).data[0].zmin, map_figure(both).data[0].zmax) == (-1, 1)
-    assert map_words(difference(one, one, "")) == "Both maps are equal in every cell."
+    assert map_caption(difference(one, one, "")) == "Both maps are equal in every cell."
     small = head_map(attention_maps(planted_trace(("a",), ("<sos>",)), "cross"), 1, 1)
     assert difference(one, small, "") is None
 
@@ -90,8 +92,8 @@ def test_a_free_scale_ends_at_the_largest_visible_number() -> None:
     values[0, 4] = 9  # masked, so of no account
     assert labelled(maps, values, "norms", unit="length", top=None).scale == 0.5
     assert labelled(maps, np.zeros((5, 5), np.float32), "nothing", top=None).scale == 1.0
-    blind = SingleMap("t", values, np.ones((5, 5), np.uint8), maps.rows, maps.columns, "r", "c")
-    assert map_words(blind) == "Every cell of this map is masked."
+    blind = LabelledMap("t", values, np.ones((5, 5), np.uint8), maps.rows, maps.columns, "r", "c")
+    assert map_caption(blind) == "Every cell of this map is masked."
 
 
 @pytest.mark.parametrize("size", [1, 100])

@@ -8,7 +8,7 @@ import struct
 import numpy as np
 import pytest
 
-from explorer.attention.whole_words import attention_maps
+from explorer.attention.attention_maps import attention_maps
 from explorer.components.blocks import decode, encode_kind, encode_numbers, head_weights
 from tests.explorer.planted_heads import heads_trace, random_trace
 

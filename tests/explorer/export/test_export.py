@@ -16,16 +16,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.attention.attention_file import read_own
+from explorer.attention.attention_maps import attention_maps
 from explorer.attention.head_summary import summarise
-from explorer.attention.shown_maps import read_view
-from explorer.attention.whole_words import attention_maps
-from explorer.export.drawing import SCALE, levels, lines_of, masked_runs
+from explorer.attention.view_text import parse_view
+from explorer.export.data_files import CSV_COLUMNS, csv_bytes, npz_bytes
 from explorer.export.figure_files import Format, draw
 from explorer.export.fonts import FIRST, fonts_for
-from explorer.export.numbers import CSV_COLUMNS, csv_bytes, npz_bytes
+from explorer.export.matplotlib_maps import SCALE, levels, lines_of, masked_runs
 from model.trace import kinds_of
 from tests.explorer.planted import planted_trace
-from tests.explorer.sheets import VIEWS, noisy, sheet
+from tests.explorer.shown_maps import VIEWS, noisy, on_screen
 from tests.paths import ROOT
 
 # Numbers
@@ -35,7 +35,7 @@ from tests.paths import ROOT
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 def test_csv_holds_the_traces_own_float32_and_nothing_where_masked(view: str, kind: str) -> None:
     trace = noisy()
-    shown = sheet(trace, view, kind)
+    shown = on_screen(trace, view, kind)
     rows = list(csv.DictReader(io.StringIO(csv_bytes(shown).decode("utf-8-sig"))))
     assert tuple(rows[0]) == CSV_COLUMNS
     assert len(rows) == sum(one.values.size for one in shown.maps)
@@ -54,7 +54,7 @@ def test_csv_holds_the_traces_own_float32_and_nothing_where_masked(view: str, ki
 
 
 def test_no_cell_of_the_csv_can_begin_a_formula() -> None:
-    for row in csv.reader(io.StringIO(csv_bytes(sheet(noisy(), "heads")).decode("utf-8-sig"))):
+    for row in csv.reader(io.StringIO(csv_bytes(on_screen(noisy(), "heads")).decode("utf-8-sig"))):
         assert not any(cell[:1] in "=+-@" for cell in row if cell)
 
 
@@ -80,55 +80,55 @@ def test_npz_opens_again_with_equal_arrays_and_masks(kinds: tuple[str, ...]) -> 
 def test_the_grid_is_sorted_and_filtered_as_the_view_says() -> None:
     trace = noisy()
     summary = summarise(attention_maps(trace, "encoder"))
-    by_keys = sheet(trace, "heads.by-keys", "encoder")
+    by_keys = on_screen(trace, "heads.by-keys", "encoder")
     keys = [summary.effective[layer - 1, head - 1] for _, layer, head in by_keys.places]
     assert keys == sorted(keys)
-    by_share = sheet(trace, "heads.by-previous", "encoder")
+    by_share = on_screen(trace, "heads.by-previous", "encoder")
     shares = [summary.shares["previous"][layer - 1, head - 1] for _, layer, head in by_share.places]
     assert shares == sorted(shares, reverse=True)
-    assert [place[1:] for place in sheet(trace, "heads", "encoder").places] == [
+    assert [place[1:] for place in on_screen(trace, "heads", "encoder").places] == [
         (a, b) for a in (1, 2) for b in (1, 2, 3)
     ]
     planted = planted_trace()
-    only = sheet(planted, "heads.role-itself", "encoder")
+    only = on_screen(planted, "heads.role-itself", "encoder")
     assert [place[1:] for place in only.places] == [(1, 1)], "only this planted head looks at itself"
     assert only.notes == ("1.0 keys, itself 100 %",)
     with pytest.raises(ValueError, match="No head passes"):
-        sheet(planted, "heads.role-mirror", "encoder")
+        on_screen(planted, "heads.role-mirror", "encoder")
     with pytest.raises(ValueError, match="No head passes"):
-        sheet(noisy(), "heads.most-10", "encoder")
+        on_screen(noisy(), "heads.most-10", "encoder")
 
 
 def test_all_kinds_side_by_side_share_one_scale() -> None:
-    shown = sheet(noisy(), "heads.beside.max")
+    shown = on_screen(noisy(), "heads.beside.max")
     assert {place[0] for place in shown.places} == {"encoder", "decoder", "cross"}
     assert len({one.top for one in shown.maps}) == 1
     assert shown.maps[0].top == max(one.values.max() for one in shown.maps)
 
 
 def test_rows_beyond_the_step_are_absent_and_labels_follow_the_alignment() -> None:
-    stepped = sheet(noisy(), "head.steps", row=2).maps[0]
+    stepped = on_screen(noisy(), "head.steps", row=2).maps[0]
     assert stepped.rows == ("<sos>", "je")
     assert stepped.values.shape[0] == 2
-    aligned = sheet(noisy(), "head.next").maps[0]
+    aligned = on_screen(noisy(), "head.next").maps[0]
     assert aligned.rows == ("je", "lis", "=cmd", "<eos>")
     assert aligned.row_title == "decoder predicts (query)"
     assert aligned.predicted == ()
 
 
 def test_the_strip_and_the_lines_say_what_they_show() -> None:
-    shown = sheet(planted_trace(), "text", "cross", 1, 2)
+    shown = on_screen(planted_trace(), "text", "cross", 1, 2)
     assert shown.caption == "2 je looks at 3 red (100 %)."
     assert shown.title == "Cross-attention, layer 1, head 2: what 2 je looks at"
-    assert "hold 80 %" in sheet(planted_trace(), "lines").caption
-    edited = sheet(planted_trace(edits=("cross layer 1 head 1: zero",)), "heads")
+    assert "hold 80 %" in on_screen(planted_trace(), "lines").caption
+    edited = on_screen(planted_trace(edits=("cross layer 1 head 1: zero",)), "heads")
     assert edited.caption.endswith("Edited: cross layer 1 head 1: zero.")
 
 
 @given(st.text(max_size=60))
 def test_any_view_from_an_address_is_read(text: str) -> None:
-    assert read_view(text).view in ("heads", "head", "lines", "text")
-    assert 10 <= read_view(f"lines.mass-{text}").mass <= 100
+    assert parse_view(text).view in ("heads", "head", "lines", "text")
+    assert 10 <= parse_view(f"lines.mass-{text}").mass <= 100
 
 
 def test_lines_hold_the_share_that_is_asked_for() -> None:
@@ -147,7 +147,7 @@ def test_the_scale_is_the_themes_own() -> None:
 
 
 def test_colours_follow_the_numbers() -> None:
-    one = sheet(noisy(), "head", "decoder").maps[0]
+    one = on_screen(noisy(), "head", "decoder").maps[0]
     shades = levels(one, "unit")
     assert np.isnan(shades[one.mask != 0]).all()
     np.testing.assert_allclose(shades[one.mask == 0], one.values[one.mask == 0], rtol=1e-6)
@@ -202,7 +202,7 @@ def check(content: bytes, kind: Format) -> str:
 @pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
 @pytest.mark.parametrize("view", VIEWS)
 def test_every_view_is_drawn_with_any_tokens(view: str, kind: Format) -> None:
-    shown = sheet(noisy(), view)
+    shown = on_screen(noisy(), view)
     drawing = draw(shown, kind)
     text = check(drawing.content, kind)
     if kind == "svg":
@@ -217,24 +217,27 @@ def test_every_view_is_drawn_with_any_tokens(view: str, kind: Format) -> None:
 @pytest.mark.parametrize("view", ["heads", "head", "lines", "text"])
 def test_one_token_and_a_hundred_are_drawn(size: int, view: str) -> None:
     trace = planted_trace(tuple(f"s{i}" for i in range(size)), tuple(f"t{i}" for i in range(size)), layers=(1, 2))
-    check(draw(sheet(trace, view, "decoder", row=1), "svg").content, "svg")
+    check(draw(on_screen(trace, view, "decoder", row=1), "svg").content, "svg")
 
 
 def test_a_head_in_svg_says_its_numbers_axes_and_labels() -> None:
-    text = check(draw(sheet(planted_trace(), "head"), "svg").content, "svg")
+    text = check(draw(on_screen(planted_trace(), "head"), "svg").content, "svg")
     for part in ("decoder reads (query)", "source (key)", "1 <sos> → je", "3 red", "1.00", "weight"):
         assert part in text
-    masked = check(draw(sheet(planted_trace(), "head", "decoder"), "svg").content, "svg")
+    masked = check(draw(on_screen(planted_trace(), "head", "decoder"), "svg").content, "svg")
     assert "hatched" in masked
 
 
-def test_the_same_sheet_gives_the_same_file() -> None:
+def test_the_same_view_gives_the_same_file() -> None:
     for kind in ("png", "svg", "pdf"):
-        assert draw(sheet(planted_trace(), "head"), kind).content == draw(sheet(planted_trace(), "head"), kind).content
+        assert (
+            draw(on_screen(planted_trace(), "head"), kind).content
+            == draw(on_screen(planted_trace(), "head"), kind).content
+        )
 
 
 def test_many_sessions_may_draw_at_once() -> None:
-    shown = [sheet(planted_trace(), view) for view in ("heads", "head", "lines", "text")]
+    shown = [on_screen(planted_trace(), view) for view in ("heads", "head", "lines", "text")]
     expected = [draw(one, "svg").content for one in shown]
     found: dict[int, bytes] = {}
 
@@ -254,12 +257,12 @@ def test_characters_without_a_font_are_named() -> None:
     assert families[0] == FIRST
     assert missing == ""
     assert fonts_for(["\U000e0101\U0010fffd"])[1] == "\U0010fffd", "invisible marks need no font"
-    drawing = draw(sheet(planted_trace(("\U0010fffd",), ("<sos>",)), "head"), "png")
+    drawing = draw(on_screen(planted_trace(("\U0010fffd",), ("<sos>",)), "head"), "png")
     assert "\U0010fffd" in drawing.note
-    assert draw(sheet(planted_trace(), "head"), "png").note == ""
+    assert draw(on_screen(planted_trace(), "head"), "png").note == ""
 
 
 @given(st.lists(st.text(max_size=8), min_size=1, max_size=4))
 def test_any_text_is_drawn(tokens: list[str]) -> None:
     clean = [token.encode("utf-8", "replace").decode() for token in tokens]
-    check(draw(sheet(planted_trace(clean, ("<sos>",)), "head"), "svg").content, "svg")
+    check(draw(on_screen(planted_trace(clean, ("<sos>",)), "head"), "svg").content, "svg")

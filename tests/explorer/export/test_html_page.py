@@ -8,12 +8,12 @@ from html.parser import HTMLParser
 
 import pytest
 
-from explorer.attention.shown_maps import Sheet
+from explorer.attention.shown_maps import ShownMaps
+from explorer.export.data_files import file_stem
 from explorer.export.figure_files import draw
 from explorer.export.html_page import MAX_TABLE_CELLS, page_bytes
-from explorer.export.numbers import file_stem
 from tests.explorer.planted import planted_trace
-from tests.explorer.sheets import VIEWS, noisy, sheet
+from tests.explorer.shown_maps import VIEWS, noisy, on_screen
 
 # The page
 
@@ -46,7 +46,7 @@ class Reader(HTMLParser):
             self.cells[-1] += data
 
 
-def page(shown: Sheet) -> tuple[str, Reader]:
+def page(shown: ShownMaps) -> tuple[str, Reader]:
     text = page_bytes(shown, draw(shown, "svg").content, '{"text": "</pre><script>"}').decode()
     reader = Reader()
     reader.feed(text)
@@ -55,7 +55,7 @@ def page(shown: Sheet) -> tuple[str, Reader]:
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_the_page_runs_nothing_and_asks_nobody(view: str) -> None:
-    text, reader = page(sheet(noisy(), view))
+    text, reader = page(on_screen(noisy(), view))
     assert not reader.tags & {"script", "img", "link", "iframe", "object", "form", "foreignobject"}
     assert reader.outside == []
     assert "url(http" not in text
@@ -67,7 +67,7 @@ def test_the_page_runs_nothing_and_asks_nobody(view: str) -> None:
 
 def test_the_pages_table_holds_the_same_numbers() -> None:
     trace = noisy()
-    _, reader = page(sheet(trace, "head", "decoder"))
+    _, reader = page(on_screen(trace, "head", "decoder"))
     expected = []
     for query, weights in enumerate(trace.decoder[0, 0]):
         expected.append(trace.predicted_tokens[query])
@@ -78,11 +78,11 @@ def test_the_pages_table_holds_the_same_numbers() -> None:
 def test_too_many_numbers_for_a_page_are_left_to_the_csv() -> None:
     size = int(MAX_TABLE_CELLS**0.5) + 1
     tokens = tuple(str(i) for i in range(size))
-    text, reader = page(sheet(planted_trace(tokens, ("<sos>",)), "head", "encoder"))
+    text, reader = page(on_screen(planted_trace(tokens, ("<sos>",)), "head", "encoder"))
     assert "too many for a page" in text
     assert reader.cells == []
 
 
 def test_file_names_are_plain() -> None:
-    assert file_stem(sheet(noisy(), "head"), "my model/../x") == "my-model-..-x-attention-cross-l1-h1-head"
-    assert file_stem(sheet(noisy(), "heads"), "") == "attention-cross"
+    assert file_stem(on_screen(noisy(), "head"), "my model/../x") == "my-model-..-x-attention-cross-l1-h1-head"
+    assert file_stem(on_screen(noisy(), "heads"), "") == "attention-cross"

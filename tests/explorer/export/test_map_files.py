@@ -10,20 +10,21 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
+from explorer.attention.attention_maps import attention_maps
 from explorer.attention.comparison import compare, single_row
-from explorer.attention.labelled_map import SingleMap, head_map, labelled
-from explorer.attention.shown_maps import Sheet, ViewOptions
-from explorer.attention.whole_words import attention_maps
-from explorer.export.drawing import colours, levels
+from explorer.attention.labelled_map import LabelledMap, head_map, labelled
+from explorer.attention.shown_maps import ShownMaps
+from explorer.attention.view_text import ViewOptions
 from explorer.export.map_files import TYPES, map_csv, map_files, map_stem
-from tests.explorer.sheets import noisy
+from explorer.export.matplotlib_maps import colours, levels
+from tests.explorer.shown_maps import noisy
 
 
-def the_map(kind: str = "decoder", layer: int = 1, head: int = 1) -> SingleMap:
+def the_map(kind: str = "decoder", layer: int = 1, head: int = 1) -> LabelledMap:
     return head_map(attention_maps(noisy(), kind), layer, head)  # type: ignore[arg-type]
 
 
-def the_difference() -> SingleMap:
+def the_difference() -> LabelledMap:
     found = compare(the_map(head=1), the_map(head=2)).difference
     assert found is not None
     return found
@@ -34,7 +35,7 @@ def rows_of(content: bytes) -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize("shown", [the_map(), the_map("cross"), the_difference()], ids=["head", "cross", "difference"])
-def test_csv_holds_the_numbers_and_nothing_where_masked(shown: SingleMap) -> None:
+def test_csv_holds_the_numbers_and_nothing_where_masked(shown: LabelledMap) -> None:
     rows = rows_of(map_csv(shown))
     assert len(rows) == shown.values.size
     for row, value, code in zip(rows, shown.values.flat, shown.mask.flat, strict=True):
@@ -50,7 +51,7 @@ def test_a_row_that_was_cut_out_keeps_its_position() -> None:
 
 def test_differences_are_blue_below_zero_and_orange_above() -> None:
     shown = dataclasses.replace(the_difference(), top=1.0)
-    scale = colours(Sheet(shown.title, "", (shown,), (), ("",), ViewOptions(view="head"), row=0))
+    scale = colours(ShownMaps(shown.title, "", (shown,), (), ("",), ViewOptions(view="head"), row=0))
     values = np.array([[-1.0, 0.0, 1.0]], np.float32)
     few = dataclasses.replace(shown, values=values, mask=np.zeros((1, 3), np.uint8))
     assert levels(few, "unit").tolist() == [[0.0, 0.5, 1.0]]

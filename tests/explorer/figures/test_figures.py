@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from explorer.attention.description import head_caption, head_table
+from explorer.attention.captions import head_caption
+from explorer.attention.map_tables import head_table
 from explorer.figures.head_scores_over_training import CHOSEN, head_figure, head_rows
 from explorer.figures.learning_rate_schedule import schedule_figure
 from explorer.figures.training_curves import (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 import numpy as np
@@ -26,11 +25,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def loaded(run: Path) -> LoadedModel:
     return load_model(run)
-
-
-def test_entropy_of_known_rows() -> None:
-    rows = np.array([[1.0, 0.0, 0.0, 0.0], [0.25] * 4, [0.5, 0.5, 0.0, 0.0]], dtype=np.float32)
-    np.testing.assert_allclose(head_history.entropy(rows), [0.0, math.log(4), math.log(2)], atol=1e-7)
 
 
 def test_spread_is_0_for_one_token_and_1_for_all_alike() -> None:

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from explorer.attention.whole_words import attention_maps, has_subwords, spans
+from explorer.attention.attention_maps import attention_maps, has_subwords, spans
 from model.trace import FUTURE, AttentionTrace
 from tests.explorer.planted import planted_trace
 from tests.explorer.planted_heads import random_trace

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.attention.labelled_map import SingleMap
-from explorer.attention.shown_maps import Sheet
+from explorer.attention.labelled_map import LabelledMap
+from explorer.attention.shown_maps import ShownMaps
 from explorer.figures.palette import LIGHT
 from model.trace import VISIBLE
 
@@ -34,21 +34,21 @@ LINE_COLOURS = ("#0f5e7d", "#c2600c", "#3f7d3b", "#8a4a9e", "#a8323e", "#6b6f76"
 DASHES = ("-", (0, (5, 2)), (0, (1.5, 2)), (0, (7, 2, 2, 2)), (0, (9, 3)), (0, (3, 3)), (0, (1, 3)), (0, (6, 1, 1, 1)))
 
 
-def texts_of(sheet: Sheet) -> Iterator[str]:
+def texts_of(sheet: ShownMaps) -> Iterator[str]:
     """Every text of the figure, to choose fonts by."""
     yield from (sheet.title, sheet.caption, *sheet.facts, *sheet.notes)
     for one in sheet.maps:
         yield from (one.title, *one.rows, *one.columns, *one.predicted)
 
 
-def draw_sheet(sheet: Sheet) -> Figure:
+def draw_sheet(sheet: ShownMaps) -> Figure:
     """The figure in inches, a title above, the caption and the facts below."""
     drawers = {"heads": _grid, "head": _head, "lines": _lines, "text": _strip}
     return drawers[sheet.options.view](sheet)
 
 
 def _figure(
-    sheet: Sheet, width: float, height: float, *, above: float = 0.2, below: float = 0.15
+    sheet: ShownMaps, width: float, height: float, *, above: float = 0.2, below: float = 0.15
 ) -> tuple[Figure, Axes]:
     """A figure whose axes fill it; the title stands `above` inches over them, the caption `below` inches under."""
     from matplotlib.figure import Figure
@@ -80,7 +80,7 @@ def _wrapped(text: str, width: int) -> list[str]:
     return lines
 
 
-def colours(sheet: Sheet) -> Colormap:
+def colours(sheet: ShownMaps) -> Colormap:
     """The colour scale that the view names."""
     import matplotlib as mpl
     from matplotlib.colors import LinearSegmentedColormap
@@ -94,7 +94,7 @@ def colours(sheet: Sheet) -> Colormap:
     return LinearSegmentedColormap.from_list("attention", list(SCALE))
 
 
-def levels(one: SingleMap, scale: str) -> NDArray[np.float64]:
+def levels(one: LabelledMap, scale: str) -> NDArray[np.float64]:
     """Where each number stands on the colour scale, 0 to 1; NaN where masked. Differences of 0 are in its middle."""
     seen = one.seen()
     if one.signed:
@@ -105,7 +105,7 @@ def levels(one: SingleMap, scale: str) -> NDArray[np.float64]:
     return np.clip(seen / one.scale, 0, 1)
 
 
-def _picture(axes: Axes, one: SingleMap, sheet: Sheet, x: float, y: float) -> None:
+def _picture(axes: Axes, one: LabelledMap, sheet: ShownMaps, x: float, y: float) -> None:
     """One map with its upper left corner at (x, y), a cell a unit, masked runs hatched."""
     from matplotlib.patches import Rectangle
 
@@ -131,7 +131,7 @@ def masked_runs(mask: NDArray[np.uint8]) -> Iterator[tuple[int, int, int]]:
             at += length
 
 
-def _grid(sheet: Sheet) -> Figure:
+def _grid(sheet: ShownMaps) -> Figure:
     """All heads: tiles of one size per kind, as many in a line as a layer has heads."""
     blocks = [list(group) for _, group in groupby(range(len(sheet.maps)), key=lambda i: sheet.places[i][0])]
     # Sorted by something else than their place, heads do not stand in lines by layer.
@@ -170,7 +170,7 @@ def _off(axes: Axes, width: float, height: float) -> None:
     axes.set_ylim(height, 0)
 
 
-def _head(sheet: Sheet) -> Figure:
+def _head(sheet: ShownMaps) -> Figure:
     """One head with labels, numbers where there is room, and its colour bar."""
     one = sheet.maps[0]
     rows, columns = one.values.shape
@@ -196,7 +196,7 @@ def _head(sheet: Sheet) -> Figure:
     return figure
 
 
-def _labels(axes: Axes, one: SingleMap, size: float) -> None:
+def _labels(axes: Axes, one: LabelledMap, size: float) -> None:
     rows = list(one.row_labels)
     if one.predicted:
         rows = [f"{label} → {token}" for label, token in zip(rows, one.predicted, strict=True)]
@@ -221,7 +221,7 @@ def _short(text: str) -> str:
     return _isolated(text if len(text) <= 32 else f"{text[:31]}…")
 
 
-def _bar(figure: Figure, sheet: Sheet, left: float, width: float, height: float) -> None:
+def _bar(figure: Figure, sheet: ShownMaps, left: float, width: float, height: float) -> None:
     """The colour bar, with the patch that masked cells have."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import LogNorm, Normalize
@@ -256,7 +256,7 @@ def lines_of(values: NDArray[np.float64], mass: int) -> list[tuple[int, int, flo
     return found
 
 
-def _lines(sheet: Sheet) -> Figure:
+def _lines(sheet: ShownMaps) -> Figure:
     """Tokens left and right, weights as curves between them."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
@@ -291,7 +291,7 @@ def _column(axes: Axes, labels: Sequence[str], x: float, align: Any, title: str,
         axes.text(x, at + 0.5, _short(label), ha=align, va="center", fontsize=size, color=colour)
 
 
-def _strip(sheet: Sheet) -> Figure:
+def _strip(sheet: ShownMaps) -> Figure:
     """The keys as running text, each shaded by the weight that the row in view gives it."""
     from matplotlib.patches import Rectangle
 

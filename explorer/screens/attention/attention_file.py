@@ -7,7 +7,7 @@ import streamlit as st
 from explorer.attention.attention_file import MAX_BYTES, OwnAttention, OwnAttentionError, read_own
 from explorer.attention.coordinates import Place
 from explorer.components.heads import HeadsView, heads_view
-from explorer.screens.attention.export_buttons import draw_downloads
+from explorer.screens.attention.download_buttons import draw_downloads
 from explorer.text import plain
 from explorer.translation.selection import Selection
 from explorer.translation.translator import Translation

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from explorer.attention.shown_maps import Sheet
+from explorer.attention.shown_maps import ShownMaps
 from model.config import AttentionKind
 from model.trace import FUTURE, VISIBLE, AttentionTrace
 
@@ -22,7 +22,7 @@ def mask_word(code: int) -> str:
     return _MASKS.get(int(code), "padding")
 
 
-def csv_bytes(sheet: Sheet) -> bytes:
+def csv_bytes(sheet: ShownMaps) -> bytes:
     """Every cell of the maps on screen, a row each, in UTF-8; weights are empty where masked.
 
     Weights are the shortest decimals that read back as the same float32. Layers, heads and positions count from 1, and
@@ -71,7 +71,7 @@ def _strings(tokens: tuple[str, ...]) -> np.ndarray[Any, Any]:
     return np.asarray(tokens, dtype=np.str_)
 
 
-def file_stem(sheet: Sheet, model: str) -> str:
+def file_stem(sheet: ShownMaps, model: str) -> str:
     """A file name without its ending that every system takes: model, view, kind, layer and head."""
     kind, layer, head = sheet.places[0]
     parts = [model, "attention", kind]

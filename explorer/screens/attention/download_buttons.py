@@ -8,12 +8,12 @@ from functools import lru_cache, partial
 import streamlit as st
 
 from explorer.attention.coordinates import Place
-from explorer.attention.shown_maps import Sheet, sheet_of
-from explorer.export.drawing import texts_of
+from explorer.attention.shown_maps import ShownMaps, shown_maps
+from explorer.export.data_files import csv_bytes, file_stem, npz_bytes
 from explorer.export.figure_files import Drawing, Format, draw
 from explorer.export.fonts import fonts_for
 from explorer.export.html_page import page_bytes
-from explorer.export.numbers import csv_bytes, file_stem, npz_bytes
+from explorer.export.matplotlib_maps import texts_of
 from explorer.text import plain
 from explorer.web import runtime
 from explorer.web.downloads import download_button
@@ -58,12 +58,14 @@ def draw_downloads(
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
-def _sheet(seq: str, at: Place, view: str, facts: tuple[str, ...], _trace: AttentionTrace) -> Sheet:
+def _sheet(seq: str, at: Place, view: str, facts: tuple[str, ...], _trace: AttentionTrace) -> ShownMaps:
     del seq  # part of the key: it names the trace
-    return sheet_of(_trace, at, view, facts=facts)
+    return shown_maps(_trace, at, view, facts=facts)
 
 
-def _makers(sheet: Sheet, trace: AttentionTrace, manifest: Callable[[], str] | None) -> dict[str, Callable[[], bytes]]:
+def _makers(
+    sheet: ShownMaps, trace: AttentionTrace, manifest: Callable[[], str] | None
+) -> dict[str, Callable[[], bytes]]:
     """What makes each file when its button is pressed."""
     kinds = tuple(dict.fromkeys(kind for kind, _, _ in sheet.places))
     return {
@@ -74,13 +76,13 @@ def _makers(sheet: Sheet, trace: AttentionTrace, manifest: Callable[[], str] | N
     }
 
 
-def _figure(sheet: Sheet, kind: Format) -> bytes:
+def _figure(sheet: ShownMaps, kind: Format) -> bytes:
     content = draw(sheet, kind).content
     _freeze()
     return content
 
 
-def _page(sheet: Sheet, manifest: Callable[[], str] | None) -> bytes:
+def _page(sheet: ShownMaps, manifest: Callable[[], str] | None) -> bytes:
     return page_bytes(sheet, _figure(sheet, "svg"), manifest() if manifest else "")
 
 
@@ -90,13 +92,13 @@ def _freeze() -> None:
     runtime.freeze()
 
 
-def _beside(sheet: Sheet) -> str:
+def _beside(sheet: ShownMaps) -> str:
     if sheet.options.beside and sheet.options.view == "head":
         return "Of the maps side by side, the one in focus is exported."
     return ""
 
 
-def _fonts(sheet: Sheet) -> str:
+def _fonts(sheet: ShownMaps) -> str:
     """Which characters will be boxes; the drawing library is asked only where there may be any."""
     texts = list(texts_of(sheet))
     if all(c < _PLAIN or c in _ALSO_PLAIN for text in texts for c in text):

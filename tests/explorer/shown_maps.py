@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from explorer.attention.coordinates import Place
-from explorer.attention.shown_maps import Sheet, sheet_of
+from explorer.attention.shown_maps import ShownMaps, shown_maps
 from model.trace import AttentionTrace
 from tests.explorer.attention.test_attention_file import weights_of
 from tests.explorer.planted import planted_trace
@@ -48,5 +48,7 @@ def noisy(layers: tuple[int, int] = (2, 3), heads: tuple[int, int] = (3, 2)) -> 
     )
 
 
-def sheet(trace: AttentionTrace, view: str, kind: str = "cross", layer: int = 1, head: int = 1, row: int = 2) -> Sheet:
-    return sheet_of(trace, Place(kind, layer, head, row, None, row), view, facts=("Model m", "Sentence: <b>x</b>"))
+def on_screen(
+    trace: AttentionTrace, view: str, kind: str = "cross", layer: int = 1, head: int = 1, row: int = 2
+) -> ShownMaps:
+    return shown_maps(trace, Place(kind, layer, head, row, None, row), view, facts=("Model m", "Sentence: <b>x</b>"))

@@ -1,0 +1,60 @@
+"""What kinds of attention, heads, axes, rows and columns are called: in titles, labels, sentences and files.
+
+Layers and heads count from 1 here; head 0 is the mean over the heads of a layer. Only :func:`index_name` takes indices
+of arrays, which count from 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from model.config import AttentionKind
+
+KIND_NAMES: dict[AttentionKind, str] = {
+    "encoder": "encoder self-attention",
+    "decoder": "masked decoder self-attention",
+    "cross": "cross-attention",
+}
+KIND_TITLES: dict[AttentionKind, str] = {kind: name.capitalize() for kind, name in KIND_NAMES.items()}
+# Titles of the axes of a map: rows are queries, columns are keys.
+AXIS_TITLES: dict[AttentionKind, tuple[str, str]] = {
+    "encoder": ("source (query)", "source (key)"),
+    "decoder": ("decoder reads (query)", "decoder reads (key)"),
+    "cross": ("decoder reads (query)", "source (key)"),
+}
+PREDICTED_ROW_TITLE = "decoder predicts (query)"  # where the rows are named by the word that they predict
+
+
+def head_name(kind: AttentionKind, layer: int, head: int) -> str:
+    """A head inside a sentence: "cross-attention, layer 1, head 2", or "… layer 1, mean over its heads"."""
+    return f"{KIND_NAMES[kind]}, {name_in_kind(layer, head)}"
+
+
+def head_title(kind: AttentionKind, layer: int, head: int) -> str:
+    """A head as the title of a map: "Cross-attention, layer 1, head 2"."""
+    return f"{KIND_TITLES[kind]}, {name_in_kind(layer, head)}"
+
+
+def name_in_kind(layer: int, head: int) -> str:
+    """A head where the kind of attention is known: "layer 1, head 2"."""
+    return f"layer {layer}, {f'head {head}' if head else 'mean over its heads'}"
+
+
+def short_name(layer: int, head: int) -> str:
+    """A head where room is short: "L1 H2", or "L1 mean"."""
+    return f"L{layer} H{head}" if head else f"L{layer} mean"
+
+
+def index_name(layer: int, head: int) -> str:
+    """The short name of the head at the indices [layer, head] of an array, which count from 0: "L1 H2" for [0, 1]."""
+    return short_name(layer + 1, head + 1)
+
+
+def numbered(tokens: Sequence[str], *, first: int = 1) -> tuple[str, ...]:
+    """Tokens behind their positions, so that repeated ones stay apart: "1 the", "2 cat", "3 the"."""
+    return tuple(f"{position} {token}" for position, token in enumerate(tokens, start=first))
+
+
+def row_label(reads: str, predicts: str) -> str:
+    """A decoder row: the token that it reads (with its position), and the one that it predicts."""
+    return f"{reads} → {predicts}"
