@@ -1,0 +1,193 @@
+"""Links, manifests, attention files and model folders that the first wave wrote open the same views today."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from model import train, translate
+from tests.paths import CHECKPOINTS, ROOT
+
+DATA = Path(__file__).parent / "data" / "first_wave"
+LINKS: list[dict[str, Any]] = json.loads((DATA / "links.json").read_text(encoding="utf-8"))
+TRACES = sorted(path.stem for path in (DATA / "traces").glob("*.npz"))
+ULPS = 2e-6  # another processor may add up in another order; on the same one the weights are equal bit for bit
+
+
+def flat(query: Any) -> dict[str, str]:
+    """The address as text; the harness gives what came in with a link as a list."""
+    return {name: value if isinstance(value, str) else value[-1] for name, value in query.items()}
+
+
+def widgets(at: AppTest) -> dict[str, Any]:
+    """The value of every widget that has a key."""
+    kinds = ("selectbox", "slider", "toggle", "segmented_control", "button_group", "text_input", "text_area")
+    found = {}
+    for kind in kinds:
+        for element in at.get(kind):
+            if element.key:
+                value = element.value
+                found[element.key] = value if isinstance(value, str | int | float | None) else str(value)
+    return found
+
+
+def starts(at: AppTest) -> list[dict[str, Any]]:
+    """Where the attention views were told to begin."""
+    told = [json.loads(element.proto.json) for element in at.get("bidi_component") if element.proto.json]
+    found = [each.get("start") or each.get("header", {}).get("start") for each in told]
+    return [start for start in found if start]
+
+
+def opened(link: dict[str, Any]) -> AppTest:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    for name, value in link["query"].items():
+        at.query_params[name] = value
+    at.run()
+    if link["page"] != "translate":
+        at.switch_page(f"pages/{link['page']}.py").run()
+    assert not at.exception
+    return at
+
+
+def name_of_link(link: dict[str, Any]) -> str:
+    return " ".join([link["page"], *(f"{k}={v}" for k, v in link["query"].items() if k not in ("model", "text"))])[:90]
+
+
+def moves_a_slider(link: dict[str, Any]) -> bool:
+    """Whether the link sets a widget inside a tab, rather than opening the tab alone."""
+    known = {
+        "model",
+        "text",
+        "step",
+        "path",
+        "kind",
+        "layer",
+        "head",
+        "view",
+        "panel",
+        "cell",
+        "other",
+        "edit",
+        "sample",
+    }
+    return link["page"] in ("positions", "masks", "inside", "probe") and any(
+        name not in known and not name.endswith("_tab") for name in link["query"]
+    )
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        pytest.param(link, id=name_of_link(link), marks=[pytest.mark.slow] if moves_a_slider(link) else [])
+        for link in LINKS
+    ],
+)
+def test_a_link_opens_the_same_view(link: dict[str, Any]) -> None:
+    at = opened(link)
+    assert flat(at.query_params) == link["address"]
+    now = widgets(at)
+    assert {key: now.get(key) for key in link["widgets"]} == link["widgets"]
+    if link["translation"]:
+        assert link["translation"][0] in [element.value for element in at.markdown]
+    assert starts(at) == link["start"]
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_a_shipped_model_still_computes_the_same(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stored = json.loads((DATA / "traces" / f"{name}.json").read_text(encoding="utf-8"))
+    model = ["--model", stored["model"], "--checkpoints", str(CHECKPOINTS)]
+    translate.main([*model, "--json", "--trace", str(tmp_path / "now.npz"), stored["sentence"]])
+    assert_near(json.loads(capsys.readouterr().out), stored["greedy"])
+    assert_same_arrays(tmp_path / "now.npz", DATA / "traces" / f"{name}.npz")
+    if stored["beam 4"] is not None:
+        translate.main([*model, "--beam", "4", stored["sentence"]])
+        assert capsys.readouterr().out.strip() == stored["beam 4"]
+
+
+def assert_near(now: Any, then: Any) -> None:
+    """The same JSON, but for the last digits of its numbers."""
+    if isinstance(then, dict):
+        assert now.keys() == then.keys()
+        for key in then:
+            assert_near(now[key], then[key])
+    elif isinstance(then, list):
+        assert len(now) == len(then)
+        for one, other in zip(now, then, strict=True):
+            assert_near(one, other)
+    elif isinstance(then, float):
+        assert now == pytest.approx(then, rel=1e-4, abs=1e-5)
+    else:
+        assert now == then
+
+
+def assert_same_arrays(now: Path, then: Path) -> None:
+    with np.load(now) as ours, np.load(then) as theirs:
+        assert set(ours.files) == set(theirs.files)
+        for name in theirs.files:
+            if theirs[name].dtype.kind == "f":
+                np.testing.assert_allclose(ours[name], theirs[name], rtol=0, atol=ULPS, err_msg=name)
+            else:
+                np.testing.assert_array_equal(ours[name], theirs[name], err_msg=name)
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_a_manifest_opens_the_same_view(number: int) -> None:
+    from explorer.export.manifest import read_manifest
+    from explorer.translation.selection import to_query
+
+    path = DATA / "manifests" / f"{number}.json"
+    stored = json.loads(path.read_text(encoding="utf-8"))
+    manifest = read_manifest(path.read_bytes())
+    assert not manifest.problems
+    assert manifest.path == tuple(stored["target_ids"])
+    assert manifest.model_hash == stored["model"]["sha256"]
+    wanted = stored["selection"] | {"model": stored["model"]["name"], "text": stored["text"]}
+    assert to_query(manifest.selection) == wanted
+
+
+@pytest.mark.parametrize("name", ["exported-all.npz", "exported-cross.npz", "own.json"])
+def test_an_attention_file_is_read(name: str) -> None:
+    from explorer.attention.attention_file import read_own
+
+    content = (DATA / "attention" / name).read_bytes()
+    trace = read_own(content, name).trace
+    stored = (
+        json.loads(content) if name.endswith(".json") else dict(np.load(DATA / "attention" / name, allow_pickle=False))
+    )
+    for kind in {"encoder", "decoder", "cross"} & stored.keys():
+        np.testing.assert_array_equal(getattr(trace, kind), np.asarray(stored[kind], dtype=np.float32))
+    for tokens in {"src_tokens", "read_tokens", "predicted_tokens"} & stored.keys():
+        assert getattr(trace, tokens) == tuple(stored[tokens])
+
+
+def test_a_finished_run_is_read_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from model.checkpoint import load_model
+    from model.folder import summarize
+
+    folder = DATA / "models" / "tiny"
+    assert summarize(folder)["name"] == "tiny"
+    config = load_model(folder).config.training
+    assert (config.max_steps, config.seed, config.warmup_steps) == (20, 3, 5)
+    translate.main(
+        ["--model", "tiny", "--checkpoints", str(folder.parent), "--trace", str(tmp_path / "now.npz"), "abc"]
+    )
+    capsys.readouterr()
+    assert_same_arrays(tmp_path / "now.npz", DATA / "models" / "tiny.npz")
+
+
+def test_a_stopped_run_is_resumed_to_the_same_weights(tmp_path: Path) -> None:
+    from safetensors.numpy import load_file
+
+    shutil.copytree(DATA / "models" / "stopped", tmp_path / "stopped")
+    assert train.main(["--resume", "stopped", "--checkpoints", str(tmp_path)]) == 0
+    now = load_file(tmp_path / "stopped" / "model.safetensors")
+    then = load_file(DATA / "models" / "stopped-at-40.safetensors")
+    assert now.keys() == then.keys()
+    for name, weights in then.items():
+        np.testing.assert_allclose(now[name], weights, rtol=0, atol=1e-5, err_msg=name)
