@@ -172,7 +172,7 @@ def test_a_finished_run_is_read_whole(tmp_path: Path, capsys: pytest.CaptureFixt
 
     folder = DATA / "models" / "tiny"
     assert summarize(folder)["name"] == "tiny"
-    config = load_model(folder).config.training
+    config = load_model(folder).train_config
     assert (config.max_steps, config.seed, config.warmup_steps) == (20, 3, 5)
     translate.main(
         ["--model", "tiny", "--checkpoints", str(folder.parent), "--trace", str(tmp_path / "now.npz"), "abc"]
