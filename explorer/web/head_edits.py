@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from explorer.translation.head_change import Change, Changes, added, describe, from_link, to_link
-from explorer.web.address_parameter import Parameter
+from explorer.web.address import Parameter
 from model.config import ModelConfig
 
 EDIT = Parameter("edit")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -10,15 +9,13 @@ from typing import Any
 import streamlit as st
 
 from explorer.translation.selection import Selection, from_query, to_query
+from explorer.web.address import Parameters
 from model.config import DecodeConfig
 
 MODEL, TEXT = "model", "text"  # keys of the shared widgets, and names of their URL parameters
-_PLACE, _OF, _WRITTEN, _FORKS, _PROBLEMS = "_place", "_of", "_written", "_forks", "_problems"
+_PLACE, _OF, _FORKS, _PROBLEMS = "_place", "_of", "_forks", "_problems"
 _SUGGESTED = "_suggested"
-_PARAMETERS = tuple(item.name for item in fields(Selection))
-# A request may have left the browser before it heard of our last change to the address: then its address is old news,
-# not a wish. Reconnecting browsers and slow machines stay well below this many seconds.
-_STALE_SECONDS = 10.0
+_ADDRESS = Parameters(tuple(item.name for item in fields(Selection)))
 
 
 @dataclass(frozen=True)
@@ -36,12 +33,8 @@ class Fork:
 def adopt_address() -> None:
     """Take over what the address bar asks for, if somebody wrote it there; call it before any widget is drawn."""
     st.session_state.setdefault(_PLACE, Selection())
-    asked = {name: st.query_params[name] for name in _PARAMETERS if name in st.query_params}
-    written: list[tuple[float, dict[str, str]]] = st.session_state.setdefault(_WRITTEN, [])
-    now = time.monotonic()
-    recent = [entry for when, entry in written if now - when < _STALE_SECONDS]
-    current = written[-1][1] if written else {}
-    if not asked or asked == current or asked in recent:
+    asked = _ADDRESS.asked()
+    if asked is None:
         return
     selection, problems = from_query(asked)
     if selection.path is not None and TEXT not in asked:
@@ -123,17 +116,7 @@ def add_fork(fork: Fork) -> None:
 
 def write_address(selection: Selection) -> None:
     """Make the address bar say what is on screen, leaving other parameters alone."""
-    query = to_query(selection)
-    present = {name: st.query_params[name] for name in _PARAMETERS if name in st.query_params}
-    written = st.session_state[_WRITTEN]
-    now = time.monotonic()
-    written[:] = [entry for entry in written if now - entry[0] < _STALE_SECONDS]
-    written.append((now, query))
-    # One by one: what a widget is bound to stands there too, and Streamlit lets nobody else write that.
-    for name in present.keys() - query.keys():
-        del st.query_params[name]
-    if query.items() - present.items():
-        st.query_params.update(query)
+    _ADDRESS.write(to_query(selection))
 
 
 def decode_config() -> DecodeConfig:

@@ -19,6 +19,7 @@ from explorer.experiments.findings import (
 from explorer.figures.experiment_bands import band_figure, wide
 from explorer.screens.experiments.cross_attention import draw_maps
 from explorer.text import plain
+from explorer.web.address import Parameter
 from explorer.web.figures import draw_figure, freeze_after
 from explorer.web.training_form import fill_form
 from model.experiments.catalogue import EXPERIMENTS
@@ -26,7 +27,7 @@ from model.experiments.recipe import Experiment
 from model.experiments.stored import ResultError
 
 EXPERIMENT = "experiment"  # key of the box, and name of its URL parameter
-_WRITTEN = "_experiment_written"  # what the address said last by our own hand: anything else there is a wish
+_ADDRESS = Parameter(EXPERIMENT)
 MEASURES = {
     "exact_match": ("right", "Validation sentences exactly right, in %", " %"),
     "bleu": ("BLEU", "BLEU on validation", ""),
@@ -64,8 +65,8 @@ def _experiment() -> None:
 def _choose() -> Experiment:
     """The box, kept in the address by the experiment's name; a name that does not exist is passed over."""
     # Not bound by Streamlit, which would put the title into the address.
-    asked = st.query_params.get(EXPERIMENT)
-    if asked in EXPERIMENTS and asked != st.session_state.get(_WRITTEN):
+    asked = _ADDRESS.asked()
+    if asked in EXPERIMENTS:
         st.session_state[EXPERIMENT] = asked
     chosen = st.selectbox(
         "Experiment",
@@ -75,7 +76,7 @@ def _choose() -> Experiment:
         persist_state="session",
         label_visibility="collapsed",
     )
-    st.query_params[EXPERIMENT] = st.session_state[_WRITTEN] = chosen
+    _ADDRESS.write(chosen)
     return EXPERIMENTS[chosen]
 
 

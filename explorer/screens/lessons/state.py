@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from dataclasses import dataclass
 
 import streamlit as st
@@ -11,15 +10,15 @@ import streamlit as st
 from explorer.lessons.lesson import Lesson
 from explorer.screens.lessons.live import shelf, start_of
 from explorer.web import session
+from explorer.web.address import Parameters
 
 LESSON, AT, DONE, PRESENT = "lesson", "at", "done", "present"  # names of the URL parameters
 UNTOUCHED, AT_ONCE, LATER, SHOWN = 0, 1, 2, 3  # how a question went
 _DEED = 4  # added where the thing to do was done
 MAX_PROGRESS = 2000  # characters in a link
 
-_STATE, _ANSWERS, _WRITTEN, _PROBLEMS = (f"_lesson_{name}" for name in ("state", "answers", "written", "problems"))
-# A request may have left the browser before it heard of our last change to the address (see session.py).
-_STALE_SECONDS = 10.0
+_ADDRESS = Parameters((LESSON, AT, DONE, PRESENT))
+_STATE, _ANSWERS, _PROBLEMS = (f"_lesson_{name}" for name in ("state", "answers", "problems"))
 _PART = re.compile(r"([a-z0-9][a-z0-9-]{0,39})\.([0-7]{1,30})")
 
 
@@ -57,13 +56,10 @@ def adopt(page: str) -> None:
 
     A link that names a lesson's step and no sentence opens that step's own place.
     """
-    asked = {name: st.query_params[name] for name in (LESSON, AT, DONE, PRESENT) if name in st.query_params}
-    written: list[tuple[float, dict[str, str]]] = st.session_state.setdefault(_WRITTEN, [])
-    now = time.monotonic()
-    recent = [entry for when, entry in written if now - when < _STALE_SECONDS]
-    if asked and asked not in recent and asked != (written[-1][1] if written else {}):
+    asked = _ADDRESS.asked()
+    if asked is not None:
         _take_over(asked, page)
-    _write(written, now, page)
+    _write(page)
 
 
 def _take_over(asked: dict[str, str], page: str) -> None:
@@ -87,7 +83,7 @@ def _take_over(asked: dict[str, str], page: str) -> None:
         _open_place(lesson, number)
 
 
-def _write(written: list[tuple[float, dict[str, str]]], now: float, page: str) -> None:
+def _write(page: str) -> None:
     """Make the address bar say where the session is, leaving other parameters alone."""
     here = place()
     query = {}
@@ -97,19 +93,12 @@ def _write(written: list[tuple[float, dict[str, str]]], now: float, page: str) -
         query[PRESENT] = "1"
     if (here.lesson or page == "lessons") and (progress := progress_text(here.progress)):
         query[DONE] = progress
-    written[:] = [entry for entry in written if now - entry[0] < _STALE_SECONDS]
-    written.append((now, query))
-    for name in (LESSON, AT, DONE, PRESENT):
-        if name not in query and name in st.query_params:
-            del st.query_params[name]
-        elif name in query and st.query_params.get(name) != query[name]:
-            st.query_params[name] = query[name]
+    _ADDRESS.write(query)
 
 
 def link() -> dict[str, str]:
     """The lesson's part of an address, for a change of pages."""
-    written = st.session_state.get(_WRITTEN) or [(0.0, {})]
-    return dict(written[-1][1])
+    return _ADDRESS.written()
 
 
 def problems() -> list[str]:

@@ -21,7 +21,7 @@ from explorer.probing.sample import (
 from explorer.probing.sample_address import from_link, to_link
 from explorer.text import plain
 from explorer.web import runtime
-from explorer.web.address_parameter import Parameter
+from explorer.web.address import Parameter
 from explorer.web.measurements import PATIENCE, Key, Report, store
 from explorer.web.viewer_mode import closed
 from model.checkpoint import LoadedModel
