@@ -1,4 +1,4 @@
-"""What a lesson may ask the reader to do, told by where they are afterwards: named, pure functions."""
+"""The exercises that the app can check: named, pure functions of where the reader is."""
 
 from __future__ import annotations
 
@@ -11,86 +11,90 @@ from explorer.translation.selection import Selection
 
 
 @dataclass(frozen=True)
-class Here:
-    """Where the reader is: the place on screen, the place where the step began, and what they did elsewhere.
+class ReaderState:
+    """What an exercise is checked against: the reader's selection, the step's, and what they did elsewhere.
 
-    `widgets` are values of switches and tabs by key; `own` the summaries of models that did not come with the app;
-    `edits` how many changes to heads are in force.
+    `widgets` are the values of switches and tabs by key; `own` the summaries of models that did not come with the app;
+    `edits` the number of head edits in force.
     """
 
-    place: Selection
+    selection: Selection
     start: Selection
     widgets: Mapping[str, object] = field(default_factory=dict)
     own: tuple[Mapping[str, Any], ...] = ()
     edits: int = 0
 
 
-def done(term: Term, here: Here) -> bool:
-    """Whether the reader has done it."""
-    return _DEEDS[term.name][0](here, term.values)
+def is_done(term: Term, state: ReaderState) -> bool:
+    """Whether the reader has done the exercise."""
+    return _EXERCISES[term.name][0](state, term.values)
 
 
-def validate_deed(term: Term) -> None:
-    """Refuse a deed that nobody knows.
+def validate_exercise(term: Term) -> None:
+    """Refuse an unknown exercise or unknown parameters.
 
     Raises:
         TermError: the message says what would be right.
     """
-    if term.name not in _DEEDS:
-        raise TermError(f"there is no deed '{term.name}'; the deeds are {', '.join(sorted(_DEEDS))}")
-    known = _DEEDS[term.name][1]
+    if term.name not in _EXERCISES:
+        raise TermError(f"there is no exercise '{term.name}'; the exercises are {', '.join(sorted(_EXERCISES))}")
+    known = _EXERCISES[term.name][1]
     if unknown := [key for key in term.values if key not in known]:
         raise TermError(f"{term.name} has no parameter {unknown[0]}; it knows: {', '.join(known) or 'none'}")
     if known and not term.values and term.name != "trained":
         raise TermError(f"{term.name} needs one of {', '.join(known)}")
 
 
-def is_deed(term: Term) -> bool:
-    """Whether this is the name of a deed, and not of a check."""
-    return term.name in _DEEDS
+def is_exercise(term: Term) -> bool:
+    """Whether this is the name of an exercise, and not of a check."""
+    return term.name in _EXERCISES
 
 
-def _at(here: Here, wanted: Mapping[str, str]) -> bool:
-    place = here.place
-    row, key = place.cell or (0, 0)
-    found = {"kind": place.kind, "layer": place.layer, "head": place.head, "step": place.step, "row": row, "key": key}
-    return all(str(found[name]) == value for name, value in wanted.items())
+def _at(state: ReaderState, wanted: Mapping[str, str]) -> bool:
+    """The reader looks at this kind, layer, head, step or cell."""
+    here = state.selection
+    row, key = here.cell or (0, 0)
+    values = {"kind": here.kind, "layer": here.layer, "head": here.head, "step": here.step, "row": row, "key": key}
+    return all(str(values[name]) == value for name, value in wanted.items())
 
 
-def _own_sentence(here: Here, wanted: Mapping[str, str]) -> bool:
+def _own_sentence(state: ReaderState, wanted: Mapping[str, str]) -> bool:
+    """The reader typed a sentence of their own."""
     del wanted
-    return bool(here.place.text.strip()) and here.place.text.strip() != here.start.text.strip()
+    return bool(state.selection.text.strip()) and state.selection.text.strip() != state.start.text.strip()
 
 
-def _other_path(here: Here, wanted: Mapping[str, str]) -> bool:
+def _other_path(state: ReaderState, wanted: Mapping[str, str]) -> bool:
+    """The reader chose another word for the model to continue from."""
     del wanted
-    return here.place.path is not None and here.place.path != here.start.path
+    return state.selection.path is not None and state.selection.path != state.start.path
 
 
-def _edited(here: Here, wanted: Mapping[str, str]) -> bool:
+def _edited(state: ReaderState, wanted: Mapping[str, str]) -> bool:
+    """The reader edited a head."""
     del wanted
-    return here.edits > 0
+    return state.edits > 0
 
 
-def _switched(here: Here, wanted: Mapping[str, str]) -> bool:
-    return all(str(here.widgets.get(name)).casefold() == value.casefold() for name, value in _pairs(wanted))
+def _switched(state: ReaderState, wanted: Mapping[str, str]) -> bool:
+    """A widget has this value."""
+    widget, value = wanted.get("widget", ""), wanted.get("value", "")
+    return str(state.widgets.get(widget)).casefold() == value.casefold()
 
 
-def _pairs(wanted: Mapping[str, str]) -> list[tuple[str, str]]:
-    return [(wanted.get("widget", ""), wanted.get("value", ""))]
-
-
-def _trained(here: Here, wanted: Mapping[str, str]) -> bool:
+def _trained(state: ReaderState, wanted: Mapping[str, str]) -> bool:
+    """The reader trained a model, of this task and architecture where they are given."""
     task, architecture = wanted.get("task"), wanted.get("architecture")
     return any(
         bool(own.get("trained"))
         and task in (None, own.get("task"))
         and architecture in (None, own["model"].get("architecture", "transformer"))
-        for own in here.own
+        for own in state.own
     )
 
 
-_DEEDS: dict[str, tuple[Callable[[Here, Mapping[str, str]], bool], tuple[str, ...]]] = {
+# Name in lesson files, function, and the parameters that it knows.
+_EXERCISES: dict[str, tuple[Callable[[ReaderState, Mapping[str, str]], bool], tuple[str, ...]]] = {
     "at": (_at, ("kind", "layer", "head", "step", "row", "key")),
     "own_sentence": (_own_sentence, ()),
     "other_path": (_other_path, ()),

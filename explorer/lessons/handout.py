@@ -1,15 +1,19 @@
-"""Lessons on paper: the handout with its figures, and the page of answers to hand in; both open without a network."""
+"""Lessons on paper: the handout with its figures and the summary to hand in; both open without a network."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from html import escape
 
 from explorer.export.html_page import document, inline
+from explorer.lessons.expressions import TermError
+from explorer.lessons.feedback import opens_with
 from explorer.lessons.lesson import Lesson, Question, Step
 from explorer.lessons.markdown_html import html_of, inline_html
-from explorer.screens.lessons.state import AT_ONCE, LATER, SHOWN, Record
+from explorer.lessons.progress import Outcome, StepRecord
+from explorer.text import plural, quoted
+from explorer.translation.selection import Selection
 
 _STYLE = """
 body{max-width:46rem}h1{font-size:1.5rem}h2{break-after:avoid}section{break-inside:avoid;margin-bottom:1.5rem}
@@ -19,15 +23,19 @@ td,th{text-align:left;vertical-align:top}figcaption,.small{font-size:13px;color:
 figure svg{width:36rem}
 @media print{body{margin:0}.answers{break-before:page}}
 """
-HOW = {AT_ONCE: "right at once", LATER: "right later", SHOWN: "shown"}
+OUTCOMES = {
+    Outcome.FIRST_TRY: "right at the first try",
+    Outcome.LATER: "right after more tries",
+    Outcome.SHOWN: "shown",
+}
 
 
 @dataclass(frozen=True)
 class Paper:
-    """What a step looks like on paper, its numbers filled in.
+    """A step as it is printed, its placeholders replaced.
 
-    `figure` is an SVG drawing (empty where the step has none), `caption` its sentence; `where` says what to open in the
-    app; `solution` is the right answer, empty where there is no question or nobody can say.
+    `figure` is an SVG drawing (empty where the step has none) and `caption` its sentence; `where` says what to open in
+    the app; `solution` is the right answer, empty where there is no question or it cannot be computed.
     """
 
     step: Step
@@ -39,6 +47,45 @@ class Paper:
     where: str = ""
     figure: bytes = b""
     caption: str = ""
+
+
+def paper_of(
+    step: Step,
+    start: Selection,
+    fill: Callable[[str, str], str],
+    solution: str,
+    figure: bytes = b"",
+    caption: str = "",
+) -> Paper:
+    """A step as it is printed; `fill(text, answer)` replaces placeholders and raises TermError where it cannot."""
+
+    def filled(text: str, answer: str = "") -> str:
+        try:
+            return fill(text, answer)
+        except TermError as error:
+            return f"({error})"
+
+    question = step.question
+    return Paper(
+        step=step,
+        text=filled(step.text),
+        do=filled(step.do),
+        ask=filled(question.text) if question else "",
+        right=filled(question.right, solution) if question else "",
+        solution=solution,
+        where=where_to_look(step, start),
+        figure=figure,
+        caption=caption,
+    )
+
+
+def where_to_look(step: Step, start: Selection) -> str:
+    """Which page, tab, model and sentence to open in the app; empty where the step opens nothing."""
+    if step.link is None or not step.link.page:
+        return ""
+    tab = f", tab {step.link.tab}" if step.link.tab else ""
+    about = f"; model {start.model}, sentence {quoted(start.text)}" if start.model else ""
+    return f"page {step.link.page.capitalize()}{tab}{about}."
 
 
 def handout(lesson: Lesson, papers: tuple[Paper, ...], *, answers: bool) -> bytes:
@@ -76,6 +123,8 @@ def _blank(question: Question) -> str:
 def _answer(paper: Paper) -> str:
     if not paper.solution:
         return "<li>–</li>"
+    if opens_with(paper.right, paper.solution):
+        return f"<li>{inline_html(paper.right)}</li>"
     return f"<li><strong>{inline_html(paper.solution)}</strong>. {inline_html(paper.right)}</li>"
 
 
@@ -84,39 +133,40 @@ def summary(
     *,
     who: str,
     when: str,
-    records: Mapping[tuple[str, int], Record],
-    words: Mapping[tuple[str, int], tuple[str, str]],
+    records: Mapping[tuple[str, int], StepRecord],
+    texts: Mapping[tuple[str, int], tuple[str, str]],
 ) -> bytes:
-    """One page to hand in: every step with what was answered, and how it went.
+    """The page to hand in: every step with the answer given and its outcome.
 
-    `records` and `words` go by lesson and step; the latter are question and right answer with their numbers filled in.
+    `records` and `texts` are keyed by lesson and step; a text is the question and its right answer, placeholders
+    replaced.
     """
     title = f"Lessons: {who}" if who else "Lessons"
     parts = [f"<h1>{escape(title)}</h1>", f'<p class="small">{escape(when)}</p>']
     for lesson in lessons:
         steps = range(1, len(lesson.steps) + 1)
-        asked = [records.get((lesson.name, at), Record()).outcome for at in steps if lesson.step(at).question]
-        said = ", ".join(f"{asked.count(how)} {name}" for how, name in HOW.items())
-        parts.append(f"<h2>{escape(lesson.title)}</h2><p>{len(asked)} questions: {said}.</p>")
-        head = "".join(f"<th>{name}</th>" for name in ("step", "question", "your answer", "how it went", "done"))
+        asked = [records.get((lesson.name, at), StepRecord()).outcome for at in steps if lesson.step(at).question]
+        said = ", ".join(f"{asked.count(outcome)} {name}" for outcome, name in OUTCOMES.items())
+        parts.append(f"<h2>{escape(lesson.title)}</h2><p>{plural(len(asked), 'question')}: {said}.</p>")
+        head = "".join(f"<th>{name}</th>" for name in ("step", "question", "your answer", "outcome", "exercise done"))
         rows = (
-            _row(lesson, at, records.get((lesson.name, at), Record()), *words.get((lesson.name, at), ("", "")))
+            _row(lesson, at, records.get((lesson.name, at), StepRecord()), *texts.get((lesson.name, at), ("", "")))
             for at in steps
         )
         parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>")
     return document(title, "\n".join(parts), style=_STYLE)
 
 
-def _row(lesson: Lesson, at: int, record: Record, question: str, solution: str) -> str:
-    step, answer = lesson.step(at), record.given
-    # What was typed before the page was opened anew is not in the link; that it was right is.
-    said = answer.text if answer else (solution if record.outcome in (AT_ONCE, LATER) else "")
+def _row(lesson: Lesson, at: int, record: StepRecord, question: str, solution: str) -> str:
+    step, answer = lesson.step(at), record.answer
+    # Answers typed before the page was reloaded are not in the link; that they were right is.
+    said = answer.text if answer else (solution if record.outcome in (Outcome.FIRST_TRY, Outcome.LATER) else "")
     tries = f", {answer.tries} tries" if answer and answer.tries > 1 else ""
     cells = (
         escape(f"{at}. {step.title}"),
         inline_html(question),
         escape(said),
-        f"{HOW.get(record.outcome, 'open')}{tries}" if step.question else "",
+        f"{OUTCOMES.get(record.outcome, 'open')}{tries}" if step.question else "",
         ("yes" if record.done else "no") if step.do else "",
     )
     return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from explorer.lessons.checks import validate
-from explorer.lessons.exercises import is_deed, validate_deed
+from explorer.lessons.exercises import is_exercise, validate_exercise
 from explorer.lessons.expressions import Expression, TermError, as_number, read_expression
 from explorer.lessons.lesson import PAGES, Choice, Lesson, LessonError, Link, Question, Step
 from explorer.translation.selection import from_query, to_query
@@ -189,7 +189,7 @@ def _step(draft: _Draft, defaults: dict[str, str], file: str) -> Step:
         link=link or (Link("", tuple(_query(defaults)), _models(defaults)) if defaults else None),
         after="Then open" in single,
         do=single.get("Do", (0, ""))[1],
-        done=_expression(done, line, file, deed=True) if done else None,
+        done=_expression(done, line, file, exercise=True) if done else None,
         question=_question(draft, single, file),
         claims=tuple(claims),
         needs=tuple(name.strip() for name in single.get("Needs", (0, ""))[1].split(",") if name.strip()),
@@ -244,13 +244,13 @@ def _choice(line: int, written: str, file: str) -> Choice:
     return Choice(text.strip(), _expression(expression, line, file) if sign else None)
 
 
-def _expression(text: str, line: int, file: str, *, deed: bool = False) -> Expression:
+def _expression(text: str, line: int, file: str, *, exercise: bool = False) -> Expression:
     try:
         found = read_expression(text)
-        if deed and is_deed(found.left):
+        if exercise and is_exercise(found.left):
             if found.op:
-                raise TermError("a deed is not compared with anything")
-            validate_deed(found.left)
+                raise TermError("an exercise is not compared with anything")
+            validate_exercise(found.left)
         else:
             for term in found.terms:
                 validate(term)

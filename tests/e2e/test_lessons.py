@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from explorer.lessons.answers import solve
 from explorer.lessons.lesson import Lesson
 from explorer.lessons.lesson_file import read_lesson
-from explorer.screens.lessons.live import evaluate, start_of
+from explorer.screens.lessons.running_models import evaluate, start_of
 from explorer.web import runtime
 from tests.browser import SCREEN, download, settle
 from tests.paths import ROOT
@@ -110,7 +110,7 @@ def test_a_figure_grows_with_the_type_and_knows_where_it_is_clicked(visit: Visit
 def test_what_is_done_in_the_figure_is_seen(visit: Visit) -> None:
     page = visit("/lessons?lesson=attention&at=1")
     page.get_by_role("button", name="Check what I did").click()
-    expect(page.get_by_text("Not yet: the app does not see it.")).to_be_visible()
+    expect(page.get_by_text("Not yet. Views report a moment after your last move")).to_be_visible()
     for _ in range(2):
         page.get_by_role("button", name="One step forward").click()
     page.wait_for_timeout(400)  # the view reports 250 ms after the last move

@@ -1,4 +1,4 @@
-"""The lesson beside every other page; as long as there is none, it costs nothing."""
+"""The lesson in the sidebar of every page, imported only once a lesson has been opened."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ PARAMETERS = ("lesson", "done")
 
 
 def draw(page: str) -> None:
-    """Take over what the address says about a lesson, and draw its step in the sidebar of the page called `page`.
+    """Apply what the address says about a lesson, and draw its step in the sidebar of `page`.
 
-    Lessons bring torch along, which a page without them need not wait for.
+    Lessons import torch, which a page without a lesson does not have to wait for.
     """
     asked = any(name in st.query_params for name in PARAMETERS)
     if not (asked or page == "lessons" or st.session_state.get(OPEN)):

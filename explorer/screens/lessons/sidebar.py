@@ -1,43 +1,43 @@
-"""A lesson's step in the sidebar: what to do and the question stay in view on the other pages."""
+"""The open lesson's step in the sidebar, so that exercise and question stay in view on the other pages."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from explorer.lessons.lesson import Lesson
-from explorer.screens.lessons import state as lesson_state
-from explorer.screens.lessons.live import start_of
-from explorer.screens.lessons.state import UNTOUCHED
-from explorer.screens.lessons.step import draw_do, draw_question
+from explorer.lessons.progress import AT, Outcome
+from explorer.screens.lessons import lesson_session
+from explorer.screens.lessons.running_models import start_of
+from explorer.screens.lessons.step import draw_exercise, draw_question
 from explorer.text import plain
 
 PAGE = "pages/lessons.py"
 
 
 def draw(page: str) -> None:
-    """Take over what the address says; on other pages than the lessons' own, draw the step."""
-    lesson_state.adopt(page)
-    lesson = lesson_state.open_lesson()
+    """Apply what the address says, and draw the step on every page except the Lessons page."""
+    lesson_session.adopt(page)
+    lesson = lesson_session.open_lesson()
     if lesson is None or page == "lessons":
         return
-    at = lesson_state.place().at
+    at = lesson_session.position().step
     step, start = lesson.step(at), start_of(lesson.step(at))
     with st.sidebar, st.container(border=True):
         st.markdown(f"**{plain(step.title)}**")
         st.caption(plain(f"{lesson.title}, step {at} of {len(lesson.steps)}"))
-        draw_do(lesson, at, start)
+        draw_exercise(lesson, at, start)
         draw_question(lesson, at, start)
         with st.container(horizontal=True, gap="small"):
-            _ways(lesson, at)
+            _draw_buttons(lesson, at)
 
 
-def _ways(lesson: Lesson, at: int) -> None:
+def _draw_buttons(lesson: Lesson, at: int) -> None:
     if st.button("Back to the lesson", key="lesson_return"):
-        st.switch_page(PAGE, query_params=lesson_state.link())
-    answered = lesson.step(at).question is None or lesson_state.outcome(lesson.name, at) != UNTOUCHED
+        st.switch_page(PAGE, query_params=lesson_session.link())
+    answered = lesson.step(at).question is None or lesson_session.outcome(lesson.name, at) != Outcome.UNANSWERED
     if at < len(lesson.steps):
         kind = "primary" if answered else "secondary"
         if st.button("Next", key="lesson_onward", type=kind, shortcut="PageDown"):  # type: ignore[arg-type]
-            lesson_state.go(lesson.name, at + 1)
-            st.switch_page(PAGE, query_params=lesson_state.link() | {lesson_state.AT: str(at + 1)})
-    st.button("Close", key="lesson_leave", on_click=lesson_state.leave, help="End the lesson; what you did is kept.")
+            lesson_session.go(lesson.name, at + 1)
+            st.switch_page(PAGE, query_params=lesson_session.link() | {AT: str(at + 1)})
+    st.button("Close", key="lesson_leave", on_click=lesson_session.leave, help="Close the lesson. Progress is kept.")

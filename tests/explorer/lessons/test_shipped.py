@@ -5,6 +5,7 @@ A model that was trained again and shows something else fails here, with the les
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import html
 import re
@@ -13,13 +14,13 @@ import pytest
 import streamlit as st
 
 from explorer.lessons.answers import is_right, solve
-from explorer.lessons.exercises import Here, done, is_deed
-from explorer.lessons.expressions import TermError, as_number
+from explorer.lessons.exercises import ReaderState, is_done, is_exercise
+from explorer.lessons.expressions import Term, TermError, as_number
 from explorer.lessons.lesson import IN_PLACE, Lesson, Step
 from explorer.lessons.lesson_file import read_lesson
 from explorer.lessons.markdown_html import html_of
 from explorer.screens.lessons.downloads import make_handout
-from explorer.screens.lessons.live import FOLDER, broken_claims, evaluate, fill, shelf, start_of
+from explorer.screens.lessons.running_models import FOLDER, broken_claims, evaluate, fill, library, start_of
 from explorer.translation.selection import Selection
 from explorer.web import runtime
 from tests.paths import CHECKPOINTS, ROOT
@@ -56,8 +57,8 @@ def here(lesson: Lesson, at: int) -> tuple[Step, Selection]:
 
 
 def test_the_nine_lessons_are_there_and_none_is_broken() -> None:
-    assert [lesson.title for lesson in shelf().lessons] == TITLES
-    assert not shelf().problems
+    assert [lesson.title for lesson in library().lessons] == TITLES
+    assert not library().problems
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
@@ -131,57 +132,94 @@ def test_a_link_opens_a_place_that_is_there(lesson: Lesson, at: int) -> None:
         assert start.cell[1] <= keys
 
 
-TABS = {
-    "masks": ("The masks", "Given target", "While decoding", "Trained without it", "Open padding"),
-    "positions": ("The table", "One word", "The rotation", "Alternatives", "Shuffle the words", "Longer than trained"),
-    "inside": ("The computation", "Queries and keys", "Layer by layer", "The prediction", "Sizes"),
-    "probe": ("All heads", "One head", "Surgery", "Importance", "Search", "Grammar", "Export"),
-    "runs": ("Watch heads form", "Compare curves", "Import"),
-}
+WITH_TAB = [
+    pytest.param(step.link.page, step.link.tab, id=f"{lesson.name}, step {at}")
+    for lesson in LESSONS
+    for at, step in enumerate(lesson.steps, start=1)
+    if step.link is not None and step.link.tab
+]
+WITH_EXERCISE = [
+    pytest.param(lesson, at, id=f"{lesson.name}, step {at}")
+    for lesson in LESSONS
+    for at, step in enumerate(lesson.steps, start=1)
+    if step.done is not None
+]
 
 
-@pytest.mark.parametrize(("lesson", "at"), STEPS)
-def test_a_tab_that_a_step_names_is_on_its_page(lesson: Lesson, at: int) -> None:
-    link = lesson.step(at).link
-    assert link is not None
-    page = (ROOT / "pages" / f"{link.page}.py").read_text(encoding="utf-8")
-    if link.tab:
-        assert link.tab in TABS[link.page]
-        assert f'"{link.tab}"' in page
+def test_some_steps_open_a_tab_and_some_have_an_exercise_that_the_app_checks() -> None:
+    assert len(WITH_TAB) >= 10
+    assert len(WITH_EXERCISE) >= 20
 
 
-@pytest.mark.parametrize(("lesson", "at"), STEPS)
-def test_a_deed_is_open_at_first_and_done_by_doing_it(lesson: Lesson, at: int) -> None:
+@pytest.mark.parametrize(("page", "tab"), WITH_TAB)
+def test_a_tab_that_a_step_opens_is_on_its_page(page: str, tab: str) -> None:
+    tree = ast.parse((ROOT / "explorer" / "screens" / page / "page.py").read_text(encoding="utf-8"))
+    names = {
+        name.value
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.Dict, ast.List))
+        for name in (node.keys if isinstance(node, ast.Dict) else node.elts)
+        if isinstance(name, ast.Constant)
+    }
+    names |= {
+        node.value.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+    }
+    assert tab in names
+
+
+@pytest.mark.parametrize(("lesson", "at"), WITH_EXERCISE)
+def test_an_exercise_is_open_at_first_and_done_by_doing_it(lesson: Lesson, at: int) -> None:
     step, start = here(lesson, at)
-    if step.done is None:
-        return
+    assert step.done is not None
     term = step.done.left
-    assert is_deed(term)
+    assert is_exercise(term)
     at_start = dataclasses.replace(start, step=start.step or 1)
-    assert not done(term, Here(at_start, start)), f"{lesson.name}, step {at}: done before anything was"
-    after = Here(at_start, start)
+    before = ReaderState(at_start, start)
+    assert not is_done(term, before), f"{lesson.name}, step {at}: done before anything was"
+    after, others = done_and_nearly(term, before)
+    assert is_done(term, after)
+    assert others
+    assert not any(is_done(term, other) for other in others)
+
+
+def done_and_nearly(term: Term, before: ReaderState) -> tuple[ReaderState, list[ReaderState]]:
+    """The state of a reader who has done an exercise, and states of readers who have done something else."""
+    values, start = term.values, before.selection
+
+    def at(**changes: object) -> ReaderState:
+        return dataclasses.replace(before, selection=dataclasses.replace(start, **changes))  # type: ignore[arg-type]
+
     if term.name == "at":
-        values = term.values
-        cell = (int(values.get("row", 0)), int(values.get("key", 0))) if "row" in values else start.cell
-        place = dataclasses.replace(at_start, cell=cell)
-        for name in ("kind", "layer", "head", "step"):
-            if name in values:
-                found = values[name] if name == "kind" else int(values[name])
-                place = dataclasses.replace(place, **{name: found})  # type: ignore[arg-type]
-        after = dataclasses.replace(after, place=place)
-    elif term.name == "own_sentence":
-        after = dataclasses.replace(after, place=dataclasses.replace(at_start, text="something else"))
-    elif term.name == "other_path":
-        after = dataclasses.replace(after, place=dataclasses.replace(at_start, path=(9,)))
-    elif term.name == "switched":
-        after = dataclasses.replace(after, widgets={term.values["widget"]: True})
-    elif term.name == "edited":
-        after = dataclasses.replace(after, edits=1)
-    else:
-        architecture = term.values.get("architecture", "transformer")
-        own = {"trained": True, "task": term.values.get("task"), "model": {"architecture": architecture}}
-        after = dataclasses.replace(after, own=(own,))
-    assert done(term, after)
+        wanted = {name: values[name] if name == "kind" else int(values[name]) for name in values}
+        cell = (wanted.pop("row", 0), wanted.pop("key", 0)) if "row" in values else start.cell
+        changed: dict[str, object] = {**wanted, "cell": cell}
+        wrong = {"kind": "decoder", "layer": 9, "head": 9, "step": 9, "cell": (9, 9)}
+        missed = ["cell"] if "row" in values else list(wanted)
+        return at(**changed), [at(**{**changed, name: wrong[name]}) for name in missed]
+    if term.name == "own_sentence":
+        return at(text="something else"), [at(text=f" {start.text} "), at(text="  ")]
+    if term.name == "other_path":
+        return at(path=(9,)), [at(path=before.start.path)]
+    if term.name == "switched":
+        widget = values["widget"]
+        done = dataclasses.replace(before, widgets={widget: True})
+        return done, [dataclasses.replace(before, widgets={widget: False, "another": True})]
+    if term.name == "edited":
+        return dataclasses.replace(before, edits=1), [at(kind="decoder")]
+    own = {
+        "trained": True,
+        "task": values.get("task"),
+        "model": {"architecture": values.get("architecture", "transformer")},
+    }
+    others = [{**own, "trained": False}]
+    if "task" in values:
+        others += [{**own, "task": "another"}, {**own, "model": {"architecture": "another"}}]
+    return (
+        dataclasses.replace(before, own=(own,)),
+        [dataclasses.replace(before, own=(other,)) for other in others],
+    )
 
 
 @pytest.mark.slow
@@ -197,7 +235,7 @@ def test_a_handout_has_every_step_and_the_figures_of_now(lesson: Lesson) -> None
     assert make_handout(lesson, answers=False).decode().count("<h2>Answers</h2>") == 0
 
 
-def test_switches_that_deeds_look_at_exist() -> None:
+def test_switches_that_exercises_look_at_exist() -> None:
     keys = [
         step.done.left.values["widget"]
         for lesson in LESSONS

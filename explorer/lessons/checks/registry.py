@@ -137,3 +137,10 @@ def answer(term: Term, live: Live) -> Value:
         where = f"{live.shown.model} and '{live.shown.source.text}'"
         raise TermError(f"{term} has no answer for {where}: {unfit}") from unfit
     return found.item() if isinstance(found, np.generic) else found
+
+
+def item_at(sequence: Any, position: int, what: str) -> Any:
+    """Item number `position` of a sequence, from 1; IndexError, which names `what`, where there is none."""
+    if not 1 <= position <= len(sequence):
+        raise IndexError(f"there is no {what} {position}, they go from 1 to {len(sequence)}.")
+    return sequence[position - 1]

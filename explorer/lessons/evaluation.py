@@ -1,0 +1,107 @@
+"""Compute what a lesson asks of the models: expressions, numbers within its text, and its claims."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from explorer.lessons.expressions import Expression, Term, TermError, Value, compare, read_expression, shown
+from explorer.lessons.lesson import Step
+from explorer.lessons.lesson_file import CODE, PLACEHOLDER
+from explorer.text import plain
+from explorer.translation.examples import examples_of
+from explorer.translation.selection import Selection
+
+Evaluate = Callable[[Expression], Value]
+
+
+@dataclass(frozen=True)
+class Models:
+    """The models that expressions are computed with.
+
+    `summaries` by model name. `encode(model, text)` gives target ids. `check(model, sentence, path, term)` gives the
+    value of one term, with the translation forced to begin with `path`. Both raise TermError where there is none.
+    """
+
+    summaries: Mapping[str, Mapping[str, Any]]
+    encode: Callable[[str, str], tuple[int, ...]]
+    check: Callable[[str, str, tuple[int, ...], Term], Value]
+
+
+def start_of(step: Step, summaries: Mapping[str, dict[str, Any]]) -> Selection:
+    """The selection that a step opens with; where its link names no sentence, the model's first example."""
+    if step.link is None:
+        return Selection()
+    start = step.link.selection(summaries)
+    if not start.text and start.model in summaries:
+        examples = examples_of(summaries[start.model])
+        start = dataclasses.replace(start, text=examples[0].source if examples else "")
+    return start
+
+
+def evaluate(expression: Expression, models: Models, start: Selection, here: Selection | None = None) -> Value:
+    """The value of an expression; `start` is the step's selection, `here` the reader's (for `of=here`).
+
+    Raises:
+        TermError: it cannot be computed; the message says why.
+    """
+    left = _value(expression.left, models, start, here)
+    if not expression.op:
+        return left
+    right = expression.right
+    return compare(left, expression.op, _value(right, models, start, here) if isinstance(right, Term) else right)
+
+
+def _value(term: Term, models: Models, start: Selection, here: Selection | None) -> Value:
+    values = term.values
+    base = here if values.get("of") == "here" and here is not None else start
+    names = values.get("model", base.model).split(",")
+    model = next((name for name in names if name in models.summaries), "")
+    if not model:
+        raise TermError(f"{term} needs the model {' or '.join(names)}, which is not here")
+    text = values.get("text", base.text)
+    path = base.path if text == base.text and model == base.model else None
+    if "after" in values:
+        path = models.encode(model, values["after"])
+    return models.check(model, text, tuple(path or ()), term)
+
+
+def fill(text: str, value_of: Evaluate, answer: str = "", escape: Callable[[str], str] = plain) -> str:
+    """Replace each placeholder in braces by its value, escaped by `escape`; `{answer}` is the right answer.
+
+    Code spans stay as they are, unless the whole span is one placeholder.
+
+    Raises:
+        TermError: a placeholder cannot be computed.
+    """
+
+    def number(inside: str) -> str:
+        if inside == "answer":
+            return answer
+        expression = read_expression(inside)
+        return shown(value_of(expression), expression.left.values.get("as", ""))
+
+    def filled(part: str) -> str:
+        if not part.startswith("`"):
+            return PLACEHOLDER.sub(lambda match: escape(number(match[1])), part)
+        match = PLACEHOLDER.fullmatch(part[1:-1])
+        # Inside a code span nothing is markup except the backtick that ends it.
+        return f"`{number(match[1]).replace('`', 'ˋ') or ' '}`" if match else part
+
+    return "".join(map(filled, CODE.split(text)))
+
+
+def broken_claims(step: Step, value_of: Evaluate) -> list[str]:
+    """A sentence for each claim of a step that does not hold for the models at hand."""
+    problems = []
+    for claim in step.claims:
+        try:
+            holds = value_of(claim)
+        except TermError as error:
+            problems.append(f"{error}.".replace("..", "."))
+            continue
+        if holds is not True:
+            problems.append(f"{claim} does not hold (it is {shown(value_of(Expression(claim.left)), '4')}).")
+    return problems

@@ -1,0 +1,42 @@
+"""All lesson files of a folder, in reading order."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from explorer.lessons.lesson import Lesson, LessonError
+from explorer.lessons.lesson_file import read_lesson
+
+FOLDER = Path(os.environ.get("HEADLIGHT_LESSONS", Path(__file__).parent / "content"))
+MAX_LESSONS = 60
+
+
+@dataclass(frozen=True)
+class Library:
+    """The lessons in reading order, and a sentence for each file that is not a valid lesson."""
+
+    lessons: tuple[Lesson, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    def find(self, name: str) -> Lesson | None:
+        """The lesson with this name, or None."""
+        return next((lesson for lesson in self.lessons if lesson.name == name), None)
+
+
+def lesson_files(folder: Path) -> list[Path]:
+    """The lesson files of a folder, at most `MAX_LESSONS`, by name."""
+    return sorted(folder.glob("*.md"))[:MAX_LESSONS]
+
+
+def read_library(files: Iterable[Path]) -> Library:
+    """Read lesson files; a broken file becomes a problem and does not stop the others."""
+    lessons, problems = [], []
+    for path in files:
+        try:
+            lessons.append(read_lesson(path))
+        except LessonError as broken:
+            problems.append(str(broken))
+    return Library(tuple(sorted(lessons, key=lambda lesson: (lesson.order, lesson.name))), tuple(problems))

@@ -1,0 +1,121 @@
+"""The session's place in the lessons, in step with the address bar."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from explorer.lessons.lesson import Lesson
+from explorer.lessons.progress import PARAMETERS, Answer, LessonPosition, Outcome, StepRecord, read_position
+from explorer.screens.lessons.running_models import library, start_of
+from explorer.web import session
+from explorer.web.address import Parameters
+
+_ADDRESS = Parameters(PARAMETERS)
+_POSITION, _ANSWERS, _PROBLEMS = (f"_lesson_{name}" for name in ("position", "answers", "problems"))
+
+
+def position() -> LessonPosition:
+    """Where this session is in the lessons."""
+    current: LessonPosition = st.session_state.get(_POSITION, LessonPosition())
+    return current
+
+
+def open_lesson() -> Lesson | None:
+    """The lesson that is open, or None."""
+    return library().find(position().lesson)
+
+
+def adopt(page: str) -> None:
+    """Apply what somebody wrote into the address; called on every page before any widget is drawn.
+
+    A link to a step of a lesson that names no sentence opens the step's own selection.
+    """
+    asked = _ADDRESS.asked()
+    if asked is not None:
+        new, problems = read_position(asked, library(), position())
+        st.session_state[_POSITION], st.session_state[_PROBLEMS] = new, problems
+        lesson = library().find(new.lesson)
+        if lesson is not None and page == "lessons" and session.TEXT not in st.query_params:
+            _open_start(lesson, new.step)
+    _ADDRESS.write(position().query(lessons_page=page == "lessons"))
+
+
+def link() -> dict[str, str]:
+    """The lesson's URL parameters, for a link to another page."""
+    return _ADDRESS.written()
+
+
+def problems() -> tuple[str, ...]:
+    """Sentences about what could not be used in the last link; each is returned once."""
+    found: tuple[str, ...] = st.session_state.pop(_PROBLEMS, ())
+    return found
+
+
+def go(name: str, step: int = 1) -> None:
+    """Go to a step of a lesson and open its selection; only before widgets are drawn, as in a callback."""
+    lesson = library().find(name)
+    if lesson is None:
+        leave()
+        return
+    number = min(max(step, 1), len(lesson.steps))
+    st.session_state[_POSITION] = replace(position(), lesson=name, step=number)
+    _open_start(lesson, number)
+
+
+def _open_start(lesson: Lesson, step: int) -> None:
+    link = lesson.step(step).link
+    if link is not None and link.models:
+        session.open_selection(start_of(lesson.step(step)))
+        if "decode_method" in st.session_state:  # answers are those of greedy search
+            st.session_state["decode_method"] = "greedy"
+
+
+def leave() -> None:
+    """Close the lesson; progress is kept."""
+    st.session_state[_POSITION] = LessonPosition(progress=position().progress)
+
+
+def present(on: bool) -> None:
+    """Start or end presentation mode."""
+    st.session_state[_POSITION] = replace(position(), presenting=on)
+
+
+def outcome(lesson: str, step: int) -> Outcome:
+    """The outcome of a step's question."""
+    return position().progress.outcome(lesson, step)
+
+
+def is_done(lesson: str, step: int) -> bool:
+    """Whether a step's exercise was done."""
+    return position().progress.is_done(lesson, step)
+
+
+def set_outcome(lesson: str, step: int, outcome: Outcome) -> None:
+    """Record the outcome of a question; its first outcome is final."""
+    st.session_state[_POSITION] = replace(position(), progress=position().progress.with_outcome(lesson, step, outcome))
+
+
+def set_done(lesson: str, step: int) -> None:
+    """Record that a step's exercise was done."""
+    st.session_state[_POSITION] = replace(position(), progress=position().progress.with_exercise_done(lesson, step))
+
+
+def record(lesson: str, step: int) -> StepRecord:
+    """The state of a step."""
+    return StepRecord(outcome(lesson, step), is_done(lesson, step), last_answer(lesson, step))
+
+
+def last_answer(lesson: str, step: int) -> Answer | None:
+    """The reader's last answer to a step's question in this session."""
+    answers: dict[tuple[str, int], Answer] = st.session_state.get(_ANSWERS, {})
+    return answers.get((lesson, step))
+
+
+def add_answer(lesson: str, step: int, text: str) -> Answer:
+    """Remember an answer to a step's question."""
+    answers: dict[tuple[str, int], Answer] = st.session_state.setdefault(_ANSWERS, {})
+    before = answers.get((lesson, step))
+    answers[lesson, step] = Answer(text, (before.tries if before else 0) + 1)
+    return answers[lesson, step]
