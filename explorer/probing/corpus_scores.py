@@ -1,8 +1,8 @@
-"""Figures of a whole sample taken as one, as the literature defines them, beside the means over its sentences.
+"""Statistics of a whole sample taken as one, as the literature defines them, beside the means over its sentences.
 
 A mean over sentences counts a short sentence as much as a long one. The alignment error rate of Och & Ney (2003) counts
-links: those of all sentences are added up before they are divided. Coverage spread here is that of all source tokens of
-the sample (Tu et al. 2016 define the coverage of one token).
+links: those of all sentences are summed before the division. The variation of coverage here is over all source tokens
+of the sample (Tu et al. 2016 define the coverage of one token).
 """
 
 from __future__ import annotations
@@ -21,35 +21,36 @@ NAMES = ("error_rate", "error_rate_input", "coverage_spread")
 
 @dataclass(frozen=True, eq=False)
 class CorpusScores:
-    """One such figure of all cross-attention heads.
+    """One such statistic of all cross-attention heads.
 
-    Shapes: own [layer, head]; untrained, untrained_spread [layer]; uniform is one number. `sentences`: of how many.
+    Shapes: own [layer, head]; untrained and its standard deviation untrained_std [layer]; uniform is one number.
+    `sentences`: the number of sentences behind it.
     """
 
     own: Scores
     uniform: float
     untrained: Scores
-    untrained_spread: Scores
+    untrained_std: Scores
     sentences: int
 
 
 def sums(observed: Observed, weights: NDArray[np.floating]) -> dict[str, Scores]:
-    """What one sentence adds to each figure: [..., query, key] -> [part, ...], parts to be added up over sentences."""
-    cells = pattern_cells.places(observed, "cross")
-    found = {"coverage_spread": _moments(formulas.coverage(weights)[..., :-1])}
+    """What one sentence adds to each statistic: [..., query, key] -> [part, ...], parts to be summed over sentences."""
+    cells = pattern_cells.patterns(observed, "cross")
+    parts = {"coverage_spread": _moments(formulas.coverage(weights)[..., :-1])}
     for place, name in (("aligned", "error_rate"), ("aligned_input", "error_rate_input")):
         if place in cells and cells[place].any():
-            found[name] = np.stack(formulas.alignment_counts(weights, cells[place]))
-    return found
+            parts[name] = np.stack(formulas.alignment_counts(weights, cells[place]))
+    return parts
 
 
 def _moments(covered: Scores) -> Scores:
-    """How many tokens, the sum of their coverage, and of its square: [..., src] -> [3, ...]."""
+    """The number of tokens, the sum of their coverage, and that of its square: [..., src] -> [3, ...]."""
     return np.stack([np.full(covered.shape[:-1], covered.shape[-1]), covered.sum(axis=-1), (covered**2).sum(axis=-1)])
 
 
-def figure(name: str, total: Scores) -> Scores:
-    """The figure that added-up parts come to, [part, ...] -> [...]; NaN where there is nothing to divide by.
+def from_sums(name: str, total: Scores) -> Scores:
+    """The statistic from its summed parts, [part, ...] -> [...]; NaN where there is nothing to divide by.
 
     AER = 1 - (Σ|A∩S| + Σ|A∩P|) / (Σ|A| + Σ|S|) (Och & Ney 2003); standard deviation of the coverage over its mean.
     """
@@ -57,8 +58,8 @@ def figure(name: str, total: Scores) -> Scores:
         count, summed, squares = total
         mean = np.divide(summed, count, out=np.full_like(summed, np.nan), where=count > 0)
         deviation = np.sqrt(np.maximum(squares / np.maximum(count, 1) - mean**2, 0.0))
-        spread: Scores = np.divide(deviation, mean, out=np.full_like(mean, np.nan), where=mean > 1e-9)
-        return spread
+        variation: Scores = np.divide(deviation, mean, out=np.full_like(mean, np.nan), where=mean > 1e-9)
+        return variation
     hits, links = total
     rate: Scores = 1 - np.divide(hits, links, out=np.full_like(hits, np.nan), where=links > 0)
     return rate
@@ -66,7 +67,7 @@ def figure(name: str, total: Scores) -> Scores:
 
 @dataclass
 class CorpusTally:
-    """Adds up sentence after sentence; `result` at the end."""
+    """Sums sentence after sentence; call `result` at the end."""
 
     _own: dict[str, Scores] = field(default_factory=dict)
     _uniform: dict[str, Scores] = field(default_factory=dict)
@@ -81,18 +82,18 @@ class CorpusTally:
             self._sentences[name] = self._sentences.get(name, 0) + 1
 
     def result(self) -> dict[str, CorpusScores]:
-        """Every figure by name."""
-        found = {}
+        """Every statistic by name."""
+        statistics = {}
         for name in NAMES:
             if name not in self._own:
                 continue
-            values = figure(name, self._own[name])  # [model, layer, head]
+            values = from_sums(name, self._own[name])  # [model, layer, head]
             seeds = np.moveaxis(values[1:], 1, 0).reshape(values.shape[1], -1)  # [layer, seed and head]
-            found[name] = CorpusScores(
+            statistics[name] = CorpusScores(
                 own=values[0],
-                uniform=float(figure(name, self._uniform[name])),
+                uniform=float(from_sums(name, self._uniform[name])),
                 untrained=seeds.mean(axis=1),
-                untrained_spread=seeds.std(axis=1),
+                untrained_std=seeds.std(axis=1),
                 sentences=self._sentences[name],
             )
-        return found
+        return statistics

@@ -1,8 +1,8 @@
-"""What the heads of a model do, over a sample of sentences: every score with its spread, two baselines and its size.
+"""What the heads of a model do over a sample: every score with its standard deviation, two baselines and its size.
 
-A score of one sentence is a mean over its rows; the score of a head is the mean over sentences, its spread the standard
-deviation over sentences. Beside it stand what uniform attention scores on the same rows, and what the same architecture
-scores untrained, over several seeds and all heads of the layer (which are alike before training).
+The score of one sentence is a mean over its rows; the score of a head is the mean over sentences, with the standard
+deviation over sentences. The baselines are the score of uniform attention on the same rows, and that of the same
+architecture untrained, over several seeds and all heads of the layer (which are alike before training).
 """
 
 from __future__ import annotations
@@ -26,14 +26,15 @@ WITHOUT_SINKS = "_without_sinks"
 
 @dataclass(frozen=True)
 class Statistic:
-    """What a score is called, what it measures in plain words, its unit, and the decimals worth showing."""
+    """The title of a score, what it measures in plain words, its unit, and the number of decimals shown."""
 
     title: str
-    says: str
+    description: str
     unit: str = "share"
     decimals: int = 2
 
 
+# Titles and descriptions are the labels of a box whose choice is part of links: they stay as they are.
 STATISTICS: Mapping[str, Statistic] = {
     "effective_keys": Statistic("effective keys", "as many keys as it looks at, exp of the entropy", "keys", 1),
     "normalised_entropy": Statistic("normalised entropy", "0: one key; 1: all keys alike", ""),
@@ -68,24 +69,26 @@ ROLES_FROM = (
 class HeadScores:
     """One statistic of all heads of one kind.
 
-    Shapes: mean, spread [layer, head]; untrained, untrained_spread [layer]; uniform and uniform_spread are one number.
-    `sentences`: of how many it is the mean (those that have a row to which it applies). NaN: not known.
+    Shapes: mean and standard deviation std [layer, head]; untrained, untrained_std [layer]; uniform and uniform_std are
+    single numbers. `sentences`: how many have a row to which the statistic applies. NaN: not known.
     """
 
     mean: Scores
-    spread: Scores
+    std: Scores
     uniform: float
-    uniform_spread: float
+    uniform_std: float
     untrained: Scores
-    untrained_spread: Scores
+    untrained_std: Scores
     sentences: int
 
 
 @dataclass(frozen=True, eq=False)
 class KindScores:
-    """All statistics of one kind of attention, by name; `similarity` [head, head] (all layers in a row) see
-    :func:`explorer.probing.similarity.divergences`; `sentence_scores` [sentence, layer, head] and `sentence_chance`
-    [sentence], what uniform attention scores there, by name; `corpus`: see :mod:`explorer.probing.corpus_scores`.
+    """All statistics of one kind of attention, by name.
+
+    `similarity` [head, head], all layers in a row: see :func:`explorer.probing.similarity.divergences`.
+    `sentence_scores` [sentence, layer, head]; `sentence_chance` [sentence]: the score of uniform attention there.
+    `corpus`: see :mod:`explorer.probing.corpus_scores`.
     """
 
     kind: AttentionKind
@@ -100,7 +103,7 @@ class KindScores:
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """A model measured on a sample: scores by kind, how many sentences, and how many untrained models."""
+    """A model measured on a sample: scores by kind, and the number of sentences and of untrained models."""
 
     kinds: dict[AttentionKind, KindScores]
     sentences: int
@@ -112,8 +115,8 @@ def sentence_scores(
 ) -> dict[str, Scores]:
     """Every statistic that applies to one sentence.
 
-    Shapes: weights [..., query, key], the trace's own by default; each score has the axes in front, NaN where no row
-    of this sentence has such a place.
+    Shapes: weights [..., query, key], the trace's own by default; each score has the leading axes, with NaN where the
+    statistic applies to no row of this sentence.
     """
     used: NDArray[np.floating] = observed.trace.weights(kind) if weights is None else weights
     seen = pattern_cells.visible(observed, kind)
@@ -125,41 +128,43 @@ def sentence_scores(
         keys[-1] = False
     if kind == "encoder":
         sure_rows[-1] = False
-    found = {
+    values = {
         "effective_keys": formulas.effective_keys(used, rows),
         "normalised_entropy": formulas.normalised_entropy(used, seen, rows),
         "confidence": formulas.confidence(used, sure_rows, keys),
         "elsewhere": formulas.share(used, np.broadcast_to(~sinks, seen.shape) & seen & rows[:, None]),
     }
     if kind != "cross":
-        found["mean_distance"] = formulas.mean_distance(used, rows)
-    for name, cells in pattern_cells.places(observed, kind).items():
-        found[name] = formulas.share(used, cells)
+        values["mean_distance"] = formulas.mean_distance(used, rows)
+    for name, cells in pattern_cells.patterns(observed, kind).items():
+        values[name] = formulas.share(used, cells)
         if name in ROLES_FROM:
-            found[name + WITHOUT_SINKS] = formulas.share_without(used, cells, sinks)
+            values[name + WITHOUT_SINKS] = formulas.share_without(used, cells, sinks)
         if name in ("aligned", "aligned_input"):
             suffix = name.removeprefix("aligned")
-            found["accuracy" + suffix] = formulas.alignment_accuracy(used, cells)
-            found["error_rate" + suffix] = formulas.alignment_error_rate(used, cells)
+            values["accuracy" + suffix] = formulas.alignment_accuracy(used, cells)
+            values["error_rate" + suffix] = formulas.alignment_error_rate(used, cells)
     if kind == "cross":
-        found["coverage_spread"] = formulas.coverage_spread(used)
-    return found
+        values["coverage_spread"] = formulas.coverage_variation(used)
+    return values
 
 
 @dataclass
 class Tally:
-    """Adds up sentence after sentence; `result` at the end. Sentences may come in any order."""
+    """Collects sentence after sentence, in any order; call `result` at the end."""
 
     sentences: int = 0
     seeds: int = 0
-    _found: dict[AttentionKind, dict[str, dict[int, Scores]]] = field(
+    _scores: dict[AttentionKind, dict[str, dict[int, Scores]]] = field(
         default_factory=lambda: {kind: defaultdict(dict) for kind in ATTENTION_KINDS}
     )
     _uniform: dict[AttentionKind, dict[str, dict[int, float]]] = field(
         default_factory=lambda: {kind: defaultdict(dict) for kind in ATTENTION_KINDS}
     )
     _corpus: CorpusTally = field(default_factory=CorpusTally)
-    _apart: dict[AttentionKind, list[Scores]] = field(default_factory=lambda: {kind: [] for kind in ATTENTION_KINDS})
+    _divergences: dict[AttentionKind, list[Scores]] = field(
+        default_factory=lambda: {kind: [] for kind in ATTENTION_KINDS}
+    )
 
     def add(self, index: int, observed: Observed, weights: Weights) -> None:
         """One sentence, read by the model itself and by the untrained ones.
@@ -170,57 +175,57 @@ class Tally:
         self.seeds = len(next(iter(weights.values()))) - 1
         for kind, stacked in weights.items():
             for name, values in sentence_scores(observed, kind, stacked).items():
-                self._found[kind][name][index] = values
+                self._scores[kind][name][index] = values
             even = formulas.uniform_like(pattern_cells.visible(observed, kind))
             for name, value in sentence_scores(observed, kind, even).items():
                 self._uniform[kind][name][index] = float(value)
             if kind == "cross":
                 self._corpus.add(observed, stacked)
-            self._apart[kind].append(divergences(stacked[0], pattern_cells.choosing_rows(observed, kind)))
+            self._divergences[kind].append(divergences(stacked[0], pattern_cells.choosing_rows(observed, kind)))
 
     def result(self) -> Probe:
-        """What it comes to.
+        """Means and standard deviations over all sentences added.
 
         Raises:
-            ValueError: nothing was added.
+            ValueError: no sentence was added.
         """
         if not self.sentences:
             raise ValueError("there is no sentence to measure.")
         return Probe({kind: self._kind(kind) for kind in ATTENTION_KINDS}, self.sentences, self.seeds)
 
     def _kind(self, kind: AttentionKind) -> KindScores:
-        order = sorted(self._found[kind]["elsewhere"])
-        shape = self._found[kind]["elsewhere"][order[0]].shape  # [model, layer, head]
+        order = sorted(self._scores[kind]["elsewhere"])
+        shape = self._scores[kind]["elsewhere"][order[0]].shape  # [model, layer, head]
         blank = np.full(shape, np.nan)
-        found, single, chances = {}, {}, {}
-        for name, by_sentence in self._found[kind].items():
+        summarised, single, chances = {}, {}, {}
+        for name, by_sentence in self._scores[kind].items():
             values = np.stack([by_sentence.get(i, blank) for i in order])  # [sentence, model, layer, head]
             chance = np.array([self._uniform[kind][name].get(i, np.nan) for i in order])
-            found[name] = _head_scores(values, chance)
+            summarised[name] = _head_scores(values, chance)
             single[name], chances[name] = values[:, 0], chance
-        apart = np.stack(self._apart[kind])
+        similarity = _mean(np.stack(self._divergences[kind]), 0)
         corpus = self._corpus.result() if kind == "cross" else {}
-        return KindScores(kind, shape[1], shape[2], found, _mean(apart, 0), single, chances, corpus)
+        return KindScores(kind, shape[1], shape[2], summarised, similarity, single, chances, corpus)
 
 
 def _head_scores(values: Scores, chance: Scores) -> HeadScores:
-    """Means and spreads of [sentence, model, layer, head]; chance [sentence]."""
+    """Means and standard deviations of values [sentence, model, layer, head], with chance [sentence]."""
     own, untrained = values[:, 0], values[:, 1:]
     by_seed = _mean(untrained, 0)  # [seed, layer, head]
     pooled = np.moveaxis(by_seed, 1, 0).reshape(values.shape[2], -1)  # [layer, seed and head]
     return HeadScores(
         mean=_mean(own, 0),
-        spread=_spread(own, 0),
+        std=_std(own, 0),
         uniform=float(_mean(chance, 0)),
-        uniform_spread=float(_spread(chance, 0)),
+        uniform_std=float(_std(chance, 0)),
         untrained=_mean(pooled, 1),
-        untrained_spread=_spread(pooled, 1),
+        untrained_std=_std(pooled, 1),
         sentences=int(np.isfinite(own).any(axis=(1, 2)).sum()),
     )
 
 
 def _mean(values: Scores, axis: int) -> Scores:
-    """Mean that leaves NaN out; NaN where nothing else is."""
+    """Mean without NaN; NaN where nothing is known."""
     known = np.isfinite(values)
     total = np.where(known, values, 0.0).sum(axis=axis)
     count = known.sum(axis=axis)
@@ -228,8 +233,8 @@ def _mean(values: Scores, axis: int) -> Scores:
     return mean
 
 
-def _spread(values: Scores, axis: int) -> Scores:
-    """Standard deviation that leaves NaN out; NaN where nothing else is."""
+def _std(values: Scores, axis: int) -> Scores:
+    """Standard deviation without NaN; NaN where nothing is known."""
     centred = values - np.expand_dims(_mean(values, axis), axis)
-    spread: Scores = np.sqrt(_mean(centred**2, axis))
-    return spread
+    std: Scores = np.sqrt(_mean(centred**2, axis))
+    return std

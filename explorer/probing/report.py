@@ -1,4 +1,4 @@
-"""Measured heads as files: CSV, JSON, and a report of one page that opens without a network."""
+"""Measured heads as files: CSV, JSON, and a one-page HTML report that needs no network."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from typing import Any
 
 import numpy as np
 
+from explorer.attention.names import index_name
 from explorer.probing.measurement import Probe
 from explorer.probing.roles import MARGIN, MIN_SENTENCES, RULE
-from explorer.probing.tables import head_rows, name_of, number_rows, roles, summary
+from explorer.probing.tables import head_rows, number_rows, roles, summary
 from model.config import ATTENTION_KINDS, AttentionKind
 
 _NOT_NUMBERS = ("kind", "head", "role", "statistic", "unit")
 
 
 def as_csv(rows: list[dict[str, Any]]) -> str:
-    """Rows of one shape as CSV with a header; an apostrophe keeps text from being taken for a formula."""
+    """Rows with equal keys as CSV with a header; an apostrophe keeps spreadsheets from reading text as a formula."""
     if not rows:
         return ""
     file = io.StringIO()
@@ -34,7 +35,7 @@ def _harmless(value: Any) -> Any:
 
 
 def as_json(probe: Probe, model: str, about: str) -> str:
-    """Everything measured: roles with their evidence, and every number with its baselines."""
+    """All results: roles with their evidence, and every number with its baselines."""
     known = roles(probe)
     return json.dumps(
         {
@@ -57,30 +58,30 @@ def as_json(probe: Probe, model: str, about: str) -> str:
 def as_report(
     probe: Probe, model: str, about: str, importance: list[dict[str, Any]] | None = None, facts: tuple[str, ...] = ()
 ) -> str:
-    """One HTML page about a model's heads: what was measured, a map of roles by kind, the table, the rule.
+    """One HTML page about a model's heads: the sample, a map of roles by kind, the table, and the rule.
 
-    It loads nothing from anywhere, and every name in it is text.
+    It loads nothing, and all names in it are escaped.
     """
     parts = [
         f"<h1>The heads of {escape(model)}</h1>",
         *(f"<p>{escape(line)}</p>" for line in facts if line),
-        f"<p>Measured on {escape(about)}; beside uniform attention and {probe.seeds} untrained models of the same "
+        f"<p>Measured on {escape(about)}. Baselines: uniform attention and {probe.seeds} untrained models of the same "
         f"shape.</p>",
         f"<p><strong>{escape(summary(probe))}</strong></p>",
         *(_map(probe, kind) for kind in ATTENTION_KINDS),
         "<h2>All heads</h2>",
         *(_table(head_rows(probe, [kind])) for kind in ATTENTION_KINDS),
-        "<h2>Why they are called so</h2><ul>",
+        "<h2>The evidence for each role</h2><ul>",
         *(
-            f"<li>{escape(kind)} {name_of(layer, head)}: <strong>{escape(role.name)}</strong>. "
+            f"<li>{escape(kind)} {index_name(layer, head)}: <strong>{escape(role.name)}</strong>. "
             f"{escape(role.evidence)}</li>"
             for (kind, layer, head), role in roles(probe).items()
             if role.clear
         ),
         "</ul>",
-        *(["<h2>What each head is worth</h2>", _table(importance)] if importance else []),
-        f"<h2>How to read this</h2><p>{escape(RULE)}</p><p>Scores are means over sentences. A pattern is no proof of a "
-        f"purpose: what a head is worth shows when it is switched off.</p>",
+        *(["<h2>The importance of each head</h2>", _table(importance)] if importance else []),
+        f"<h2>How to read this</h2><p>{escape(RULE)}</p><p>Scores are means over sentences. A pattern does not "
+        f"prove a purpose: how important a head is shows when it is switched off.</p>",
     ]
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>The heads of {escape(model)}</title>'
@@ -98,15 +99,15 @@ _STYLE = (
 
 
 def _map(probe: Probe, kind: AttentionKind) -> str:
-    """Layers down, heads across: role and effective keys; a role's cell is shaded and says so in words."""
-    found, known = probe.kinds[kind], roles(probe)
-    head_cells = "".join(f"<th>H{head + 1}</th>" for head in range(found.n_heads))
+    """A table of layers by heads with role and effective keys; cells of heads with a role are shaded."""
+    measured, known = probe.kinds[kind], roles(probe)
+    head_cells = "".join(f"<th>H{head + 1}</th>" for head in range(measured.n_heads))
     lines = []
-    for layer in range(found.n_layers):
+    for layer in range(measured.n_layers):
         cells = []
-        for head in range(found.n_heads):
+        for head in range(measured.n_heads):
             role = known[kind, layer, head]
-            keys = found.scores["effective_keys"].mean[layer, head]
+            keys = measured.scores["effective_keys"].mean[layer, head]
             shade = ' style="background:#dcebf2"' if role.clear else ""
             size = f"{keys:.1f} keys" if np.isfinite(keys) else ""
             cells.append(f'<td class="map"{shade}>{escape(role.name)}<br>{size}</td>')

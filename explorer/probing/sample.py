@@ -1,4 +1,4 @@
-"""Which sentences the Probe page measures on, and the measuring itself: with progress, and kept for everybody."""
+"""Which sentences the heads of a model are measured on, and the measurement itself, with progress."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from pathlib import Path
 from typing import Literal
 
 from explorer.probing.measurement import Probe, Tally
+from explorer.text import plural
 from model.analysis.recorded_batches import Observed, Sample, observe, translated_sample, untrained_like, written_sample
 from model.checkpoint import LoadedModel
 from model.data import TASKS, DataError, Example, Task, get_task
 from model.data.multi30k import FILES, MULTI30K_TASKS, cache_folder
 from model.scoring import spread
 
-SIZE, MOST = 200, 1000  # sentences: by default, and at most
-SEEDS = (1, 2, 3, 4, 5)  # of the untrained models beside which the heads stand
-MAX_CHARACTERS = 400_000  # of an own list
+SENTENCES, MAX_SENTENCES = 200, 1000  # by default, and at most
+SEEDS = (1, 2, 3, 4, 5)  # of the untrained models that serve as a baseline
+MAX_CHARACTERS = 400_000  # of a person's own list
 
 Origin = Literal["task", "own"]
 Report = Callable[[float, str], None]
-"""Called often with how much is done, 0 to 1, and of what; it may raise to stop the work."""
+"""Called often with the share that is done, 0 to 1, and a label; it may raise to stop the work."""
 
 
 class SampleError(ValueError):
@@ -32,28 +33,33 @@ class SampleError(ValueError):
 
 @dataclass(frozen=True)
 class SampleChoice:
-    """What a person asked for. `lines`: an own list, one sentence a line, with its translation after a tab if known.
+    """The sentences that a person chose.
 
-    `translated`: read each sentence with the model's own translation, not with the one that a person wrote.
+    `lines`: their own list, one sentence per line, with its translation after a tab where known. `translated`: read
+    each sentence with the model's own translation and not with the reference.
     """
 
     origin: Origin = "task"
     lines: tuple[str, ...] = ()
-    size: int = SIZE
+    size: int = SENTENCES
     translated: bool = False
 
     @property
     def key(self) -> str:
-        """Equal for equal choices."""
+        """A short text, equal for equal choices."""
         parts = [self.origin, self.lines, self.size, self.translated, SEEDS]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """A model measured on a sample. `observed` are the sentences in the order of the sample; `about` says which."""
+    """A model measured on a sample.
+
+    `observed` are the sentences in the order of the sample; `about` describes the sample for people.
+    """
 
     model: str
+    choice: SampleChoice
     sample: Sample
     observed: tuple[Observed, ...]
     probe: Probe
@@ -62,7 +68,7 @@ class Measured:
 
 
 def lines_of(text: str) -> tuple[str, ...]:
-    """The sentences of a text, one a line; empty lines are left out.
+    """The sentences of a text, one per line; empty lines are left out.
 
     Raises:
         SampleError: there are none, or far too many.
@@ -71,8 +77,8 @@ def lines_of(text: str) -> tuple[str, ...]:
         raise SampleError(f"The list has {len(text):,} characters; at most {MAX_CHARACTERS:,} are read.")
     lines = tuple(line.strip() for line in text.replace("\r\n", "\n").split("\n") if line.strip())
     if not lines:
-        raise SampleError("The list is empty: give one sentence a line.")
-    return lines[:MOST]
+        raise SampleError("The list is empty: enter one sentence per line.")
+    return lines[:MAX_SENTENCES]
 
 
 def lines_of_file(content: bytes) -> tuple[str, ...]:
@@ -84,14 +90,14 @@ def lines_of_file(content: bytes) -> tuple[str, ...]:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise SampleError("The file is not UTF-8 text; save it as UTF-8, one sentence a line.") from None
+        raise SampleError("The file is not UTF-8 text; save it as UTF-8, one sentence per line.") from None
     if "\0" in text:
-        raise SampleError("The file is not text; give one sentence a line.")
+        raise SampleError("The file is not text; it needs one sentence per line.")
     return lines_of(text)
 
 
 def task_of(loaded: LoadedModel) -> Task | None:
-    """The task that a model was trained on, with its sentences where they are on this machine; None for own data gone.
+    """The task that a model was trained on, with its sentences; None where the data are not known here.
 
     Raises:
         SampleError: the sentences would have to be downloaded.
@@ -106,7 +112,11 @@ def task_of(loaded: LoadedModel) -> Task | None:
 
 
 def _corpus(name: str, languages: Sequence[str]) -> Path | None:
-    """Where Multi30k is: the folder that HEADLIGHT_DATA names, or None for this user's cache."""
+    """The folder of Multi30k named by HEADLIGHT_DATA, or None for this user's cache.
+
+    Raises:
+        SampleError: neither holds it.
+    """
     given = os.environ.get("HEADLIGHT_DATA")
     if given:
         return Path(given)
@@ -115,20 +125,20 @@ def _corpus(name: str, languages: Sequence[str]) -> Path | None:
         return None
     raise SampleError(
         f"The test sentences of {name} are not on this machine. Fetch them on the Train page (choose the task, then "
-        f"'Fetch and show some'), name their folder in HEADLIGHT_DATA, or give sentences of your own."
+        f"'Fetch and show some'), name their folder in HEADLIGHT_DATA, or enter sentences of your own."
     )
 
 
 def examples_for(choice: SampleChoice, loaded: LoadedModel) -> tuple[list[Example], str, Task | None]:
-    """The sentence pairs of a choice (an empty target where nobody wrote one), what they are, and their task.
+    """The sentence pairs of a choice (with an empty target where there is no reference), a description, and their task.
 
     Raises:
-        SampleError: there are none.
+        SampleError: there are no sentences.
     """
     if choice.origin == "own":
         pairs = [line.split("\t", 1) for line in choice.lines]
-        found = [Example(pair[0].strip(), pair[1].strip() if len(pair) > 1 else "") for pair in pairs]
-        return [found[i] for i in spread(len(found), min(choice.size, MOST))], "your own sentences", None
+        own = [Example(pair[0].strip(), pair[1].strip() if len(pair) > 1 else "") for pair in pairs]
+        return [own[i] for i in spread(len(own), min(choice.size, MAX_SENTENCES))], "your own sentences", None
     try:
         task = task_of(loaded)
         splits = task.splits if task is not None else {}
@@ -136,15 +146,15 @@ def examples_for(choice: SampleChoice, loaded: LoadedModel) -> tuple[list[Exampl
         raise SampleError(f"The sentences that this model was tested on cannot be read: {missing}") from missing
     split = next((name for name in ("test", "valid") if splits.get(name)), None)
     if task is None or split is None:
-        raise SampleError("Nothing is known about the sentences that this model was trained on; give your own.")
+        raise SampleError("The data that this model was trained on are not known here; enter sentences of your own.")
     examples = splits[split]
-    kept = [examples[i] for i in spread(len(examples), min(choice.size, MOST))]
-    noun = "test" if split == "test" else "validation"
-    return kept, f"{len(kept)} of {len(examples):,} {noun} sentences of {task.name}, evenly spread", task
+    chosen = [examples[i] for i in spread(len(examples), min(choice.size, MAX_SENTENCES))]
+    noun = "test sentence" if split == "test" else "validation sentence"
+    return chosen, f"{len(chosen)} of {plural(len(examples), noun)} of {task.name}, evenly spread", task
 
 
 def gather(choice: SampleChoice, loaded: LoadedModel, report: Report) -> tuple[Sample, str, Task | None]:
-    """The sample of a choice: written translations where all are known and wanted, the model's own otherwise.
+    """The sample of a choice: with reference translations where all are known and wanted, else with the model's own.
 
     Raises:
         SampleError: there is no sentence that the model can read.
@@ -159,7 +169,7 @@ def gather(choice: SampleChoice, loaded: LoadedModel, report: Report) -> tuple[S
         def check() -> None:
             nonlocal calls
             calls += 1
-            report(1 - 0.9**calls, f"Translating {len(examples)} sentences")
+            report(1 - 0.9**calls, f"Translating {plural(len(examples), 'sentence')}")
 
         sample = translated_sample(
             loaded.transformer,
@@ -171,15 +181,17 @@ def gather(choice: SampleChoice, loaded: LoadedModel, report: Report) -> tuple[S
         sample = _with_alignments(sample, examples, loaded)
     if not len(sample):
         raise SampleError(
-            f"None of the {len(examples)} sentences can be read: each is empty or too long for the model."
+            f"The model can read none of the {plural(len(examples), 'sentence')}: each is empty or too long for it."
+            if len(examples) > 1
+            else "The model cannot read this sentence: it is empty or too long for it."
         )
-    way = "read with their written translations" if written else "read with the model's own translations"
-    left = f"; {sample.left_out} empty or too long ones left out" if sample.left_out else ""
-    return sample, f"{about}, {way}{left}", task
+    method = "read with their reference translations" if written else "read with the model's own translations"
+    left_out = f"; {sample.left_out} empty or too long left out" if sample.left_out else ""
+    return sample, f"{about}, {method}{left_out}", task
 
 
 def _with_alignments(sample: Sample, examples: Sequence[Example], loaded: LoadedModel) -> Sample:
-    """Where the model's translation is the written one, its known alignment holds."""
+    """The sample with known alignments: those of the references hold where the model's translation is the same."""
     known = {
         (loaded.source.encode(example.source).ids, loaded.target.encode(example.target).ids): example.alignment
         for example in examples
@@ -191,7 +203,7 @@ def _with_alignments(sample: Sample, examples: Sequence[Example], loaded: Loaded
 
 
 def measure(choice: SampleChoice, loaded: LoadedModel, report: Report) -> Measured:
-    """Everything that the statistics need, in one go over the sample.
+    """Measure every head of a model, in one pass over the sample.
 
     Raises:
         SampleError: there is nothing to measure on. And whatever `report` raises.
@@ -199,10 +211,11 @@ def measure(choice: SampleChoice, loaded: LoadedModel, report: Report) -> Measur
     report(0.0, "Gathering sentences")
     sample, about, task = gather(choice, loaded, report)
     models = [loaded.transformer, *(untrained_like(loaded.transformer, seed) for seed in SEEDS)]
-    tally, kept = Tally(), {}
+    tally, by_index = Tally(), {}
     for index, observed, weights in observe(models, sample, loaded.source, loaded.target):
         tally.add(index, observed, weights)
-        kept[index] = observed
-        report(len(kept) / len(sample), f"Measuring: {len(kept)} of {len(sample)} sentences")
-    observed_all = tuple(kept[i] for i in range(len(sample)))
-    return Measured(loaded.name, sample, observed_all, tally.result(), about, task)
+        by_index[index] = observed
+        done = len(by_index)
+        report(done / len(sample), f"Measuring: {done} of {plural(len(sample), 'sentence')}")
+    in_order = tuple(by_index[i] for i in range(len(sample)))
+    return Measured(loaded.name, choice, sample, in_order, tally.result(), about, task)

@@ -1,7 +1,7 @@
-"""The Probe page's sample in the address: a mean, a score or a role means little without the sentences behind it.
+"""The Probe page's sample as a URL parameter: a score or a role means little without the sentences behind it.
 
 `sample=task.50` is fifty sentences of the task's test set, `.translated` reads them with the model's own translations;
-`sample=own.200.…` carries a list of one's own, compressed.
+`sample=own.200.…` carries a person's own list, compressed.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ import binascii
 import re
 import zlib
 
-from explorer.probing.sample import MAX_CHARACTERS, MOST, SampleChoice, SampleError, lines_of
+from explorer.probing.sample import MAX_CHARACTERS, MAX_SENTENCES, SampleChoice, SampleError, lines_of
 
-MAX_LINK = 4000  # characters; longer addresses are cut by servers and browsers
+MAX_LINK = 4000  # characters; servers and browsers cut longer addresses
 _TOO_LONG = "-"  # in place of a list that does not fit
 _FORM = re.compile(r"(task|own)\.([1-9]\d{0,3})(\.translated)?(?:\.([A-Za-z0-9_-]+))?")
 
 
 def to_link(choice: SampleChoice) -> str:
-    """The choice as the value of the parameter; nothing for what is measured by itself."""
+    """The choice as the value of the parameter; empty for the default."""
     if choice == SampleChoice():
         return ""
     text = f"{choice.origin}.{choice.size}{'.translated' if choice.translated else ''}"
@@ -30,31 +30,31 @@ def to_link(choice: SampleChoice) -> str:
 
 
 def from_link(text: str) -> SampleChoice:
-    """Read the parameter, which anybody may have written.
+    """Read the parameter, whose author is not known.
 
     Raises:
         SampleError: it names no sample; the message says what is measured instead.
     """
-    found = _FORM.fullmatch(text)
-    if found is None or int(found[2]) > MOST or (found[1] == "own") != bool(found[4]):
-        raise SampleError("The link's sample makes no sense; the task's test set is measured.")
-    size, translated = int(found[2]), bool(found[3])
-    if found[1] == "task":
+    match = _FORM.fullmatch(text)
+    if match is None or int(match[2]) > MAX_SENTENCES or (match[1] == "own") != bool(match[4]):
+        raise SampleError("The link's sample cannot be read; the task's test set is measured instead.")
+    size, translated = int(match[2]), bool(match[3])
+    if match[1] == "task":
         return SampleChoice("task", (), size, translated)
-    if found[4] == _TOO_LONG:
+    if match[4] == _TOO_LONG:
         raise SampleError(
-            "The link was made with a list of sentences that is too long for a link. The task's test set is measured "
-            "instead: give the list again under 'Choose sentences'."
+            "The list of sentences behind this link was too long for a link. The task's test set is measured "
+            "instead: enter the list again under 'Choose sentences'."
         )
-    return SampleChoice("own", lines_of(_unpacked(found[4])), size, translated)
+    return SampleChoice("own", lines_of(_unpacked(match[4])), size, translated)
 
 
 def _unpacked(packed: str) -> str:
-    """The list as text; no more of it is made than a list may have, however small the link."""
+    """The list as text; at most as much is unpacked as a list may have, however small the link."""
     try:
         content = zlib.decompressobj().decompress(
             base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4)), 4 * MAX_CHARACTERS
         )
         return content.decode()
     except (binascii.Error, zlib.error, ValueError):
-        raise SampleError("The link's sentences cannot be read; the task's test set is measured.") from None
+        raise SampleError("The link's sentences cannot be read; the task's test set is measured instead.") from None

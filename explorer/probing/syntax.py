@@ -1,6 +1,6 @@
-"""Attention by part of speech and by dependency relation, where a trained spaCy pipeline for the source is installed.
+"""Attention by part of speech and by dependency relation, where a trained spaCy pipeline is installed.
 
-All between words: weights are added up over the tokens of a key word and averaged over those of a query word.
+All of it is between words: weights are summed over the tokens of a key word and averaged over those of a query word.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from spacy.language import Language
 
 PIPELINES = {"en": "en_core_web_sm", "de": "de_core_news_sm"}
-LEAST_ROWS = 20  # words of a relation; fewer say nothing
+LEAST_ROWS = 20  # words of a relation; fewer are no evidence
 OFFSET_MARGIN = 0.1  # above the offset baseline (Voita et al. 2019, §5.2)
 
 Scores = NDArray[np.float64]
@@ -32,10 +32,10 @@ Scores = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Parsed:
-    """A sentence with its grammar, one entry a token, <eos> last.
+    """The grammar of a sentence, with one entry per token, <eos> last.
 
-    tags: coarse part of speech, '' for <eos>. relations: the dependency relation of its word, '' for none. heads: the
-    first token of the word that it depends on, -1 for the root and <eos>.
+    tags: coarse part of speech, '' for <eos>. relations: the dependency relation of the token's word, '' for none.
+    heads: the first token of the word that it depends on, -1 for the root and <eos>.
     """
 
     tags: tuple[str, ...]
@@ -56,18 +56,18 @@ def load_pipeline(lang: str) -> Language | None:
 
 
 def targets_of(sample: Sample, target: Tokenizer) -> list[Encoding]:
-    """The target sentences as text with tokens; one that its text does not lead back to has no tokens here."""
-    found = []
+    """The target sentences, encoded again from their text; one whose text gives other tokens is empty here."""
+    encodings = []
     for ids in sample.targets:
         encoding = target.encode(target.decode(ids))
-        found.append(encoding if encoding.ids == tuple(ids) else Encoding((), (), (), (), ""))
-    return found
+        encodings.append(encoding if encoding.ids == tuple(ids) else Encoding((), (), (), (), ""))
+    return encodings
 
 
 def parse(nlp: Language, sentences: Sequence[Encoding]) -> list[Parsed]:
-    """The grammar of every sentence; a token belongs to the spaCy word that it begins in."""
+    """The grammar of every sentence; a token belongs to the spaCy word in which it begins."""
     documents = nlp.pipe(sentence.text for sentence in sentences)
-    found = []
+    parsed = []
     for source, document in zip(sentences, documents, strict=True):
         at = [0] * (len(document.text) + 1)  # the word of each character; white space counts to the word before
         for word in document:
@@ -76,7 +76,7 @@ def parse(nlp: Language, sentences: Sequence[Encoding]) -> list[Parsed]:
         first = {word: i for i, word in reversed(list(enumerate(words)))}
         rows = [document[word] for word in words] if len(document) else []
         root = [word.head.i == word.i for word in rows]
-        found.append(
+        parsed.append(
             Parsed(
                 tags=(*(word.pos_ for word in rows), ""),
                 relations=(*("" if is_root else word.dep_ for word, is_root in zip(rows, root, strict=True)), ""),
@@ -86,12 +86,34 @@ def parse(nlp: Language, sentences: Sequence[Encoding]) -> list[Parsed]:
                 ),
             )
         )
-    return found
+    return parsed
+
+
+Tags = tuple[tuple[str, ...], tuple[str, ...]]
+"""Part-of-speech tags of one sentence: of its source tokens and of the tokens read, '' where none is known."""
+
+
+def tags_of(
+    source: Sequence[Parsed] | None, target: Sequence[Parsed] | None, observed: Sequence[Observed]
+) -> list[Tags]:
+    """The tags of every sentence, as the search takes them; empty where neither side is parsed."""
+    if source is None and target is None:
+        return []
+    tags = []
+    for index, item in enumerate(observed):
+        src = source[index].tags if source is not None else ()
+        read = ("", *target[index].tags[:-1]) if target is not None else ()  # <sos> comes first; <eos> is never read
+        tags.append((_padded(src, len(item.trace.src_tokens)), _padded(read, len(item.trace.read_tokens))))
+    return tags
+
+
+def _padded(tags: tuple[str, ...], length: int) -> tuple[str, ...]:
+    return tags if len(tags) == length else ("",) * length
 
 
 @dataclass(frozen=True, eq=False)
 class TagScores:
-    """Weight on words of each part of speech: mean [layer, head], what uniform attention gives, how many sentences."""
+    """Weight on each part of speech: mean [layer, head], that of uniform attention, and number of sentences."""
 
     mean: dict[str, Scores]
     uniform: dict[str, float]
@@ -99,13 +121,13 @@ class TagScores:
 
 
 def by_tag(observed: Sequence[Observed], parsed: Sequence[Parsed], kind: AttentionKind) -> TagScores:
-    """Weight on each part of speech, mean over the rows of the sentences that have it.
+    """Weight on each part of speech: the mean over the rows of the sentences that have it.
 
     Raises:
-        ValueError: decoder self-attention, whose keys are no source words.
+        ValueError: `kind` is decoder self-attention, whose keys are not source words.
     """
     if kind == "decoder":
-        raise ValueError("the decoder's own keys are target words; only the source is parsed.")
+        raise ValueError("the keys of decoder self-attention are target words; only the source is parsed.")
     own: dict[str, list[Scores]] = defaultdict(list)
     chance: dict[str, list[float]] = defaultdict(list)
     for item, grammar in zip(observed, parsed, strict=True):
@@ -129,16 +151,16 @@ def uniform(item: Observed, kind: AttentionKind, maps: AttentionMaps) -> Scores:
     columns = np.add.reduceat(even, [start for start, _ in maps.column_spans], axis=1)
     rows = [start for start, _ in maps.row_spans]
     lengths = np.array([end - start for start, end in maps.row_spans])[:, None]
-    found: Scores = np.add.reduceat(columns, rows, axis=0) / lengths
-    return found
+    mean: Scores = np.add.reduceat(columns, rows, axis=0) / lengths
+    return mean
 
 
 @dataclass(frozen=True, eq=False)
 class RelationScores:
     """How often a word's largest weight is on the word that it depends on, by relation.
 
-    accuracy, weight: [layer, head] by relation: share of the words, and mean weight; rows: how many words there are;
-    offset: the distance at which the head most often stands, and how often it does: the baseline.
+    accuracy, weight: [layer, head] by relation: share of the words, and mean weight; rows: the number of words;
+    offset: the commonest distance to the word that it depends on, and how common it is (0 to 1): the baseline.
     """
 
     accuracy: dict[str, Scores]
@@ -150,15 +172,15 @@ class RelationScores:
         """The heads (from 0) that beat the offset baseline by the margin, over enough words."""
         if self.rows[relation] < LEAST_ROWS:
             return []
-        found = self.accuracy[relation] >= self.offset[relation][1] + OFFSET_MARGIN
-        return [(int(layer), int(head)) for layer, head in np.argwhere(found)]
+        beyond = self.accuracy[relation] >= self.offset[relation][1] + OFFSET_MARGIN
+        return [(int(layer), int(head)) for layer, head in np.argwhere(beyond)]
 
 
 def by_relation(observed: Sequence[Observed], parsed: Sequence[Parsed]) -> RelationScores:
     """Encoder attention from each word to the word that it depends on (Voita et al. 2019, §5.2; Clark et al. 2019, §4).
 
-    A head that always looks one word to the left finds many dependents' heads without knowing any grammar: the baseline
-    is the best fixed distance of each relation, and <eos> is no candidate.
+    A head that always looks one word to the left finds many syntactic heads without knowing any grammar. The baseline
+    is therefore the best fixed distance of each relation; <eos> is not a candidate.
     """
     hits: dict[str, list[Scores]] = defaultdict(list)
     weights: dict[str, list[Scores]] = defaultdict(list)

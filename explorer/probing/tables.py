@@ -1,4 +1,4 @@
-"""Measured heads as tables: a line a head, and a line for every number with its baselines."""
+"""Measured heads as tables: a row for each head, and a row for every number with its baselines."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from explorer.attention.names import index_name
 from explorer.probing.corpus_scores import NAMES as CORPUS
 from explorer.probing.measurement import STATISTICS, WITHOUT_SINKS, Probe
 from explorer.probing.roles import Role, role_of
@@ -16,22 +17,17 @@ SHORT = (
     *("effective_keys", "normalised_entropy", "confidence", "mean_distance", "previous", "itself", "next", "first"),
     *("end", "punctuation", "duplicate", "rare", "diagonal", "mirror", "accuracy", "error_rate", "accuracy_input"),
     "coverage_spread",
-)  # what the table of heads shows; all the rest is in the table of numbers
-
-
-def name_of(layer: int, head: int) -> str:
-    """How a head is called, from indices from 0: L2 H1."""
-    return f"L{layer + 1} H{head + 1}"
+)  # columns of the table of heads; everything is in the table of numbers
 
 
 def title_of(statistic: str) -> str:
-    """What a statistic is called on screen and in files."""
+    """The title of a statistic, on screen and in files."""
     title = STATISTICS[statistic.removesuffix(WITHOUT_SINKS)].title
     return f"{title}, sinks left out" if statistic.endswith(WITHOUT_SINKS) else title
 
 
 def whole_title(statistic: str) -> str:
-    """What a figure of the whole sample is called, beside the mean over its sentences."""
+    """The title of a statistic of the whole sample taken as one."""
     by = " (Och & Ney 2003)" if statistic.startswith("error_rate") else ""
     return f"{title_of(statistic)}, whole sample{by}"
 
@@ -39,9 +35,9 @@ def whole_title(statistic: str) -> str:
 def heads(probe: Probe) -> Iterable[tuple[AttentionKind, int, int]]:
     """Every measured head, from 0."""
     for kind in ATTENTION_KINDS:
-        found = probe.kinds[kind]
-        for layer in range(found.n_layers):
-            for head in range(found.n_heads):
+        measured = probe.kinds[kind]
+        for layer in range(measured.n_layers):
+            for head in range(measured.n_heads):
                 yield kind, layer, head
 
 
@@ -51,14 +47,14 @@ def roles(probe: Probe) -> dict[tuple[AttentionKind, int, int], Role]:
 
 
 def head_rows(probe: Probe, kinds: Iterable[AttentionKind] = ATTENTION_KINDS) -> list[dict[str, Any]]:
-    """A line for each head: its role and the mean of its most telling scores; empty columns are left out."""
+    """A row for each head: its role and the means of its main scores, without empty columns."""
     wanted = set(kinds)
     known = roles(probe)
     rows = []
     for kind, layer, head in heads(probe):
         if kind not in wanted:
             continue
-        row: dict[str, Any] = {"kind": kind, "head": name_of(layer, head), "role": known[kind, layer, head].name}
+        row: dict[str, Any] = {"kind": kind, "head": index_name(layer, head), "role": known[kind, layer, head].name}
         for statistic in SHORT:
             item = probe.kinds[kind].scores.get(statistic)
             value = float(item.mean[layer, head]) if item is not None else float("nan")
@@ -71,15 +67,31 @@ def head_rows(probe: Probe, kinds: Iterable[AttentionKind] = ATTENTION_KINDS) ->
     return [{name: row[name] for name in full} for row in rows]
 
 
+def kinds_with(probe: Probe, statistic: str) -> list[AttentionKind]:
+    """The kinds of attention to which a statistic applies on this sample."""
+    return [
+        kind
+        for kind in ATTENTION_KINDS
+        if (item := probe.kinds[kind].scores.get(statistic)) is not None and item.sentences
+    ]
+
+
+def colour_range(probe: Probe, statistic: str) -> tuple[float, float]:
+    """The colour scale that maps of a statistic share: 0 to 1 for shares, otherwise up to the largest score."""
+    largest = max(float(np.nanmax(probe.kinds[kind].scores[statistic].mean)) for kind in kinds_with(probe, statistic))
+    bounded = STATISTICS[statistic].unit in ("share", "") and largest <= 1
+    return 0.0, 1.0 if bounded else largest or 1.0
+
+
 def number_rows(probe: Probe) -> list[dict[str, Any]]:
-    """A line for every score of every head: mean and spread over sentences, both baselines, the number of sentences."""
+    """A row for every score of every head, with standard deviation, both baselines and number of sentences."""
     return [row for kind, layer, head in heads(probe) for row in head_numbers(probe, kind, layer, head)]
 
 
 def head_numbers(probe: Probe, kind: AttentionKind, layer: int, head: int) -> list[dict[str, Any]]:
-    """The lines of one head (from 0); scores that no sentence of the sample has are left out.
+    """The rows of one head (from 0), without scores that apply to no sentence of the sample.
 
-    A figure of the whole sample has no spread over sentences.
+    A statistic of the whole sample has no standard deviation over sentences.
     """
     rows = []
     place = {"kind": kind, "layer": layer + 1, "head": head + 1}
@@ -88,11 +100,11 @@ def head_numbers(probe: Probe, kind: AttentionKind, layer: int, head: int) -> li
             continue
         numbers = {
             "mean": item.mean[layer, head],
-            "spread": item.spread[layer, head],
+            "standard deviation": item.std[layer, head],
             "uniform": item.uniform,
-            "uniform spread": item.uniform_spread,
+            "uniform standard deviation": item.uniform_std,
             "untrained": item.untrained[layer],
-            "untrained spread": item.untrained_spread[layer],
+            "untrained standard deviation": item.untrained_std[layer],
         }
         rows.append(
             {
@@ -111,11 +123,11 @@ def head_numbers(probe: Probe, kind: AttentionKind, layer: int, head: int) -> li
                 "statistic": whole_title(statistic),
                 "unit": STATISTICS[statistic].unit,
                 "mean": round(float(whole.own[layer, head]), 4),
-                "spread": None,
+                "standard deviation": None,
                 "uniform": round(whole.uniform, 4),
-                "uniform spread": None,
+                "uniform standard deviation": None,
                 "untrained": round(float(whole.untrained[layer]), 4),
-                "untrained spread": round(float(whole.untrained_spread[layer]), 4),
+                "untrained standard deviation": round(float(whole.untrained_std[layer]), 4),
                 "sentences": whole.sentences,
                 "untrained models": probe.seeds,
             }
@@ -124,7 +136,7 @@ def head_numbers(probe: Probe, kind: AttentionKind, layer: int, head: int) -> li
 
 
 def summary(probe: Probe) -> str:
-    """How many heads have which role, in a sentence."""
+    """How many heads have which role."""
     known = roles(probe)
     counts: dict[str, int] = {}
     for role in known.values():

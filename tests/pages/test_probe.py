@@ -32,7 +32,7 @@ def test_statistics_are_computed_with_sample_and_baselines(app: AppTest) -> None
     assert not at.exception
     said = words(at)
     assert "Measured on 200 of 1,505 test sentences of reverse" in said
-    assert "beside uniform attention and 5 untrained models" in said
+    assert "Baselines: uniform attention and 5 untrained models" in said
     assert "2 of 12 heads have a clear role: alignment (predicts) (2)." in said
     table = tables(at)[0].set_index(["kind", "head"])
     assert len(table) == 8 + 2 + 2
@@ -58,7 +58,8 @@ def test_every_number_with_its_baselines(app: AppTest) -> None:
     at.run()
     assert not at.exception
     numbers = tables(at)[-1]
-    wanted = {"mean", "spread", "uniform", "uniform spread", "untrained", "untrained spread", "sentences"}
+    wanted = {"mean", "standard deviation", "uniform", "untrained", "sentences"}
+    wanted |= {"uniform standard deviation", "untrained standard deviation"}
     assert wanted <= set(numbers.columns)
     assert (numbers["untrained models"] == 5).all()
 
@@ -91,7 +92,7 @@ def test_an_empty_list_says_what_to_do(app: AppTest) -> None:
     at.text_area(key="probe_lines_reverse").set_value("  \n ").run()
     press(at, "probe_measure_reverse")
     assert not at.exception
-    assert "The list is empty: give one sentence a line." in words(at)
+    assert "The list is empty: enter one sentence per line." in words(at)
 
 
 def test_a_file_of_sentences(app: AppTest) -> None:
@@ -100,7 +101,7 @@ def test_a_file_of_sentences(app: AppTest) -> None:
     at.get("file_uploader")[0].set_value(("mine.txt", b"abc\tcba\nhello\tolleh\n", "text/plain")).run()
     press(at, "probe_measure_reverse")
     assert not at.exception
-    assert "Measured on your own sentences, read with their written translations" in words(at)
+    assert "Measured on your own sentences, read with their reference translations" in words(at)
 
 
 def test_a_card(app: AppTest) -> None:
@@ -128,7 +129,7 @@ def test_importance(app: AppTest) -> None:
     said = words(at)
     assert len(plotted(at)) == 7
     rows = tables(at)[0]
-    assert f"Without {rows['kind'][0]} {rows['head'][0]} the loss changes most" in said
+    assert f"The loss changes most without {rows['kind'][0]} {rows['head'][0]} (" in said
     assert rows["loss change (nats)"].is_monotonic_decreasing
     assert "of 12 heads switched off" in said
     at = on_tab(at, "One head")
@@ -147,7 +148,7 @@ def test_search(app: AppTest) -> None:
     assert found["from (query)"].str.endswith(" q").all()
     assert found["to (key)"].str.endswith(" q").all()
     at.text_input(key="search_key").set_value("</script>").run()
-    assert "No sentence of the sample has 'q' and '</script>' so." in words(at)
+    assert "In no sentence of the sample can this head look from “q” to “</script>”." in words(at)
 
 
 def test_grammar_without_a_pipeline_says_what_to_install(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,11 +177,11 @@ def test_grammar_with_a_pipeline(app: AppTest, monkeypatch: pytest.MonkeyPatch) 
     on_tab(at, "Search")
     at.text_input(key="search_key").set_value("ADJ").run()
     assert not at.exception
-    assert "A part of speech, such as NOUN, may stand for a word of the source or the target." in words(at)
+    assert "A part of speech, such as NOUN, can stand for a word of the source or the target." in words(at)
     assert len(tables(at)[0]) == 50
     at.selectbox(key="search_kind").set_value("decoder").run()
     assert not at.exception
-    assert "No sentence of the sample has 'any word' and 'ADJ' so." in words(at), "the toy knows no French adjective"
+    assert "can this head look from any word to “ADJ”." in words(at), "the toy knows no French adjective"
     at.text_input(key="search_key").set_value("X").run()
     assert len(tables(at)[0]) == 50, "what it does not know is X, and every target word is"
     probe_grammar._pipeline.clear()
@@ -230,7 +231,7 @@ def test_a_model_of_unknown_data_asks_for_sentences(tmp_path: Path, monkeypatch:
     at.text_input(key="text").set_value("abc").run()
     at.switch_page("pages/probe.py").run()
     assert not at.exception
-    assert "give your own" in words(at)
+    assert "enter sentences of your own" in words(at)
     assert "Stop" not in {button.label for button in at.button}, "there is nothing to stop"
     on_tab(at, "Surgery")
     assert not at.exception
@@ -246,8 +247,8 @@ def test_work_that_was_stopped_stays_so_until_asked_for(app: AppTest) -> None:
     at.session_state["probe_stopped"] = {key}
     at.run()
     assert not at.exception
-    assert "Measuring the heads: stopped. For 5 minutes it can go on where it was." in words(at)
-    assert "There is nothing measured to show here yet." in words(at)
+    assert "Measuring the heads: stopped. For 5 minutes it can continue where it stopped." in words(at)
+    assert "Nothing has been measured yet." in words(at)
     press(at, "go-" + "-".join(key))
     assert "Measured on 200" in words(at)
 

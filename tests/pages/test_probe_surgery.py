@@ -135,13 +135,13 @@ def test_an_own_list_stands_in_the_link_and_comes_back(app: AppTest) -> None:
     assert link.startswith("own.200.")
     again = reopened(sample=link)
     assert not again.exception
-    assert "Measured on your own sentences, read with their written translations" in words(again)
+    assert "Measured on your own sentences, read with their reference translations" in words(again)
     assert again.text_area(key="probe_lines_reverse").value == "abc\tcba\nhello\tolleh"
     again.selectbox(key="model").set_value("adjective-swap").run()
     assert "sample" not in again.query_params, "the list was given for the other model"
 
 
-@pytest.mark.parametrize(("link", "said"), [("own.200.-", "too long for a link"), ("<b>", "makes no sense")])
+@pytest.mark.parametrize(("link", "said"), [("own.200.-", "too long for a link"), ("<b>", "cannot be read")])
 def test_a_sample_that_cannot_be_had_is_a_sentence(app: AppTest, link: str, said: str) -> None:
     at = reopened(sample=link)
     assert not at.exception

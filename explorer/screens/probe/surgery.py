@@ -18,9 +18,10 @@ from explorer.probing.edit_effect import (
     part_of,
     quality,
 )
+from explorer.probing.importance import SENTENCES, progress_check
 from explorer.probing.sample import Measured
-from explorer.screens.probe.importance import SENTENCES, counting
-from explorer.screens.probe.sample_choice import at_work, chosen
+from explorer.screens.probe.progress import with_progress
+from explorer.screens.probe.sample_choice import chosen
 from explorer.screens.probe.surgery_tools import draw_tools
 from explorer.text import plain
 from explorer.translation.head_change import WHOLE, Changes, describe, to_link
@@ -196,12 +197,14 @@ def _draw_sample(translator: Translator, text: str, changes: Changes, edit: Head
 
     def make(edits: HeadEdits | None, words: str) -> Any:
         def work(report: Report) -> Quality:
-            return quality(loaded, part, found.task, edits, counting(report, steps, words))
+            return quality(loaded, part, found.task, edits, progress_check(report, steps, words))
 
         return work
 
-    before = at_work(_key(translator, "quality"), make(None, "Scoring the whole model"), "Scoring the whole model")
-    after = at_work(
+    before = with_progress(
+        _key(translator, "quality"), make(None, "Scoring the whole model"), "Scoring the whole model"
+    )
+    after = with_progress(
         _key(translator, f"quality {to_link(whole)}"),
         make(HeadEdits(kept), "Scoring the changed model"),
         "Scoring the changed model",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.probing.tables import name_of
+from explorer.attention.names import index_name
 from explorer.text import plain
 from explorer.translation.head_change import MOST_OTHER, MOST_ROW, WHOLE, WORDS, Change, Kind, thousandths
 from explorer.translation.translator import Translation, Translator
@@ -38,7 +38,7 @@ def draw_tools(translator: Translator, shown: Translation) -> None:
         "To these heads",
         heads,
         selection_mode="multi",
-        format_func=lambda place: name_of(*place),
+        format_func=lambda place: index_name(*place),
         key=f"surgery_heads_{kind}",
         width="stretch",
     )
@@ -83,7 +83,7 @@ def _one_head(config: ModelConfig, kind: AttentionKind, key: str) -> tuple[int, 
         "Head",
         heads,
         index=heads.index(at) if at in heads else 0,
-        format_func=lambda head: name_of(*head),
+        format_func=lambda head: index_name(*head),
         key=f"{key}_{kind}",
     )
     return found

@@ -98,7 +98,7 @@ def test_tables_name_both_figures_clearly(items: list[Observed]) -> None:
     whole = probe.kinds["cross"].corpus["error_rate"]
     assert lines[name]["mean"] == round(float(whole.own[0, 1]), 4)
     assert lines[name]["uniform"] == round(whole.uniform, 4)
-    assert lines[name]["spread"] is None
+    assert lines[name]["standard deviation"] is None
     assert lines["alignment error rate"]["mean"] != lines[name]["mean"]
     row = next(row for row in head_rows(probe) if (row["kind"], row["head"]) == ("cross", "L1 H2"))
     assert row[name] == round(float(whole.own[0, 1]), 3)

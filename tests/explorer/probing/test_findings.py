@@ -1,4 +1,4 @@
-"""The findings on the cards of the bundled models are what the program finds, and surgery bears them out."""
+"""The findings on the cards of the bundled models are those that the program computes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import re
 import pytest
 
 from explorer.probing.findings import findings
+from explorer.probing.importance import measure_curve, measure_importance
 from explorer.probing.sample import SampleChoice, measure
-from explorer.screens.probe.importance import curve_plot, measure_curve, measure_importance
 from model.analysis.importance import least_first
 from model.checkpoint import load_model
 from tests.paths import CHECKPOINTS
@@ -49,7 +49,7 @@ def test_the_pruning_curve_starts_whole_and_ends_with_nothing() -> None:
     assert curve.exact[0] == 1.0
     assert curve.exact[-1] == 0.0
     assert curve.exact[1] == 1.0, "the least important heads can go"
-    plot = curve_plot(curve)
-    assert set(plot.table) == {"heads switched off", "probability per token (%)", "exact match (%)", "BLEU (%)"}
-    assert plot.table["BLEU (%)"][0] == 100.0
-    assert re.match(r"BLEU falls below 90 % of the whole model's with \d+ of 24 heads switched off\.", plot.caption)
+    quality = curve.remaining_quality()
+    assert set(quality) == {"probability per token", "exact match", "BLEU"}
+    assert all(values[0] == 100.0 and len(values) == len(curve.counts) for values in quality.values())
+    assert re.match(r"BLEU falls below 90 % of the whole model's with \d+ of 24 heads switched off\.", curve.summary())

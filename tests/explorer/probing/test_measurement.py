@@ -92,7 +92,9 @@ def test_evidence_holds_score_baselines_and_size() -> None:
     found = probed(encoder=(HEADS["previous"],)).kinds["encoder"]
     role = role_of(found, 0, 0)
     item = found.scores["previous" + WITHOUT_SINKS]
-    assert role.evidence.startswith(f"Previous token, of what does not go to sinks: 1.00 ± 0.00 over {item.sentences}")
+    assert role.evidence.startswith(
+        f"Previous token, of the weight outside the sinks: 1.00 ± 0.00 over {item.sentences}"
+    )
     assert f"needed {threshold(item, 0):.2f}" in role.evidence
     assert item.uniform < threshold(item, 0) - 0.25
 
@@ -165,7 +167,7 @@ def test_means_and_spreads_over_sentences_and_seeds() -> None:
     found = tally.result().kinds["encoder"].scores["next"]
     own = [sentence_scores(item, "encoder")["next"][0] for item in items]
     assert np.allclose(found.mean[0], np.mean(own, axis=0))
-    assert np.allclose(found.spread[0], np.std(own, axis=0))
+    assert np.allclose(found.std[0], np.std(own, axis=0))
     seeds = np.array(
         [
             np.mean(
@@ -179,7 +181,7 @@ def test_means_and_spreads_over_sentences_and_seeds() -> None:
         ]
     )  # [seed, head]
     assert np.isclose(found.untrained[0], seeds.mean())
-    assert np.isclose(found.untrained_spread[0], seeds.std())
+    assert np.isclose(found.untrained_std[0], seeds.std())
     assert found.sentences == 4
 
 

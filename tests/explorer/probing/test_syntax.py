@@ -10,9 +10,8 @@ import spacy
 from spacy.language import Language
 
 from explorer.probing import syntax as probe_syntax
-from explorer.probing.sample import Measured
-from explorer.probing.syntax import Parsed, by_relation, by_tag, load_pipeline, parse, targets_of
-from explorer.screens.probe.grammar import relation_rows, relation_words, tag_rows, tag_words, tags_of
+from explorer.probing.syntax import Parsed, by_relation, by_tag, load_pipeline, parse, tags_of, targets_of
+from explorer.probing.syntax_tables import relation_rows, relation_sentence, tag_rows, tag_sentence
 from model.analysis.recorded_batches import Observed, Sample, written_sample
 from model.config import UNK, DataConfig
 from model.data.task import Example
@@ -86,7 +85,7 @@ def test_a_head_that_knows_grammar_is_told_from_one_that_counts(nlp: Language) -
     assert found.clear("det") == [(0, 0)]
     assert found.clear("amod") == [], "where a fixed distance is always right, nobody can beat it"
     assert found.weight["det"][0, 0] == 1.0
-    assert "det" in relation_words(found)
+    assert "det" in relation_sentence(found)
     row = relation_rows(found)[0]
     assert (row["relation"], row["best head"], row["best distance"]) == ("det", "L1 H1", "+1")
 
@@ -110,7 +109,7 @@ def test_weight_by_part_of_speech(nlp: Language) -> None:
     rows = tag_rows(cross)
     assert rows[0]["head"] == "uniform"
     assert rows[1]["DET"] == 1.0
-    assert "L1 H1 on DET (1.00 instead of" in tag_words(cross)
+    assert "L1 H1 on DET (1.00 instead of" in tag_sentence(cross)
     with pytest.raises(ValueError, match="target words"):
         by_tag(planted(parsed), parsed, "decoder")
 
@@ -118,10 +117,9 @@ def test_weight_by_part_of_speech(nlp: Language) -> None:
 def test_tags_for_the_search(nlp: Language) -> None:
     parsed = parse(nlp, sample().sources)
     items = tuple(planted(parsed))
-    found = Measured("m", sample(), items, None, "", None)  # type: ignore[arg-type]
-    tags = tags_of(parsed, None, found)
+    tags = tags_of(parsed, None, items)
     assert tags[0] == (parsed[0].tags, ("",) * 4)
-    assert tags_of(None, None, found) == []
+    assert tags_of(None, None, items) == []
 
 
 @pytest.mark.parametrize("kind", ["words", "subwords"])
@@ -131,16 +129,15 @@ def test_target_words_have_tags_where_their_text_leads_back_to_them(nlp: Languag
     assert tuple(sentence.ids for sentence in sentences) == made.targets
     parsed = parse(nlp, sentences)
     items = tuple(observed(len(s) + 1, len(t) + 1) for s, t in zip(made.sources, made.targets, strict=True))
-    found = Measured("m", made, items, None, "", None)  # type: ignore[arg-type]
-    ((source, read), *_) = tags_of(None, parsed, found)
+    ((source, read), *_) = tags_of(None, parsed, items)
     assert not any(source)
     assert read[0] == "", "<sos> is no word"
     assert read[1:] == parsed[0].tags[:-1]
     assert set(read[1:]) == {"DET", "ADJ", "NOUN", "VERB"}
     strange = dataclasses.replace(made, targets=((UNK, UNK), *made.targets[1:]))
-    lost = tags_of(None, parse(nlp, targets_of(strange, target)), found)
+    lost = tags_of(None, parse(nlp, targets_of(strange, target)), items)
     assert not any(lost[0][1]), "nobody knows which letters these tokens were"
-    assert lost[1] == tags_of(None, parsed, found)[1]
+    assert lost[1] == tags_of(None, parsed, items)[1]
 
 
 def test_a_pipeline_that_is_not_installed_is_none(monkeypatch: pytest.MonkeyPatch) -> None:

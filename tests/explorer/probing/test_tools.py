@@ -11,6 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from explorer.probing.head_card import (
+    best_examples,
+    coverage_caption,
+    example_statistic,
+    similar_heads,
+    strongest_rows,
+)
 from explorer.probing.report import as_csv, as_json, as_report
 from explorer.probing.roles import role_of
 from explorer.probing.sample import (
@@ -23,9 +30,8 @@ from explorer.probing.sample import (
     lines_of_file,
     measure,
 )
-from explorer.probing.tables import head_rows, number_rows, summary
-from explorer.screens.probe.head_card import covered, looks, most_itself, telling
-from explorer.screens.probe.search import search
+from explorer.probing.search import best_hit_sentence, hit_rows, no_hit_sentence, search, tag_hint
+from explorer.probing.tables import colour_range, head_rows, kinds_with, number_rows, summary
 from model.checkpoint import LoadedModel, load_model
 from tests.explorer.probed import HEADS, observed, one_hot
 from tests.paths import ROOT
@@ -71,7 +77,7 @@ def test_the_task_gives_its_test_sentences_evenly_spread(reverse: LoadedModel) -
 def test_own_sentences_with_and_without_translations(reverse: LoadedModel) -> None:
     written, about, _ = gather(SampleChoice("own", ("abc\tcba", "de\ted")), reverse, quiet)
     assert written.references == ("cba", "ed")
-    assert about.endswith("read with their written translations")
+    assert about.endswith("read with their reference translations")
     mixed, about, _ = gather(SampleChoice("own", ("abc\tcba", "de")), reverse, quiet)
     assert mixed.references == ("cba", None)
     assert about.endswith("read with the model's own translations")
@@ -116,12 +122,12 @@ def test_equal_choices_have_equal_keys() -> None:
 # Cards.
 
 
-def test_the_sentences_where_a_head_is_most_itself(found: Measured) -> None:
+def test_the_sentences_where_a_head_is_best_examples(found: Measured) -> None:
     scores = found.probe.kinds["cross"]
     role = role_of(scores, 0, 0)
-    statistic = telling(role, scores)
+    statistic = example_statistic(role, scores)
     assert statistic == "aligned_without_sinks"
-    best = most_itself(scores, statistic, 0, 0)
+    best = best_examples(scores, statistic, 0, 0)
     values = scores.sentence_scores[statistic][:, 0, 0]
     gains = values - scores.sentence_chance[statistic]
     known = sorted((value for value in gains.tolist() if np.isfinite(value)), reverse=True)
@@ -129,17 +135,29 @@ def test_the_sentences_where_a_head_is_most_itself(found: Measured) -> None:
     assert all(len(found.observed[item.index].src_ids) > 5 for item in best), "a short one would say nothing"
     assert all(values[item.index] == item.score for item in best)
     plain = found.probe.kinds["encoder"]
-    assert telling(role_of(plain, 0, 0), plain) == "confidence"
+    assert example_statistic(role_of(plain, 0, 0), plain) == "confidence"
 
 
 def test_words_about_a_pattern() -> None:
     item = observed(n_src=4, n_tgt=3, cross=(lambda q, n: one_hot(q, n),))
     w = item.trace.cross[0, 0]
-    assert looks(w, item.trace.read_tokens, item.trace.src_tokens, item.trace.predicted_tokens) == (
-        "1 <sos> (predicts t0) looks at 1 s0 (100 %); 2 t0 (predicts t1) looks at 2 s1 (100 %); "
-        "3 t1 (predicts <eos>) looks at 3 s2 (100 %)."
+    assert strongest_rows(w, item.trace.read_tokens, item.trace.src_tokens, item.trace.predicted_tokens) == (
+        "1 “<sos>” (predicts “t0”) looks at 1 “s0” (100 %); 2 “t0” (predicts “t1”) looks at 2 “s1” (100 %); "
+        "3 “t1” (predicts “<eos>”) looks at 3 “s2” (100 %)."
     )
-    assert "even would be 0.75): most 1 s0 (1.00), least 1 s0 (1.00), <eos> 0.00." in covered(w, item.trace.src_tokens)
+    assert coverage_caption(w, item.trace.src_tokens).endswith(
+        "would be 0.75): most 1 “s0” (1.00), least 1 “s0” (1.00), “<eos>” 0.00."
+    )
+
+
+def test_similar_heads_are_those_of_the_smallest_divergence(found: Measured) -> None:
+    scores = found.probe.kinds["encoder"]
+    lines = similar_heads(scores, 1, 2)
+    divergences = scores.similarity[4 + 2].copy()
+    divergences[4 + 2] = np.inf
+    nearest = divmod(int(divergences.argmin()), 4)
+    assert len(lines) == 3
+    assert lines[0].startswith(f"L{nearest[0] + 1} H{nearest[1] + 1}: {divergences.min():.2f} bits apart, ")
 
 
 # Search.
@@ -160,7 +178,7 @@ def test_search_finds_the_strongest_look_of_each_sentence() -> None:
     predicted = search(sample, "cross", 0, 0, "t1", "s2", rows="predicted")
     assert predicted[0].query == "2 t1"
     assert search(sample, "cross", 0, 0, "nothing", "") == []
-    assert len(search(sample, "cross", 0, 0, "", "", most=2)) == 2
+    assert len(search(sample, "cross", 0, 0, "", "", limit=2)) == 2
 
 
 def test_search_never_finds_what_is_masked() -> None:
@@ -177,6 +195,21 @@ def test_search_by_tags() -> None:
     assert search(sample, "encoder", 0, 0, "VERB", "NOUN", tags=tags) == []
 
 
+def test_what_is_said_about_hits() -> None:
+    sample = [observed(5, 4, cross=(HEADS["uniform"],))]
+    hits = search(sample, "cross", 0, 0, "t1", "s2")
+    assert hit_rows(hits, sample) == [
+        {"weight": 0.2, "from (query)": "3 t1", "to (key)": "3 s2", "source": "s0 s1 s2 s3", "target": "t0 t1 t2"}
+    ]
+    said = best_hit_sentence(hits, sample, ("cross", 0, 0))
+    assert said == (
+        "Cross L1 H1 looks most strongly from “3 t1” to “3 s2” (20 %) in “s0 s1 s2 s3”. 1 of 1 sentence shown."
+    )
+    assert no_hit_sentence(" q ", "") == "In no sentence of the sample can this head look from “q” to any word."
+    assert tag_hint([]) == ""
+    assert tag_hint([(("", ""), ("NOUN", ""))]).endswith("can stand for a word of the target.")
+
+
 # Tables and files.
 
 
@@ -190,6 +223,14 @@ def test_tables_agree_with_the_scores(found: Measured) -> None:
     assert [row["kind"] for row in head_rows(found.probe, ["decoder"])] == ["decoder"] * 2
     assert "next token" not in head_rows(found.probe, ["decoder"])[0], "a column without any value is left out"
     assert summary(found.probe).startswith("2 of 12 heads have a clear role")
+
+
+def test_maps_of_one_statistic_share_a_colour_scale(found: Measured) -> None:
+    assert colour_range(found.probe, "previous") == (0.0, 1.0)
+    largest = max(kind.scores["effective_keys"].mean.max() for kind in found.probe.kinds.values())
+    assert colour_range(found.probe, "effective_keys") == (0.0, largest)
+    assert kinds_with(found.probe, "aligned") == ["cross"]
+    assert kinds_with(found.probe, "next") == ["encoder"]
 
 
 def test_csv_is_read_back(found: Measured) -> None:
@@ -236,5 +277,5 @@ def test_the_report_is_one_page_that_loads_nothing(found: Measured) -> None:
     text = " ".join(reader.text)
     assert f"The heads of {evil}" in text
     assert "alignment (predicts)" in text
-    assert "What each head is worth" in text
+    assert "The importance of each head" in text
     assert reader.tags.count("table") == 3 + 3 + 1

@@ -1,0 +1,83 @@
+"""What the card of one head says: the sentences that show it best, its strongest rows, coverage, and similar heads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.attention.names import index_name
+from explorer.probing.formulas import coverage
+from explorer.probing.measurement import WITHOUT_SINKS, KindScores
+from explorer.probing.roles import Role, role_of
+from explorer.probing.similarity import most_alike
+from explorer.text import quoted
+
+EXAMPLES = 3  # sentences on a card
+_ROWS = 3  # rows of a map that are put in words
+
+
+@dataclass(frozen=True)
+class Example:
+    """A sentence that shows a head well: its index in the sample, and the head's score in it."""
+
+    index: int
+    score: float
+
+
+def example_statistic(role: Role, measured: KindScores) -> str:
+    """The statistic by which examples are chosen: the one behind the head's role; without a role, its confidence."""
+    if not role.clear:
+        return "confidence"
+    name = role.statistics[-1]
+    return name + WITHOUT_SINKS if name + WITHOUT_SINKS in measured.scores else name
+
+
+def best_examples(
+    measured: KindScores, statistic: str, layer: int, head: int, count: int = EXAMPLES
+) -> tuple[Example, ...]:
+    """The sentences in which a score of a head (from 0) is furthest above that of uniform attention, best first.
+
+    Any head scores high in a short sentence, so what it would score by chance is subtracted. Ties keep the order of
+    the sample.
+    """
+    values = measured.sentence_scores[statistic][:, layer, head]
+    gains = values - measured.sentence_chance[statistic]
+    order = np.argsort(-np.where(np.isfinite(gains), gains, -np.inf), kind="stable")
+    return tuple(Example(int(i), float(values[i])) for i in order[:count] if np.isfinite(gains[i]))
+
+
+def strongest_rows(
+    weights: NDArray[np.floating], rows: Sequence[str], columns: Sequence[str], predicted: Sequence[str] = ()
+) -> str:
+    """The three rows with the largest weights, as a sentence; weights [query, key]."""
+    order = [int(i) for i in np.argsort(-weights.max(axis=1), kind="stable")[:_ROWS]]
+    parts = []
+    for i in sorted(order):
+        predicts = f" (predicts {quoted(predicted[i])})" if len(predicted) else ""
+        j = int(weights[i].argmax())
+        weight = f"{100 * weights[i, j]:.0f} %"
+        parts.append(f"{i + 1} {quoted(rows[i])}{predicts} looks at {j + 1} {quoted(columns[j])} ({weight})")
+    return "; ".join(parts) + "."
+
+
+def coverage_caption(weights: NDArray[np.floating], columns: Sequence[str]) -> str:
+    """How much of this head each source token receives in the whole translation; weights [query, key]."""
+    total = coverage(weights)
+    most, least = int(total[:-1].argmax()), int(total[:-1].argmin())
+    return (
+        f"Coverage (the weight that a source token receives over all rows; an even share would be "
+        f"{total.mean():.2f}): most {most + 1} {quoted(columns[most])} ({total[most]:.2f}), least {least + 1} "
+        f"{quoted(columns[least])} ({total[least]:.2f}), {quoted(columns[-1])} {total[-1]:.2f}."
+    )
+
+
+def similar_heads(measured: KindScores, layer: int, head: int) -> tuple[str, ...]:
+    """The heads that attend most like one (from 0), with divergence and role; empty if there are none."""
+    lines = []
+    for other, divergence in most_alike(measured.similarity, layer * measured.n_heads + head):
+        place = divmod(other, measured.n_heads)
+        lines.append(f"{index_name(*place)}: {divergence:.2f} bits apart, {role_of(measured, *place).name}")
+    return tuple(lines)

@@ -1,0 +1,124 @@
+"""Sentences of the sample in which a head looks from one word to another, the strongest first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.attention.attention_maps import Form, attention_maps
+from explorer.attention.names import index_name
+from explorer.probing.syntax import Tags
+from explorer.text import listed, plural, quoted
+from model.analysis.recorded_batches import Observed
+from model.config import AttentionKind
+from model.recorder import Head
+from model.trace import VISIBLE
+
+MAX_HITS = 50
+RowLabel = Literal["read", "predicted"]
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A head looking from one word to another: index of the sentence, both words with position, and the weight."""
+
+    sentence: int
+    query: str
+    key: str
+    weight: float
+
+
+def search(
+    observed: Sequence[Observed],
+    kind: AttentionKind,
+    layer: int,
+    head: int,
+    query: str,
+    key: str,
+    *,
+    rows: RowLabel = "read",
+    tags: Sequence[Tags] = (),
+    whole_words: bool = True,
+    limit: int = MAX_HITS,
+) -> list[Hit]:
+    """The strongest weights of a head (from 0) from a word to a word, one a sentence, largest first.
+
+    Words are compared without regard to case; an empty one matches any word. With `tags`, a part of speech such as
+    NOUN can stand for a word. `rows` says whether the query is the word that a decoder row reads or predicts. Without
+    `whole_words`, tokens are compared as they are: for models of letters.
+    """
+    by_prediction = rows == "predicted" and kind != "encoder"
+    form: Form = "tokens" if not whole_words else "words-next" if by_prediction else "words"
+    hits = []
+    for index, item in enumerate(observed):
+        maps = attention_maps(item.trace, kind, form)
+        labels = maps.predicted if by_prediction else maps.rows
+        source, target = tags[index] if tags else ((), ())
+        row_tags = source if kind == "encoder" else target if rows == "read" else (*target[1:], "")
+        column_tags = target if kind == "decoder" else source
+        wanted = np.outer(
+            _matches(labels, maps.row_spans, row_tags, query),
+            _matches(maps.columns, maps.column_spans, column_tags, key),
+        )
+        candidates = wanted & (maps.mask == VISIBLE)
+        if not candidates.any():
+            continue
+        weights = np.where(candidates, maps.weights[layer, head], -1.0)
+        i, j = np.unravel_index(int(weights.argmax()), weights.shape)
+        hits.append(Hit(index, f"{i + 1} {labels[i]}", f"{j + 1} {maps.columns[j]}", float(weights[i, j])))
+    return sorted(hits, key=lambda hit: -hit.weight)[:limit]
+
+
+def _matches(
+    labels: Sequence[str], spans: Sequence[tuple[int, int]], tags: Sequence[str], wanted: str
+) -> NDArray[np.bool_]:
+    """Which words match: by their letters, or by the tag of their first token."""
+    sought = wanted.strip()
+    if not sought:
+        return np.ones(len(labels), dtype=np.bool_)
+    by_tag = [bool(tags) and start < len(tags) and tags[start] == sought for start, _ in spans]
+    by_word = [text.strip("▁␣ ").casefold() == sought.casefold() for text in labels]
+    return np.array(by_tag) | np.array(by_word)
+
+
+def hit_rows(hits: Sequence[Hit], observed: Sequence[Observed]) -> list[dict[str, Any]]:
+    """Hits as rows of a table."""
+    return [
+        {
+            "weight": round(hit.weight, 3),
+            "from (query)": hit.query,
+            "to (key)": hit.key,
+            "source": " ".join(observed[hit.sentence].trace.src_tokens[:-1]),
+            "target": " ".join(observed[hit.sentence].trace.read_tokens[1:]),
+        }
+        for hit in hits
+    ]
+
+
+def best_hit_sentence(hits: Sequence[Hit], observed: Sequence[Observed], head: Head) -> str:
+    """The strongest hit, and how many sentences the table shows."""
+    kind, layer, number = head
+    best = hits[0]
+    source = " ".join(observed[best.sentence].trace.src_tokens[:-1])
+    cut = " (those with the largest weights)" if len(hits) == MAX_HITS else ""
+    return (
+        f"{kind.capitalize()} {index_name(layer, number)} looks most strongly from {quoted(best.query)} to "
+        f"{quoted(best.key)} ({100 * best.weight:.0f} %) in {quoted(source)}. {len(hits)} of "
+        f"{plural(len(observed), 'sentence')} shown{cut}."
+    )
+
+
+def no_hit_sentence(query: str, key: str) -> str:
+    """What is said when nothing matches."""
+    from_, to = (quoted(word.strip()) if word.strip() else "any word" for word in (query, key))
+    return f"In no sentence of the sample can this head look from {from_} to {to}."
+
+
+def tag_hint(tags: Sequence[Tags]) -> str:
+    """On which sides a part of speech can stand for a word; empty if on none."""
+    sides = [name for i, name in enumerate(("source", "target")) if any(any(item[i]) for item in tags)]
+    return f"A part of speech, such as NOUN, can stand for a word of the {listed(sides, 'or the')}." if sides else ""

@@ -1,0 +1,73 @@
+"""Long measurements on the Probe page: a progress bar, a way to stop and go on, and results from the server's store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import streamlit as st
+
+from explorer.probing.sample import SampleChoice
+from explorer.text import plain
+from explorer.web import runtime
+from explorer.web.measurements import PATIENCE, Key, Report, store
+from model.checkpoint import LoadedModel
+
+Result = TypeVar("Result")
+_STOPPED = "probe_stopped"
+
+
+def measurement_key(loaded: LoadedModel, choice: SampleChoice, what: str) -> Key:
+    """The key of one measurement of a model, as its files are now, on a sample."""
+    return (what, loaded.name, runtime.fingerprint(loaded.name), choice.key)
+
+
+def known(key: Key) -> Any | None:
+    """A result that has been measured already, or None."""
+    return store().known(key)
+
+
+def with_progress(key: Key, make: Callable[[Report], Result], label: str) -> Result | None:
+    """A result from the store, or computed now behind a progress bar with a Stop button; None while it is stopped.
+
+    The work runs in a thread of the server: a click starts this script anew, and the new run finds the work under way.
+    """
+    result: Result | None = known(key)
+    if result is not None:
+        return result
+    stopped: set[Key] = st.session_state.setdefault(_STOPPED, set())
+    name = "-".join(key)
+    if key in stopped:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.button("Go on", key=f"go-{name}", on_click=stopped.discard, args=(key,))
+            st.caption(plain(f"{label}: stopped. For {PATIENCE / 60:.0f} minutes it can continue where it stopped."))
+        return None
+    place = st.empty()
+    with place.container(horizontal=True, vertical_alignment="center"):
+        bar = st.progress(0.0, text=plain(label))
+        st.button("Stop", key=f"stop-{name}", on_click=_stop, args=(key,))
+    shown = (0.0, label)
+
+    def report(done: float, text: str) -> None:
+        nonlocal shown
+        if text and (done, text) != shown:
+            shown = (done, text)
+            bar.progress(min(max(done, 0.0), 1.0), text=plain(text))
+
+    try:
+        result = store().get(key, make, report)
+    except Exception:  # not Streamlit's own signals: the next run draws the bar again. The caller says what is wrong
+        place.empty()
+        raise
+    place.empty()
+    return result
+
+
+def _stop(key: Key) -> None:
+    st.session_state[_STOPPED].add(key)
+    store().stop(key)
+
+
+def forget_stops() -> None:
+    """Let stopped work start again, after the sample has changed."""
+    st.session_state[_STOPPED] = set()

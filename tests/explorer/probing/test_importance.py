@@ -1,0 +1,71 @@
+"""What is said about the importance of heads, computed from given numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from explorer.probing.importance import Importance, PruningCurve, progress_check
+from model.analysis.importance import Ablation
+from model.config import AttentionKind
+
+LOSS: dict[AttentionKind, list[list[float]]] = {
+    "encoder": [[0.5, -0.0004]],
+    "decoder": [[0.1]],
+    "cross": [[2.0]],
+}
+
+
+@pytest.fixture
+def importance() -> Importance:
+    loss = {kind: np.array(values) for kind, values in LOSS.items()}
+    accuracy = {kind: -values / 10 for kind, values in loss.items()}
+    gradient = {kind: np.abs(values) for kind, values in loss.items()}
+    by_layer = {kind: values / np.sqrt((values**2).sum(axis=1, keepdims=True)) for kind, values in gradient.items()}
+    return Importance(Ablation(1.0, 0.9, loss, accuracy), gradient, by_layer, 1)
+
+
+def test_rows_begin_with_the_most_important_head(importance: Importance) -> None:
+    rows = importance.rows()
+    assert [(row["kind"], row["head"]) for row in rows] == [
+        ("cross", "L1 H1"),
+        ("encoder", "L1 H1"),
+        ("decoder", "L1 H1"),
+        ("encoder", "L1 H2"),
+    ]
+    assert rows[0]["loss change (nats)"] == 2.0
+    assert rows[0]["gradient score in its layer"] == 1.0
+
+
+def test_a_head_is_ranked_among_all(importance: Importance) -> None:
+    said = importance.sentence_about(("encoder", 0, 0))
+    assert "from 1.000 to 1.500 nats per token (+0.500)" in said
+    assert "by -5.0 percentage points: rank 2 of 4." in said
+    assert said.endswith("Over 1 sentence.")
+
+
+def test_the_summary_rounds_once_and_shows_no_negative_zero(importance: Importance) -> None:
+    said = importance.summary()
+    assert "most without cross L1 H1 (+2.000)" in said
+    assert "least without encoder L1 H2 (0.000)" in said
+
+
+def test_the_curve_is_in_percent_of_the_whole_model() -> None:
+    curve = PruningCurve((0, 1, 2), (0.0, np.log(2), np.log(4)), (0.8, 0.76, 0.2), (None, None, None))
+    quality = curve.remaining_quality()
+    assert set(quality) == {"probability per token", "exact match"}
+    assert quality["probability per token"] == pytest.approx([100, 50, 25])
+    assert quality["exact match"] == pytest.approx([100, 95, 25])
+    assert curve.summary().startswith(
+        "Exact match falls below 90 % of the whole model's with 2 of 2 heads switched off."
+    )
+    whole = PruningCurve((0, 1), (0.5, 0.5), (None, None), (None, None))
+    assert whole.summary().startswith("Probability per token stays above 90 % however many of 1 head are switched off.")
+
+
+def test_each_check_reports_one_part_more() -> None:
+    reports: list[tuple[float, str]] = []
+    check = progress_check(lambda done, label: reports.append((done, label)), 4, "Work")
+    for _ in range(3):
+        check()
+    assert reports == [(0.0, "Work"), (0.25, "Work"), (0.5, "Work")]
