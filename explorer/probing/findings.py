@@ -52,8 +52,9 @@ def _alignment(measured: Measured) -> list[str]:
     rates = scores["error_rate"].mean
     layer, head = np.unravel_index(int(np.nanargmin(rates)), rates.shape)
     right, chance = scores["accuracy"].mean[layer, head], scores["accuracy"].uniform
+    name = index_name(int(layer), int(head))
     return [
-        f"The head that aligns best is cross {index_name(int(layer), int(head))}: in {100 * right:.0f} % of the rows its "
+        f"The head that aligns best is cross {name}: in {100 * right:.0f} % of the rows its "
         f"largest weight is on the right source token (chance: {100 * chance:.0f} %); alignment error rate "
         f"{rates[layer, head]:.2f}."
     ]
