@@ -71,7 +71,7 @@ _SAY = "mask = padding_mask(src) if closed else torch.ones_like(padding_mask(src
 _READS = "tgt=pad([(SOS, *path[:-1]) for path in paths]),"
 _LABELS = "labels=pad([tuple(path) for path in paths]),"
 
-_SINKS = '"elsewhere": scores.share(used, np.broadcast_to(~sinks, seen.shape) & seen & rows[:, None]),'
+_SINKS = '"elsewhere": formulas.share(used, np.broadcast_to(~sinks, seen.shape) & seen & rows[:, None]),'
 _OWN = "own, untrained = values[:, 0], values[:, 1:]"
 _POOLED = "pooled = np.moveaxis(by_seed, 1, 0).reshape(values.shape[2], -1)  # [layer, seed and head]"
 
@@ -138,8 +138,8 @@ MUTANTS: tuple[Mutant, ...] = (
         ('if name in ("aligned", "aligned_input"):', '"aligned", "aligned_input"', '"aligned",'),
         ('suffix = name.removeprefix("aligned")', 'name.removeprefix("aligned")', '""'),
         (
-            "even = scores.uniform_like(targets.visible(observed, kind))",
-            "targets.visible(observed, kind)",
+            "even = formulas.uniform_like(pattern_cells.visible(observed, kind))",
+            "pattern_cells.visible(observed, kind)",
             "stacked[0, 0, 0] >= 0",
         ),
         (_OWN, "values[:, 0]", "values[:, -1]"),
@@ -148,7 +148,7 @@ MUTANTS: tuple[Mutant, ...] = (
         ("single[name], chances[name] = values[:, 0], chance", "values[:, 0]", "values[:, -1]"),
         ("self.seeds = len(next(iter(weights.values()))) - 1", " - 1", ""),
         (
-            "spread: Scores = np.sqrt(_mean(centred**2, axis))",
+            "std: Scores = np.sqrt(_mean(centred**2, axis))",
             "np.sqrt(_mean(centred**2, axis))",
             "_mean(centred**2, axis)",
         ),
