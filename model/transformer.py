@@ -28,12 +28,14 @@ class DecodeState:
             decoder that is not causal, which must look at all of them again.
         cross_kv: per layer, keys and values of the source, projected once, two [batch, head, src, d_head].
         src_mask: [batch, 1, 1, src] bool, or None where no source is padded. tokens: [batch, read] ids read so far.
+        sources: [batch], on the CPU: which of the sources given to `start` each hypothesis translates.
     """
 
     self_kv: tuple[KeyValue, ...]
     cross_kv: tuple[KeyValue, ...]
     src_mask: Tensor | None
     tokens: Tensor
+    sources: Tensor
 
     @property
     def position(self) -> int:
@@ -50,7 +52,12 @@ class DecodeState:
 
         Shapes:
             rows: [new batch] indices into the batch.
+        What belongs to the source is copied only if some row then translates another source than before.
         """
+        if torch.equal(rows, torch.arange(self.batch_size, device=rows.device)):
+            return self
+        sources = self.sources.index_select(0, rows.to(self.sources.device))
+        same_sources = torch.equal(sources, self.sources)
         rows = rows.to(self.tokens.device)
 
         def pick(layers: tuple[KeyValue, ...]) -> tuple[KeyValue, ...]:
@@ -58,9 +65,10 @@ class DecodeState:
 
         return DecodeState(
             self_kv=pick(self.self_kv),
-            cross_kv=pick(self.cross_kv),
-            src_mask=None if self.src_mask is None else self.src_mask.index_select(0, rows),
+            cross_kv=self.cross_kv if same_sources else pick(self.cross_kv),
+            src_mask=self.src_mask if same_sources or self.src_mask is None else self.src_mask.index_select(0, rows),
             tokens=self.tokens.index_select(0, rows),
+            sources=sources,
         )
 
 
@@ -208,6 +216,7 @@ class Transformer(EmbeddedModel):
             # One sentence is the common case: a mask that closes nothing need not be applied at each step.
             src_mask=None if bool(src_mask.all()) else src_mask,
             tokens=src.new_empty(src.size(0), 0),
+            sources=torch.arange(src.size(0)),
         )
 
     def step(

@@ -1,4 +1,4 @@
-"""Beam search, over a batch of sentences, with every candidate kept visible."""
+"""Beam search over a batch of sentences, in which every candidate stays visible."""
 
 from __future__ import annotations
 
@@ -30,105 +30,86 @@ def beam_search(
     prefix: Sequence[int] = (),
     forbidden: Sequence[int] = FORBIDDEN,
 ) -> Iterator[BeamStep]:
-    """Keep the `config.beam_size` best unfinished hypotheses per sentence (Sutskever et al. 2014, §3.2).
+    """Extend the `config.beam_size` best unfinished hypotheses of each sentence (Sutskever et al. 2014, §3.2).
 
-    At each step the 2 × beam_size best continuations are candidates. One that ends with <eos> among the best beam_size
-    is kept as finished; the best beam_size of the others go on. A sentence stops when it has beam_size finished
-    hypotheses and none that goes on scores, at its present length, above the worst of those. After `limit` tokens (one
-    number, or one per sentence) what still goes on is cut.
+    The candidates of a step are the 2 × beam_size best continuations. Those among the best beam_size that end with
+    <eos> are finished hypotheses; of the others, the best beam_size continue. A sentence is done once it has beam_size
+    finished hypotheses and no running one whose present score exceeds the lowest of their beam_size best. Hypotheses
+    still running after `limit` tokens (one number, or one per sentence) are cut off.
 
-    Put the steps together with :func:`hypotheses`.
+    :func:`hypotheses` assembles the results from the steps.
     """
     width = config.beam_size
     n = state.batch_size
     sentences = torch.arange(n)
+    limits = torch.as_tensor(limit).expand(n)
     state = state.select(sentences.repeat_interleave(width))
     tokens = torch.full((n * width,), SOS)
     totals = torch.full((n, width), -torch.inf)
-    totals[:, 0] = 0.0  # all slots start equal: one of them is enough
-    ended_scores: list[list[float]] = [[] for _ in range(n)]
-    limits = torch.as_tensor(limit).expand(n)
+    totals[:, 0] = 0.0  # all slots start out equal, so only one of them may be extended
+    finished = torch.full((n, width), -torch.inf)  # the best scores of finished hypotheses
     for index in range(int(limits.max())):
         logits, state = step(tokens, state)
-        log_probs = allowed_log_probs(logits, forbidden).float().cpu()
-        vocab = log_probs.size(-1)
+        # The vocabulary is searched where the logits are; only the candidates move to the CPU.
+        log_probs = allowed_log_probs(logits, forbidden).float()
+        log_probs = log_probs.view(len(sentences), width, -1)  # [n, slot, vocab]
         offered = log_probs if index >= len(prefix) else _only(log_probs, prefix[index])
-        grown = (totals[:, :, None] + offered.view(len(sentences), width, vocab)).flatten(1)  # [n, slot · vocab]
-        candidates, flat = grown.topk(min(2 * width, grown.size(1)), dim=1)
-        parents, chosen = flat // vocab, flat % vocab
-        own = log_probs.view(len(sentences), width, vocab).flatten(1).gather(1, flat)
-        scores = candidates / length_penalty(config.length_penalty, config.alpha, index + 1)
-        slots = _place(candidates, chosen, width)
+        grown = (totals.to(offered.device)[:, :, None] + offered).flatten(1)  # [n, slot · vocab]
+        best, flat = grown.topk(min(2 * width, grown.size(1)), dim=1)
+        own = log_probs.flatten(1).gather(1, flat).cpu()
+        candidates, flat = best.cpu(), flat.cpu()
+        parents, chosen = flat // log_probs.size(-1), flat % log_probs.size(-1)
+        penalty = length_penalty(config.length_penalty, config.alpha, index + 1)
+        scores = candidates / penalty
+        slots = _assign_slots(candidates, chosen, width)
         yield BeamStep(index, sentences, chosen, parents, own, candidates, scores, slots)
 
-        totals, tokens, rows = _continue(candidates, chosen, parents, slots, width)
-        for row, sentence in enumerate(sentences.tolist()):
-            ended_scores[sentence] += scores[row][slots[row] == ENDED].tolist()
-        penalty = length_penalty(config.length_penalty, config.alpha, index + 1)
-        running = torch.tensor(
-            [
-                index + 1 < limits[sentence]
-                and _goes_on(ended_scores[sentence], float(totals[row, 0]) / penalty, width)
-                for row, sentence in enumerate(sentences.tolist())
-            ]
-        )
+        totals, tokens, origins = _next_beams(candidates, chosen, parents, slots, width)
+        ended = scores.masked_fill(slots != ENDED, -torch.inf)
+        finished = torch.cat((finished, ended), dim=1).topk(width, dim=1).values
+        outlook = totals[:, 0].double() / penalty
+        running = (limits[sentences] > index + 1) & (outlook > finished[:, -1].double())
         if not bool(running.any()):
             return
-        sentences, totals = sentences[running], totals[running]
+        rows = origins + width * torch.arange(len(sentences))[:, None]
+        sentences, totals, finished = sentences[running], totals[running], finished[running]
         tokens = tokens[running].flatten()
         state = state.select(rows[running].flatten())
 
 
 def _only(log_probs: Tensor, token: int) -> Tensor:
-    """Offer nothing but `token`, at its own log-probability."""
+    """Offer nothing but `token`, at its own log-probability; [n, slot, vocab] as given."""
     forced = torch.full_like(log_probs, -torch.inf)
-    forced[:, token] = log_probs[:, token]
+    forced[..., token] = log_probs[..., token]
     return forced
 
 
-def _place(candidates: Tensor, chosen: Tensor, width: int) -> Tensor:
-    """Where each candidate [n, candidate] goes: a beam slot, ENDED or PRUNED."""
-    slots = torch.full_like(chosen, PRUNED)
-    for row in range(chosen.size(0)):
-        slot = 0
-        for rank in range(chosen.size(1)):
-            if not torch.isfinite(candidates[row, rank]):
-                continue
-            if chosen[row, rank] == EOS:
-                slots[row, rank] = ENDED if rank < width else PRUNED
-            elif slot < width:
-                slots[row, rank] = slot
-                slot += 1
-    return slots
+def _assign_slots(candidates: Tensor, chosen: Tensor, width: int) -> Tensor:
+    """What becomes of each candidate [n, candidate], best first: its beam slot, ENDED or PRUNED."""
+    possible, ends = torch.isfinite(candidates), chosen == EOS
+    continues = possible & ~ends
+    slot = continues.cumsum(dim=1) - 1
+    slots = slot.masked_fill(~continues | (slot >= width), PRUNED)
+    in_beam = torch.arange(chosen.size(1)) < width
+    return slots.masked_fill(possible & ends & in_beam, ENDED)
 
 
-def _continue(
+def _next_beams(
     candidates: Tensor, chosen: Tensor, parents: Tensor, slots: Tensor, width: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The next beams, each [n, slot]: totals (-inf in a slot nobody fills), tokens, rows of the state to go on from."""
-    n = chosen.size(0)
-    totals = torch.full((n, width), -torch.inf)
-    tokens = torch.full((n, width), EOS)
-    origin = torch.zeros((n, width), dtype=torch.long)
-    for slot in range(width):
-        row, rank = (slots == slot).nonzero(as_tuple=True)
-        totals[row, slot] = candidates[row, rank]
-        tokens[row, slot] = chosen[row, rank]
-        origin[row, slot] = parents[row, rank]
-    return totals, tokens, origin + width * torch.arange(n)[:, None]
+    """The next beams, each [n, slot]: totals (-inf for an empty slot), tokens, and the slots that they extend."""
+    spare = slots.masked_fill(slots < 0, width)  # candidates that do not continue share one column, cut off below
 
+    def fill(empty: float, values: Tensor) -> Tensor:
+        return values.new_full((len(values), width + 1), empty).scatter(1, spare, values)[:, :width]
 
-def _goes_on(ended: list[float], best: float, width: int) -> bool:
-    """Whether a sentence still has a hypothesis worth a step, given the scores of those that ended."""
-    if best == -float("inf"):
-        return False
-    return len(ended) < width or best > sorted(ended, reverse=True)[width - 1]
+    return fill(-torch.inf, candidates), fill(EOS, chosen), fill(0, parents)
 
 
 def hypotheses(steps: Sequence[BeamStep], n_sentences: int, width: int) -> list[list[Hypothesis]]:
-    """Walk the parent pointers back: per sentence its best `width` hypotheses, best score first.
+    """The `width` best hypotheses of each sentence, best score first, read from the steps and their parent pointers.
 
-    Those that ended come first; only a sentence with none that ended gets the ones that were cut off.
+    Hypotheses that were cut off count only for a sentence in which none finished.
     """
     paths: list[dict[int, tuple[int, ...]]] = [{0: ()} for _ in range(n_sentences)]
     ended: list[list[Hypothesis]] = [[] for _ in range(n_sentences)]
@@ -149,5 +130,5 @@ def hypotheses(steps: Sequence[BeamStep], n_sentences: int, width: int) -> list[
                     after[slot] = (*before[parent], token)
                     cut[sentence].append(Hypothesis(after[slot], total, score, finished=False))
             paths[sentence] = after
-    best = [found or rest for found, rest in zip(ended, cut, strict=True)]
-    return [sorted(found, key=lambda hypothesis: -hypothesis.score)[:width] for found in best]
+    results = [finished or rest for finished, rest in zip(ended, cut, strict=True)]
+    return [sorted(result, key=lambda hypothesis: -hypothesis.score)[:width] for result in results]
