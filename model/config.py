@@ -11,6 +11,7 @@ import difflib
 import math
 import types
 import typing
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
@@ -21,6 +22,15 @@ SPECIALS = ("<pad>", "<sos>", "<eos>", "<unk>")
 
 AttentionKind = Literal["encoder", "decoder", "cross"]
 ATTENTION_KINDS: tuple[AttentionKind, ...] = ("encoder", "decoder", "cross")
+
+
+FORMER_NAMES = {
+    "max_tokens": "batch_tokens",
+    "gradient_accumulation_steps": "accumulate",
+    "average_checkpoints": "average",
+}
+"""Settings that files, links and commands of earlier versions have under another name."""
+FORMER_VALUES = {("schedule", "inverse_sqrt"): "warmup"}
 
 
 class ConfigError(ValueError):
@@ -122,12 +132,12 @@ class TrainConfig:
 
     seed: int = _help("seed of weights, order and dropout", default=1)
     max_steps: int = _help("weight updates in all", default=2000)
-    batch_tokens: int = _help("most source or target tokens in a batch, padding counted", default=2048)
-    accumulate: int = _help("batches per weight update", default=1)
+    max_tokens: int = _help("most source or target tokens in a batch, padding counted", default=2048)
+    gradient_accumulation_steps: int = _help("batches per weight update", default=1)
     optimizer: Literal["adam", "adamw"] = _help("which optimiser", default="adam")
     learning_rate: float = _help("highest learning rate", default=1e-3)
-    schedule: Literal["warmup", "constant", "cosine"] = _help(
-        "warmup = the paper's rise and 1/√step fall (§5.3)", default="warmup"
+    schedule: Literal["inverse_sqrt", "constant", "cosine"] = _help(
+        "after warm-up: inverse_sqrt = the paper's decay with 1/√step (§5.3)", default="inverse_sqrt"
     )
     warmup_steps: int = _help("updates until the highest rate", default=200)
     beta1: float = _help("Adam β1", default=0.9)
@@ -146,15 +156,33 @@ class TrainConfig:
     snapshot_megabytes: float = _help("most space for them; fewer are kept of a large model", default=64.0)
     bpe_dropout: float = _help("chance that a merge of a subword is passed over, anew each epoch", default=0.0)
     patience: int = _help("evaluations without improvement before stopping; 0 = never stop early", default=0)
-    average: int = _help("average the last k evaluated weights; 0 = keep the best", default=0)
+    average_checkpoints: int = _help("average the last k evaluated weights; 0 = keep the best", default=0)
     eval_sentences: int = _help("most validation sentences decoded at an evaluation", default=500)
 
     def __post_init__(self) -> None:
-        _check(self, positive=("max_steps", "batch_tokens", "accumulate", "eval_every", "log_every", "save_every"))
+        _check(
+            self,
+            positive=(
+                "max_steps",
+                "max_tokens",
+                "gradient_accumulation_steps",
+                "eval_every",
+                "log_every",
+                "save_every",
+            ),
+        )
         _check(self, positive=("eval_sentences",))
         _check(self, fractions=("label_smoothing", "beta1", "beta2", "bpe_dropout"))
         _check(
-            self, non_negative=("snapshots", "snapshot_megabytes", "warmup_steps", "patience", "average", "clip_norm")
+            self,
+            non_negative=(
+                "snapshots",
+                "snapshot_megabytes",
+                "warmup_steps",
+                "patience",
+                "average_checkpoints",
+                "clip_norm",
+            ),
         )
         _check(self, non_negative=("weight_decay", "epsilon", "seed"))
         if self.weight_decay and self.optimizer != "adamw":
@@ -207,13 +235,38 @@ def to_dict(config: ModelConfig | DataConfig | TrainConfig | DecodeConfig) -> di
     return dataclasses.asdict(config)
 
 
-def from_dict(cls: type[Config], values: dict[str, Any]) -> Config:
-    """Build a configuration from JSON values.
+def with_current_names(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings under the names and values of this version; those that no version knows are left as they are.
+
+    Raises:
+        ConfigError: a setting is given under both its names.
+    """
+    names = {former: name for name, former in FORMER_NAMES.items()}
+    current: dict[str, Any] = {}
+    for key, value in settings.items():
+        name = names.get(key, key)
+        if name in current:
+            raise ConfigError(f"{FORMER_NAMES[name]} is the former name of {name}; give only one of them.")
+        current[name] = next(
+            (now for (setting, now), former in FORMER_VALUES.items() if (setting, former) == (name, value)), value
+        )
+    return current
+
+
+def with_former_names(settings: Mapping[str, str]) -> dict[str, str]:
+    """The settings, as text after `--set`, under the names and values of earlier versions."""
+    return {FORMER_NAMES.get(name, name): FORMER_VALUES.get((name, value), value) for name, value in settings.items()}
+
+
+def from_dict(cls: type[Config], values: Mapping[str, Any]) -> Config:
+    """Build a configuration from JSON values; settings may have their former names.
 
     Raises:
         ConfigError: an unknown key (the nearest known one is named), a wrong type, or a value out of range.
     """
     hints = typing.get_type_hints(cls)
+    if cls is TrainConfig:
+        values = with_current_names(values)
     for key, value in values.items():
         if key not in hints:
             raise ConfigError(f"unknown setting '{key}' in {cls.__name__}{nearest(key, hints)}")

@@ -17,7 +17,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from model.config import FORMAT_VERSION, ConfigError, ModelConfig, from_dict, nearest, to_dict
+from model.config import FORMAT_VERSION, ConfigError, ModelConfig, from_dict, nearest, to_dict, with_current_names
 
 CONFIG, TOKENIZER, WEIGHTS, CARD = "config.json", "tokenizer.json", "model.safetensors", "README.md"
 METRICS, STATUS, STOP, STATE, SNAPSHOTS = "metrics.jsonl", "status.json", "stop", "state", "snapshots"
@@ -151,10 +151,11 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """config.json with its format checked; the sections stay plain dictionaries.
+    """config.json with its format checked; the sections stay plain dictionaries, settings have their current names.
 
     Raises:
-        CheckpointError: as :func:`read_json`; a format version this program does not know; a section missing.
+        CheckpointError: as :func:`read_json`; a format version that this program does not know; a section is missing;
+            a setting is there under two names.
     """
     path = folder / CONFIG
     config = read_json(path)
@@ -167,7 +168,15 @@ def read_config(folder: Path) -> dict[str, Any]:
     for section in ("model", "data", "training"):
         if not isinstance(config.get(section), dict):
             raise CheckpointError(f"{label(path)} has no section '{section}'.")
-    return config
+    try:
+        renamed = {
+            section: with_current_names(config[section])
+            for section in ("training", "set", "first")
+            if isinstance(config.get(section), dict)
+        }
+    except ConfigError as error:
+        raise CheckpointError(f"{label(path)}: {error}") from None
+    return config | renamed
 
 
 def refuse_pickles(folder: Path) -> None:

@@ -29,8 +29,8 @@ PRESETS: dict[str, Preset] = {
             training={
                 "max_steps": 750,
                 # Small batches, each of one length, taken together: what one length teaches does not undo another's.
-                "batch_tokens": 512,
-                "accumulate": 3,
+                "max_tokens": 512,
+                "gradient_accumulation_steps": 3,
                 "learning_rate": 4e-3,
                 "schedule": "cosine",
                 "warmup_steps": 100,
@@ -57,8 +57,8 @@ PRESETS: dict[str, Preset] = {
             },
             training={
                 "max_steps": 750,
-                "batch_tokens": 512,
-                "accumulate": 3,
+                "max_tokens": 512,
+                "gradient_accumulation_steps": 3,
                 "learning_rate": 8e-3,
                 "schedule": "cosine",
                 "warmup_steps": 100,
@@ -82,11 +82,11 @@ PRESETS: dict[str, Preset] = {
             },
             training={
                 "max_steps": 8000,
-                "batch_tokens": 4096,
+                "max_tokens": 4096,
                 "learning_rate": 3e-3,
                 "schedule": "cosine",
                 "warmup_steps": 800,
-                "average": 5,
+                "average_checkpoints": 5,
                 "eval_every": 500,
                 "save_every": 500,
                 "select_by": "bleu",
@@ -108,10 +108,10 @@ PRESETS: dict[str, Preset] = {
             },
             training={
                 "max_steps": 100_000,
-                "batch_tokens": 25_000,
+                "max_tokens": 25_000,
                 "learning_rate": 7e-4,
                 "warmup_steps": 4000,
-                "average": 5,
+                "average_checkpoints": 5,
                 "eval_every": 1000,
                 "save_every": 1000,
                 "select_by": "bleu",

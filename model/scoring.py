@@ -67,7 +67,7 @@ def teacher_forced(model: Model, pairs: EncodedPairs, *, check: Callable[[], Non
 
 def scoring_batches(pairs: EncodedPairs) -> list[tuple[int, ...]]:
     """Indices of all pairs in batches of like length, always the same."""
-    return batches(pairs.lengths, batch_tokens=SCORING_TOKENS, seed=0, epoch=0, shuffle=False)
+    return batches(pairs.lengths, max_tokens=SCORING_TOKENS, seed=0, epoch=0, shuffle=False)
 
 
 def translate_pairs(

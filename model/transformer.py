@@ -52,22 +52,26 @@ class DecodeState:
 
         Shapes:
             rows: [new batch] indices into the batch.
-        What belongs to the source is copied only if some row then translates another source than before.
+        What does not change is not copied: keys and values of the sources while every row stays with its source, and
+        those of the tokens while every row stays in place.
         """
-        if torch.equal(rows, torch.arange(self.batch_size, device=rows.device)):
-            return self
+        same_rows = torch.equal(rows, torch.arange(self.batch_size, device=rows.device))
         sources = self.sources.index_select(0, rows.to(self.sources.device))
         same_sources = torch.equal(sources, self.sources)
         rows = rows.to(self.tokens.device)
 
-        def pick(layers: tuple[KeyValue, ...]) -> tuple[KeyValue, ...]:
-            return tuple((key.index_select(0, rows), value.index_select(0, rows)) for key, value in layers)
+        def pick(tensor: Tensor, *, unchanged: bool) -> Tensor:
+            # A copy is contiguous, and the layout decides the last bits of a product: views are always copied.
+            return tensor if unchanged and tensor.is_contiguous() else tensor.index_select(0, rows)
+
+        def pick_layers(layers: tuple[KeyValue, ...], *, unchanged: bool) -> tuple[KeyValue, ...]:
+            return tuple((pick(key, unchanged=unchanged), pick(value, unchanged=unchanged)) for key, value in layers)
 
         return DecodeState(
-            self_kv=pick(self.self_kv),
-            cross_kv=self.cross_kv if same_sources else pick(self.cross_kv),
-            src_mask=self.src_mask if same_sources or self.src_mask is None else self.src_mask.index_select(0, rows),
-            tokens=self.tokens.index_select(0, rows),
+            self_kv=pick_layers(self.self_kv, unchanged=same_rows),
+            cross_kv=pick_layers(self.cross_kv, unchanged=same_sources),
+            src_mask=None if self.src_mask is None else pick(self.src_mask, unchanged=same_sources),
+            tokens=pick(self.tokens, unchanged=same_rows),
             sources=sources,
         )
 

@@ -11,7 +11,7 @@ import altair as alt
 from explorer.figures.vega_chart import Figure, Table, step_axis
 
 _AFTER = {
-    "warmup": "then falls with 1/√step",
+    "inverse_sqrt": "then falls with 1/√step",
     "constant": "then stays",
     "cosine": "then falls along half a cosine",
 }

@@ -19,10 +19,10 @@ SIZES = ("d_model", "d_ff", "n_encoder_layers", "n_decoder_layers", "n_encoder_h
 REGULARISATION = ("dropout", "attention_dropout", "activation_dropout", "max_positions")
 ARCHITECTURE = ("norm_first", "positions", "activation", "share_embeddings", "layer_norm")
 ABLATIONS = ("causal", "scale_scores", "scale_embeddings", "residual", "embedding_factor")
-LENGTH = ("max_steps", "batch_tokens", "accumulate", "eval_every")
+LENGTH = ("max_steps", "max_tokens", "gradient_accumulation_steps", "eval_every")
 LEARNING_RATE = ("learning_rate", "schedule", "warmup_steps", "optimizer")
 STABILITY = ("label_smoothing", "clip_norm", "weight_decay", "seed")
-SELECTION = ("select_by", "patience", "average", "snapshots")
+SELECTION = ("select_by", "patience", "average_checkpoints", "snapshots")
 FURTHER = ("beta1", "beta2", "epsilon", "log_every", "save_every", "eval_sentences", "snapshot_megabytes")
 SUBWORDS_ONLY = ("bpe_dropout",)  # has no meaning for other tokenizers
 TOKENS = ("tokenizer", "lowercase", "min_frequency", "vocab_size")
@@ -45,14 +45,14 @@ _LABELS = {
     "residual": "Residual connections",
     "embedding_factor": "Another factor for embeddings",
     "max_steps": "Updates (steps)",
-    "batch_tokens": "Tokens in a batch",
-    "accumulate": "Batches per update",
+    "max_tokens": "Tokens per batch",
+    "gradient_accumulation_steps": "Batches per update",
     "eval_every": "Updates between evaluations",
     "learning_rate": "Highest learning rate",
     "warmup_steps": "Warm-up updates",
     "clip_norm": "Gradient norm limit",
     "select_by": "Best weights by",
-    "average": "Average last weights",
+    "average_checkpoints": "Average last checkpoints",
     "min_frequency": "Rarer words are unknown",
     "vocab_size": "Subword pieces",
     "log_every": "Updates between log lines",

@@ -173,14 +173,14 @@ def _why_gone(checkpoints: Path, name: str, values: dict[str, Any]) -> str:
         return f"The program failed at step {step}{_how(code)}; its log says more. {going_on}"
     return (
         f"The process was ended from outside at step {step}, most likely by the system because memory ran out, or by "
-        f"hand. If it happens again, lower batch_tokens or choose a smaller model. {going_on}"
+        f"hand. If it happens again, lower max_tokens or choose a smaller model. {going_on}"
     )
 
 
 def _in_log(lines: list[str]) -> str:
     text = "\n".join(lines).lower()
     if any(sign in text for sign in _OUT_OF_MEMORY):
-        return "Memory ran out: lower batch_tokens or choose a smaller model."
+        return "Memory ran out: lower max_tokens or choose a smaller model."
     if any(sign in text for sign in _NO_SPACE):
         return "The disk is full: free some space."
     return ""

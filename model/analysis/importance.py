@@ -60,7 +60,7 @@ def batches_of(pairs: EncodedPairs) -> list[Batch]:
     """All pairs in padded batches of like length, always the same."""
     return [
         collate(pairs, indices)
-        for indices in batches(pairs.lengths, batch_tokens=BATCH_TOKENS, seed=0, epoch=0, shuffle=False)
+        for indices in batches(pairs.lengths, max_tokens=BATCH_TOKENS, seed=0, epoch=0, shuffle=False)
     ]
 
 
@@ -74,7 +74,7 @@ def edited_translations(
 ) -> list[str]:
     """Greedy translations under an edit that holds for the whole decoding, in the order of the pairs."""
     texts = [""] * len(pairs)
-    for indices in batches(pairs.lengths, batch_tokens=BATCH_TOKENS, seed=0, epoch=0, shuffle=False):
+    for indices in batches(pairs.lengths, max_tokens=BATCH_TOKENS, seed=0, epoch=0, shuffle=False):
         check()
         found = decode_batch(model, collate(pairs, indices).src, DecodeConfig(), edit=edit)
         for i, hypotheses in zip(indices, found, strict=True):

@@ -94,7 +94,7 @@ def translated_sample(
     kept = [i for i, encoding in enumerate(encodings) if 0 < len(encoding) < model.config.max_positions]
     targets: dict[int, Ids] = {}
     lengths = [(len(encodings[i]) + 1, len(encodings[i]) + 1) for i in kept]
-    for batch in batches(lengths, batch_tokens=BATCH_TOKENS, seed=0, epoch=0, shuffle=False):
+    for batch in batches(lengths, max_tokens=BATCH_TOKENS, seed=0, epoch=0, shuffle=False):
         check()
         rows = [kept[i] for i in batch]
         found = decode_batch(model, pad([(*encodings[i].ids, EOS) for i in rows]), DecodeConfig())
@@ -132,7 +132,7 @@ def observe(
     """
     counts = np.array([0] * len(SPECIALS) + list(source.counts), dtype=np.int64)
     pairs = sample.pairs
-    for indices in batches(pairs.lengths, batch_tokens=BATCH_TOKENS, seed=0, epoch=0, shuffle=False):
+    for indices in batches(pairs.lengths, max_tokens=BATCH_TOKENS, seed=0, epoch=0, shuffle=False):
         check()
         batch = collate(pairs, indices)
         read = [_read(model, batch) for model in models]

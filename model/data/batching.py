@@ -105,12 +105,12 @@ def sampled_pairs(
 
 
 def batches(
-    lengths: Sequence[tuple[int, int]], *, batch_tokens: int, seed: int, epoch: int, shuffle: bool = True
+    lengths: Sequence[tuple[int, int]], *, max_tokens: int, seed: int, epoch: int, shuffle: bool = True
 ) -> list[tuple[int, ...]]:
     """Indices of the pairs in each batch of one epoch; every pair is in exactly one.
 
     Pairs of like length go together, those of equal length in a new order each epoch, and the batches are shuffled.
-    A batch holds at most `batch_tokens` source tokens and at most as many target tokens, padding counted; a pair
+    A batch holds at most `max_tokens` source tokens and at most as many target tokens, padding counted; a pair
     that is longer than that makes a batch of its own. Without `shuffle`, seed and epoch do not matter.
     """
     sizes = np.asarray(lengths, dtype=np.int64).reshape(-1, 2)
@@ -122,7 +122,7 @@ def batches(
     cuts: list[tuple[int, ...]] = []
     batch: list[int] = []
     for index, size in zip(order.tolist(), longest[order].tolist(), strict=True):
-        if batch and (len(batch) + 1) * size > batch_tokens:
+        if batch and (len(batch) + 1) * size > max_tokens:
             cuts.append(tuple(batch))
             batch = []
         batch.append(index)

@@ -9,7 +9,7 @@ from model.experiments.recipe import Arm, Base, Experiment
 _LEAN = "snapshots=0 save_every=100000"
 
 REVERSE = Base("reverse", "reverse", "tiny", f"{_LEAN} eval_every=50 eval_sentences=160", splits=("long",))
-SWAP = Base("swap", "adjective-swap", "tiny", f"{_LEAN} max_steps=200 accumulate=1 eval_every=10")
+SWAP = Base("swap", "adjective-swap", "tiny", f"{_LEAN} max_steps=200 gradient_accumulation_steps=1 eval_every=10")
 SWAP_POST = Base("swap-post", "adjective-swap", "tiny", f"{SWAP.settings} norm_first=false")
 
 # Small and short enough for one core to make both runs in about half an hour: hence one seed, and a low target.
@@ -17,8 +17,9 @@ MULTI30K = Base(
     "multi30k",
     "multi30k-en-de",
     "small",
-    f"{_LEAN} n_encoder_layers=2 n_decoder_layers=2 share_embeddings=all dropout=0.1 max_steps=1000 batch_tokens=1536 "
-    "accumulate=1 learning_rate=3e-3 warmup_steps=150 label_smoothing=0.1 average=1 eval_every=200 eval_sentences=100 "
+    f"{_LEAN} n_encoder_layers=2 n_decoder_layers=2 share_embeddings=all dropout=0.1 max_steps=1000 max_tokens=1536 "
+    "gradient_accumulation_steps=1 learning_rate=3e-3 warmup_steps=150 label_smoothing=0.1 average_checkpoints=1 "
+    "eval_every=200 eval_sentences=100 "
     "select_by=bleu",
     target=10.0,
     metric="bleu",
@@ -30,16 +31,16 @@ PHRASES = Base(
     "phrases-en-de",
     "tiny",
     f"{_LEAN} d_model=512 d_ff=2048 n_encoder_heads=8 n_decoder_heads=8 norm_first=false dropout=0.1 "
-    "share_embeddings=none max_steps=30 batch_tokens=2048 accumulate=1 learning_rate=0.01 schedule=constant "
-    "warmup_steps=0 beta2=0.999 epsilon=1e-8 clip_norm=0 eval_every=5",
+    "share_embeddings=none max_steps=30 max_tokens=2048 gradient_accumulation_steps=1 learning_rate=0.01 "
+    "schedule=constant warmup_steps=0 beta2=0.999 epsilon=1e-8 clip_norm=0 eval_every=5",
 )
 NOTEBOOK_SWAP = Base(
     "swap-notebook",
     "adjective-swap",
     "tiny",
     f"{_LEAN} d_model=128 d_ff=256 n_encoder_layers=4 n_decoder_layers=4 layer_norm=scalar dropout=0.1 "
-    "share_embeddings=none max_steps=20 batch_tokens=4096 accumulate=1 learning_rate=3e-4 schedule=constant "
-    "warmup_steps=0 beta2=0.999 clip_norm=0 eval_every=2",
+    "share_embeddings=none max_steps=20 max_tokens=4096 gradient_accumulation_steps=1 learning_rate=3e-4 "
+    "schedule=constant warmup_steps=0 beta2=0.999 clip_norm=0 eval_every=2",
 )
 
 EXPERIMENTS: dict[str, Experiment] = {
@@ -114,7 +115,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             SWAP,
             (
                 Arm("warm-up, cosine fall"),
-                Arm("warm-up, 1/√step fall", "schedule=warmup"),
+                Arm("warm-up, 1/√step fall", "schedule=inverse_sqrt"),
                 Arm("warm-up, then constant", "schedule=constant"),
                 Arm("no warm-up, cosine fall", "warmup_steps=0"),
                 Arm("constant from the start", "schedule=constant warmup_steps=0"),
@@ -194,7 +195,7 @@ EXPERIMENTS: dict[str, Experiment] = {
                 Arm("post-norm", "norm_first=false"),
                 Arm("no dropout", "dropout=0"),
                 Arm("rate 0.002", "learning_rate=2e-3"),
-                Arm("20 epochs of small batches", "batch_tokens=320 max_steps=140"),
+                Arm("20 epochs of small batches", "max_tokens=320 max_steps=140"),
             ),
             reaches="20 epochs of small batches",
         ),

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
+
+from model.config import with_former_names
 
 SEEDS = (1, 2, 3)
 _MAX_WORDS = 44  # characters of changes in a name, so that base and seed fit, too
@@ -81,8 +84,17 @@ class Recipe:
     @property
     def name(self) -> str:
         """A name that is also a file's and a model's: the base's, with the changes, or their hash if they are long."""
+        return self._named(self.changes.split())
+
+    @property
+    def former_name(self) -> str:
+        """The name under which an earlier version stored results, when settings had other names."""
+        changes = with_former_names(dict(word.split("=", 1) for word in self.changes.split()))
+        return self._named([f"{key}={value}" for key, value in changes.items()])
+
+    def _named(self, changes: Sequence[str]) -> str:
         preset = [] if self.preset == self.base.preset else [self.preset]
-        words = [*preset, *(re.sub(r"[^\w.-]", "-", word) for word in self.changes.split())]
+        words = [*preset, *(re.sub(r"[^\w.-]", "-", word) for word in changes)]
         if sum(map(len, words)) + len(words) > _MAX_WORDS:
             words = [hashlib.sha256(" ".join(words).encode()).hexdigest()[:8]]
         return ".".join([self.base.name, *words])

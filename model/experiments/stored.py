@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from model.config import with_current_names
 from model.experiments.recipe import Recipe
 from model.folder import CheckpointError, read_json, write_bytes
 
@@ -67,11 +68,13 @@ def read_runs(recipe: Recipe, folder: Path = RESULTS) -> tuple[StoredRun, ...]:
     """
     path = path_of(recipe, folder)
     if not path.is_file():
+        path = folder / f"{recipe.former_name}.json"
+    if not path.is_file():
         return ()
     try:
         held = read_json(path)
         runs = tuple(_run(values) for values in held["runs"])
-        made_with = (held["task"], held["preset"], held["settings"])
+        made_with = (held["task"], held["preset"], with_current_names(held["settings"]))
     except CheckpointError as error:
         raise ResultError(str(error)) from None
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -95,6 +98,8 @@ def write_run(recipe: Recipe, run: StoredRun, folder: Path = RESULTS) -> None:
     text = json.dumps(head, ensure_ascii=False)[:-1] + ', "runs": [\n' + ",\n".join(lines) + "\n]}\n"
     folder.mkdir(parents=True, exist_ok=True)
     write_bytes(path_of(recipe, folder), text.encode())
+    if recipe.former_name != recipe.name:
+        (folder / f"{recipe.former_name}.json").unlink(missing_ok=True)
 
 
 def rounded(values: Sequence[float], digits: int = 4) -> list[float]:

@@ -144,6 +144,6 @@ def _licence(task: Task) -> str:
 
 def _batch(training: TrainConfig) -> str:
     """Most tokens a side in one update."""
-    if training.accumulate == 1:
-        return f"{training.batch_tokens:,}"
-    return f"{training.accumulate} × {training.batch_tokens:,}"
+    if training.gradient_accumulation_steps == 1:
+        return f"{training.max_tokens:,}"
+    return f"{training.gradient_accumulation_steps} × {training.max_tokens:,}"

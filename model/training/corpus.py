@@ -48,15 +48,15 @@ class Corpus:
         pairs: EncodedPairs,
         *,
         seed: int,
-        batch_tokens: int,
-        accumulate: int,
+        max_tokens: int,
+        gradient_accumulation_steps: int,
         processes: int,
         resample: Callable[[int], EncodedPairs] | None = None,
     ) -> None:
         self.pairs = pairs
         self.seed = seed
-        self.batch_tokens = batch_tokens
-        self.accumulate = accumulate
+        self.max_tokens = max_tokens
+        self.gradient_accumulation_steps = gradient_accumulation_steps
         self.processes = processes
         self.lengths = pairs.lengths
         self.updates = lru_cache(maxsize=2)(self._updates)
@@ -65,8 +65,8 @@ class Corpus:
     def _updates(self, epoch: int) -> tuple[Update, ...]:
         """All updates of an epoch: every example exactly once, over all processes together."""
         lengths = self.pairs_of(epoch).lengths
-        order = batches(lengths, batch_tokens=self.batch_tokens, seed=stream_seed(self.seed, "order"), epoch=epoch)
-        size = self.accumulate * self.processes
+        order = batches(lengths, max_tokens=self.max_tokens, seed=stream_seed(self.seed, "order"), epoch=epoch)
+        size = self.gradient_accumulation_steps * self.processes
         return tuple(self._update(order[at : at + size], lengths, epoch) for at in range(0, len(order), size))
 
     def _update(self, order: Sequence[Sequence[int]], lengths: Sequence[tuple[int, int]], epoch: int) -> Update:

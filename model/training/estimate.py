@@ -125,7 +125,7 @@ def _time_evaluation(setup: Setup) -> float:
 
 def _memory(setup: Setup, parameters: int) -> int:
     """Bytes that training holds at its fullest: weights, gradients, two moments, and what backward needs of a batch."""
-    model, batch = setup.settings.model, setup.settings.training.batch_tokens
+    model, batch = setup.settings.model, setup.settings.training.max_tokens
     number = 2 if setup.runtime.precision == "bf16" else 4
     per_token = 16 * model.d_model + 2 * model.d_ff  # projections, norms, sums and the feed-forward's two widths
     layers = model.n_encoder_layers + 1.5 * model.n_decoder_layers  # a decoder layer has one more sublayer

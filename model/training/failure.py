@@ -43,8 +43,8 @@ def sentence(error: BaseException, config: TrainConfig) -> str | None:
     )
     if memory:
         return (
-            f"out of memory: lower batch_tokens (now {config.batch_tokens}; raise accumulate to keep the update's "
-            f"size) or choose a smaller model, then resume."
+            f"out of memory: lower max_tokens (now {config.max_tokens}; raise gradient_accumulation_steps to keep "
+            f"the size of an update) or choose a smaller model, then resume."
         )
     if type(error).__module__.startswith(("torch._inductor", "torch._dynamo")):
         first = next(iter(str(error).splitlines()), type(error).__name__)

@@ -205,7 +205,7 @@ class Launch:
 
 def _results(setup: Setup, progress: Progress) -> dict[str, Any]:
     """What is known of the weights in model.safetensors without the test split."""
-    averaged = bool(setup.settings.training.average)
+    averaged = bool(setup.settings.training.average_checkpoints)
     return {
         "step": progress.step if averaged else progress.best["step"],
         "trained_steps": progress.step,

@@ -20,7 +20,7 @@ def learning_rate(config: TrainConfig, step: int) -> float:
         return peak * step / warmup
     if config.schedule == "constant":
         return peak
-    if config.schedule == "warmup":
+    if config.schedule == "inverse_sqrt":
         return peak * math.sqrt(max(warmup, 1) / step)
     done = (step - warmup) / (config.max_steps + 1 - warmup) if config.max_steps >= warmup else 1.0
     return peak * 0.5 * (1.0 + math.cos(math.pi * min(done, 1.0)))

@@ -7,7 +7,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from model.config import ConfigError, DataConfig, ModelConfig, TrainConfig, from_dict, nearest, parse_value, to_dict
+from model.config import (
+    ConfigError,
+    DataConfig,
+    ModelConfig,
+    TrainConfig,
+    from_dict,
+    nearest,
+    parse_value,
+    to_dict,
+    with_current_names,
+)
 from model.presets import Preset
 
 _GIVEN_ELSEWHERE = {
@@ -28,7 +38,7 @@ class Settings:
 
 
 def parse_assignments(words: Iterable[str]) -> dict[str, str]:
-    """`key=value` words as a dictionary; a later word wins.
+    """`key=value` words as a dictionary, under current names; a later word wins.
 
     Raises:
         ConfigError: a word without '=', or a key that no configuration has (the nearest is named).
@@ -39,6 +49,7 @@ def parse_assignments(words: Iterable[str]) -> dict[str, str]:
         key, equals, value = word.partition("=")
         if not equals or not key:
             raise ConfigError(f"--set takes key=value, such as d_model=64, not '{word}'.")
+        [(key, value)] = with_current_names({key: value}).items()
         if key not in known:
             raise ConfigError(f"unknown setting '{key}'{nearest(key, known)}")
         if key in _GIVEN_ELSEWHERE:

@@ -84,8 +84,8 @@ def prepare(
         corpus=Corpus(
             pairs,
             seed=training.seed,
-            batch_tokens=training.batch_tokens,
-            accumulate=training.accumulate,
+            max_tokens=training.max_tokens,
+            gradient_accumulation_steps=training.gradient_accumulation_steps,
             processes=runtime.processes,
             resample=_resampling(fitting, source, target, pairs, model_config, training),
         ),

@@ -210,8 +210,8 @@ class Trainer:
         progress.waited = 0 if better else progress.waited + 1
         if better:
             progress.best = {key: value for key, value in line.items() if key != "samples"} | {"step": progress.step}
-        if self.config.average:
-            progress.recent = [*progress.recent, progress.step][-self.config.average :]
+        if self.config.average_checkpoints:
+            progress.recent = [*progress.recent, progress.step][-self.config.average_checkpoints :]
         if self.run is None:
             return
         self._keep_weights(better)
@@ -228,7 +228,7 @@ class Trainer:
         assert self.run is not None
         folder = self.run.folder
         weights = stored_weights(self.model)
-        if not self.config.average:
+        if not self.config.average_checkpoints:
             if better:
                 write_weights(folder / WEIGHTS, weights)
                 self.new_weights(self.progress)

@@ -43,7 +43,7 @@ MODEL = ModelConfig(
     dropout=0.3,
     share_embeddings="all",
 )
-TRAINING = TrainConfig(batch_tokens=4096, max_steps=10**6, log_every=10**6, eval_every=10**6, save_every=10**6)
+TRAINING = TrainConfig(max_tokens=4096, max_steps=10**6, log_every=10**6, eval_every=10**6, save_every=10**6)
 
 
 class Peer(nn.Module):
@@ -116,7 +116,7 @@ def random_corpus() -> Corpus:
     lengths = np.clip(rng.normal(MEAN_LENGTH, 4.5, N_PAIRS).round().astype(int), 4, LONGEST)
     others = np.clip(lengths + rng.integers(-3, 4, N_PAIRS), 3, LONGEST)
     pairs = EncodedPairs(tuple(map(sentence, lengths)), tuple(map(sentence, others)))
-    return Corpus(pairs, seed=1, batch_tokens=TRAINING.batch_tokens, accumulate=1, processes=1)
+    return Corpus(pairs, seed=1, max_tokens=TRAINING.max_tokens, gradient_accumulation_steps=1, processes=1)
 
 
 def our_trainer(corpus: Corpus, runtime: Runtime) -> Trainer:

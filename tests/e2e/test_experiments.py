@@ -40,5 +40,11 @@ def test_choose_an_experiment_and_run_it_again(visit: Callable[[str], Page]) -> 
     page.get_by_text("The command").click()
     command = page.get_by_test_id("stCode").last
     expect(command).to_contain_text("--task adjective-swap", timeout=PATIENCE)
-    for word in ("--preset tiny", "max_steps=200", "accumulate=1", "eval_every=10", "norm_first=false"):
+    for word in (
+        "--preset tiny",
+        "max_steps=200",
+        "gradient_accumulation_steps=1",
+        "eval_every=10",
+        "norm_first=false",
+    ):
         expect(command).to_contain_text(word)

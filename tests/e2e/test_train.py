@@ -21,7 +21,7 @@ PATIENCE = 120_000  # milliseconds; the machine may be busy with other things
 SETTINGS = {
     "Updates (steps)": 240,
     "Updates between evaluations": 20,
-    "Tokens in a batch": 512,
+    "Tokens per batch": 512,
     "Batches per update": 1,
 }
 

@@ -63,7 +63,7 @@ def string_setup(
     dropout = changes.pop("dropout", 0.1)
     training = {
         "max_steps": 12,
-        "batch_tokens": 64,
+        "max_tokens": 64,
         "warmup_steps": 4,
         "eval_every": 4,
         "save_every": 3,

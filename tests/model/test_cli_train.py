@@ -123,7 +123,7 @@ def test_a_dry_run_that_fails_as_the_run_would_says_why(
 
     monkeypatch.setattr(Trainer, "update", full)
     arguments = [*pairs_file(tmp_path), "--name", "plan", "--checkpoints", str(tmp_path), "--dry-run", "--json"]
-    assert "out of memory: lower batch_tokens" in failure(train.main, arguments, capsys)
+    assert "out of memory: lower max_tokens" in failure(train.main, arguments, capsys)
 
 
 def test_a_dry_run_cuts_subwords_anew_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from model.config import (
     EOS,
+    FORMER_NAMES,
     PAD,
     SOS,
     SPECIALS,
@@ -24,6 +25,8 @@ from model.config import (
     nearest,
     parse_value,
     to_dict,
+    with_current_names,
+    with_former_names,
 )
 
 CLASSES = (ModelConfig, DataConfig, TrainConfig, DecodeConfig)
@@ -101,7 +104,7 @@ def test_every_setting_explains_itself(cls: type) -> None:
         (TrainConfig, {"learning_rate": math.inf}, "learning_rate"),
         (TrainConfig, {"warmup_steps": -1}, "warmup_steps"),
         (TrainConfig, {"clip_norm": math.nan}, "clip_norm"),
-        (TrainConfig, {"batch_tokens": 0}, "batch_tokens"),
+        (TrainConfig, {"max_tokens": 0}, "max_tokens"),
         (TrainConfig, {"label_smoothing": 1.0}, "below 1"),
         (DecodeConfig, {"temperature": 0.0}, "method=greedy"),
         (DecodeConfig, {"temperature": math.nan}, "temperature"),
@@ -116,6 +119,32 @@ def test_every_setting_explains_itself(cls: type) -> None:
 def test_what_cannot_be_used_is_refused_with_a_sentence(cls: type, values: dict[str, Any], says: str) -> None:
     with pytest.raises(ConfigError, match=says):
         from_dict(cls, values)
+
+
+FORMER = {"batch_tokens": 64, "accumulate": 3, "average": 2, "schedule": "warmup", "max_steps": 9}
+CURRENT = TrainConfig(
+    max_tokens=64, gradient_accumulation_steps=3, average_checkpoints=2, schedule="inverse_sqrt", max_steps=9
+)
+
+
+def test_settings_are_read_under_their_former_names_and_written_under_their_current_ones() -> None:
+    assert from_dict(TrainConfig, FORMER) == CURRENT
+    assert set(FORMER_NAMES.values()).isdisjoint(to_dict(CURRENT))
+    assert with_current_names(FORMER).items() <= to_dict(CURRENT).items()
+    assert with_former_names(with_current_names(FORMER)) == FORMER
+
+
+def test_a_setting_under_both_its_names_is_refused() -> None:
+    with pytest.raises(ConfigError, match="batch_tokens is the former name of max_tokens"):
+        from_dict(TrainConfig, {"max_tokens": 5, "batch_tokens": 5})
+
+
+def test_former_names_are_those_of_training_settings_only() -> None:
+    for cls in (ModelConfig, DataConfig, DecodeConfig):
+        with pytest.raises(ConfigError, match="unknown setting 'average'"):
+            from_dict(cls, {"average": 2})
+    with pytest.raises(ConfigError, match="schedule is one of inverse_sqrt"):
+        from_dict(TrainConfig, {"schedule": ["warmup"]})
 
 
 def test_whole_numbers_serve_where_a_fraction_is_asked() -> None:

@@ -21,25 +21,31 @@ FEW_TOKENS = 10  # in a batch of an evaluation: one process then has two batches
 STOPS = (1, 3, 5, 99)
 
 
-def trainer_for(world: World, dtype: torch.dtype, accumulate: int) -> Trainer:
+def trainer_for(world: World, dtype: torch.dtype, gradient_accumulation_steps: int) -> Trainer:
     """A trainer whose updates have the same examples however many processes share them."""
     runtime = Runtime(precision="fp32", threads=1, settled=True, processes=world.size)
-    setup = string_setup(runtime=runtime, dropout=0.0, accumulate=accumulate, max_steps=STEPS, batch_tokens=40)
+    setup = string_setup(
+        runtime=runtime,
+        dropout=0.0,
+        gradient_accumulation_steps=gradient_accumulation_steps,
+        max_steps=STEPS,
+        max_tokens=40,
+    )
     setup.model.to(dtype)
     return Trainer(setup, world, None)
 
 
-def weights_after_training(world: World, accumulate: int) -> dict[str, torch.Tensor]:
+def weights_after_training(world: World, gradient_accumulation_steps: int) -> dict[str, torch.Tensor]:
     """float64 weights after ten updates."""
-    trainer = trainer_for(world, torch.float64, accumulate)
+    trainer = trainer_for(world, torch.float64, gradient_accumulation_steps)
     while not trainer.done:
         trainer.update()
     return {f"weights.{name}": tensor.clone() for name, tensor in trainer.model.state_dict().items()}
 
 
-def first_gradients(world: World, accumulate: int) -> dict[str, torch.Tensor]:
+def first_gradients(world: World, gradient_accumulation_steps: int) -> dict[str, torch.Tensor]:
     """float32 gradients of the first update, before clipping."""
-    trainer = trainer_for(world, torch.float32, accumulate)
+    trainer = trainer_for(world, torch.float32, gradient_accumulation_steps)
     trainer.gradients(trainer.setup.corpus.updates(0)[0], 1)
     return {f"gradient.{name}": p.grad.clone() for name, p in trainer.model.named_parameters() if p.grad is not None}
 
@@ -75,17 +81,26 @@ def questions_until_stopped(world: World, which: int) -> int:
     return asked
 
 
-def everything(world: World, accumulate: int) -> dict[str, torch.Tensor]:
+def everything(world: World, gradient_accumulation_steps: int) -> dict[str, torch.Tensor]:
     """All that must not depend on the number of processes."""
-    results = weights_after_training(world, accumulate) | first_gradients(world, accumulate) | evaluation(world)
+    results = (
+        weights_after_training(world, gradient_accumulation_steps)
+        | first_gradients(world, gradient_accumulation_steps)
+        | evaluation(world)
+    )
     return {name: tensor.contiguous() for name, tensor in results.items()}
 
 
-def cut_anew(world: World, accumulate: int) -> dict[str, torch.Tensor]:
+def cut_anew(world: World, gradient_accumulation_steps: int) -> dict[str, torch.Tensor]:
     """With BPE-dropout: the ids of two epochs, and float64 weights after ten updates."""
     runtime = Runtime(precision="fp32", threads=1, settled=True, processes=world.size)
     setup = string_setup(
-        task=syllable_task(), runtime=runtime, bpe_dropout=0.3, dropout=0.0, accumulate=accumulate, max_steps=STEPS
+        task=syllable_task(),
+        runtime=runtime,
+        bpe_dropout=0.3,
+        dropout=0.0,
+        gradient_accumulation_steps=gradient_accumulation_steps,
+        max_steps=STEPS,
     )
     setup.model.double()
     ids = [setup.corpus.pairs_of(epoch).sources for epoch in (0, 1)]
@@ -102,8 +117,8 @@ def main() -> None:
     torch.set_num_threads(1)
     scoring.SCORING_TOKENS = FEW_TOKENS
     with joined_world("cpu") as world:
-        results = everything(world, accumulate=2)
-        results |= cut_anew(world, accumulate=2)
+        results = everything(world, gradient_accumulation_steps=2)
+        results |= cut_anew(world, gradient_accumulation_steps=2)
         results["stop.questions"] = torch.tensor([questions_until_stopped(world, which) for which in STOPS])
         safetensors.torch.save_file(results, Path(sys.argv[1]) / f"rank{world.rank}.safetensors")
 

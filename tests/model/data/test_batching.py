@@ -19,7 +19,7 @@ lengths_lists = st.lists(st.tuples(st.integers(1, 40), st.integers(1, 40)), max_
 def test_each_pair_is_in_one_batch_within_the_budget(
     lengths: list[tuple[int, int]], budget: int, epoch: int, shuffle: bool
 ) -> None:
-    made = batches(lengths, batch_tokens=budget, seed=1, epoch=epoch, shuffle=shuffle)
+    made = batches(lengths, max_tokens=budget, seed=1, epoch=epoch, shuffle=shuffle)
     assert sorted(i for batch in made for i in batch) == list(range(len(lengths)))
     for batch in made:
         assert batch
@@ -31,7 +31,7 @@ def test_each_pair_is_in_one_batch_within_the_budget(
 def test_processes_together_see_each_pair_once_in_equally_many_rounds(
     lengths: list[tuple[int, int]], world: int
 ) -> None:
-    made = batches(lengths, batch_tokens=60, seed=1, epoch=0)
+    made = batches(lengths, max_tokens=60, seed=1, epoch=0)
     shares = [share(made, rank=rank, world=world) for rank in range(world)]
     assert len({len(s) for s in shares}) == 1
     assert sorted(i for s in shares for batch in s for i in batch) == list(range(len(lengths)))
@@ -47,16 +47,16 @@ def test_a_rank_outside_the_world_is_refused() -> None:
 
 def test_batches_follow_seed_and_epoch() -> None:
     lengths = [(5, 5)] * 200
-    first = batches(lengths, batch_tokens=50, seed=1, epoch=0)
-    assert first == batches(lengths, batch_tokens=50, seed=1, epoch=0)
-    assert first != batches(lengths, batch_tokens=50, seed=1, epoch=1)
-    assert first != batches(lengths, batch_tokens=50, seed=2, epoch=0)
+    first = batches(lengths, max_tokens=50, seed=1, epoch=0)
+    assert first == batches(lengths, max_tokens=50, seed=1, epoch=0)
+    assert first != batches(lengths, max_tokens=50, seed=1, epoch=1)
+    assert first != batches(lengths, max_tokens=50, seed=2, epoch=0)
     assert len(first) == 20
 
 
 def test_pairs_of_like_length_go_together() -> None:
     lengths = [(n % 30 + 1, n % 30 + 1) for n in range(3000)]
-    made = batches(lengths, batch_tokens=300, seed=0, epoch=0)
+    made = batches(lengths, max_tokens=300, seed=0, epoch=0)
     padded = sum(len(batch) * max(lengths[i][0] for i in batch) for batch in made)
     assert padded <= 1.05 * sum(source for source, _ in lengths)
 
@@ -76,7 +76,7 @@ def test_pairs_are_collated_as_the_model_reads_them() -> None:
 def test_no_pairs_make_an_empty_batch() -> None:
     batch = collate(EncodedPairs((), ()), ())
     assert batch.src.shape == batch.labels.shape == (0, 0)
-    assert batches([], batch_tokens=10, seed=0, epoch=0) == []
+    assert batches([], max_tokens=10, seed=0, epoch=0) == []
 
 
 def test_rows_are_padded_on_the_right() -> None:

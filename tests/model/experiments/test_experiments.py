@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from model import train
-from model.config import ConfigError
+from model.config import FORMER_NAMES, ConfigError
 from model.data import get_task
 from model.experiments import __main__ as command
 from model.experiments.catalogue import EXPERIMENTS, get_experiment
@@ -75,6 +75,25 @@ def test_stored_runs_are_those_of_the_catalogue(recipe: Recipe) -> None:
         steps = int(recipe.settings.get("max_steps", PRESETS[recipe.preset].training["max_steps"]))
         assert run.error or run.valid["step"][-1] == run.train["step"][-1] == steps
         assert bool(run.error) != bool(run.scores)
+
+
+def test_results_stored_under_former_names_are_read_and_replaced(tmp_path: Path) -> None:
+    recipe = RECIPES["swap-notebook.max_tokens-320.max_steps-140"]
+    runs = read_runs(recipe)
+    stored = path_of(recipe).read_text(encoding="utf-8")
+    for name, former in FORMER_NAMES.items():
+        stored = stored.replace(f'"{name}"', f'"{former}"').replace(f" {name}=", f" {former}=")
+    former = tmp_path / "swap-notebook.batch_tokens-320.max_steps-140.json"
+    former.write_text(stored.replace(recipe.name, former.stem), encoding="utf-8")
+    read = read_runs(recipe, tmp_path)
+    assert [run.valid for run in read] == [run.valid for run in runs]
+    assert "batch_tokens=320" in read[0].command
+    assert jobs_of([EXPERIMENTS["notebook-swap"]], tmp_path, again=False)
+    assert not any(job.recipe == recipe for job in jobs_of([EXPERIMENTS["notebook-swap"]], tmp_path, again=False))
+
+    write_run(recipe, runs[0], tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [f"{recipe.name}.json"]
+    assert [run.seed for run in read_runs(recipe, tmp_path)] == [run.seed for run in runs]
 
 
 def test_every_stored_file_belongs_to_a_recipe() -> None:

@@ -46,7 +46,7 @@ def test_batches_keep_to_the_length_that_they_are_cut_to() -> None:
         for update in corpus.updates(epoch):
             for batch in update.shares[0]:
                 longest = max(max(lengths[i]) for i in batch.indices)
-                assert len(batch.indices) * longest <= corpus.batch_tokens
+                assert len(batch.indices) * longest <= corpus.max_tokens
                 seen += batch.indices
         assert sorted(seen) == list(range(len(lengths)))
 

@@ -60,7 +60,9 @@ def test_two_processes_are_one(shared: list[dict[str, torch.Tensor]]) -> None:
     updates = two_processes.trainer_for(World(), torch.float64, 4).setup.corpus.updates(0)
     assert len(updates) < two_processes.STEPS
     assert len(updates[-1].shares[0]) == 3
-    alone = two_processes.everything(World(), accumulate=4) | two_processes.cut_anew(World(), accumulate=4)
+    alone = two_processes.everything(World(), gradient_accumulation_steps=4) | two_processes.cut_anew(
+        World(), gradient_accumulation_steps=4
+    )
     for result in shared:
         assert result.keys() == alone.keys() | {"stop.questions"}
         for name, tensor in alone.items():
@@ -82,7 +84,7 @@ def test_told_to_stop_in_an_evaluation_both_stop_at_the_same_batch(shared: list[
 
 def test_the_command_runs_under_torchrun(tmp_path: Path) -> None:
     sizes = ["d_model=16", "d_ff=16", "n_encoder_layers=1", "n_decoder_layers=1", "tokenizer=whitespace"]
-    sizes += ["n_encoder_heads=2", "n_decoder_heads=2", "batch_tokens=64"]
+    sizes += ["n_encoder_heads=2", "n_decoder_heads=2", "max_tokens=64"]
     steps = ["max_steps=6", "eval_every=3", "save_every=3", "log_every=2", "snapshots=0"]
     command = [*pairs_file(tmp_path), "--name", "two", "--checkpoints", str(tmp_path), "--precision", "fp32"]
     torchrun("-m", "model.train", *command, "--set", *sizes, *steps)

@@ -118,7 +118,7 @@ def test_a_full_disk_fails_with_a_sentence_and_can_be_resumed(tmp_path: Path) ->
 
 def test_out_of_memory_fails_with_a_sentence(tmp_path: Path) -> None:
     """The process may take 200 MB more than it has with everything imported; a batch of all the data needs more."""
-    settings = ["tokenizer=whitespace", "d_model=128", "d_ff=512", "batch_tokens=2000000", "snapshots=0"]
+    settings = ["tokenizer=whitespace", "d_model=128", "d_ff=512", "max_tokens=2000000", "snapshots=0"]
     new = [*pairs_file(tmp_path, n=9000), "--name", "run", "--preset", "tiny", "--set", *settings]
     arguments = command(tmp_path, *new)
     code = (
@@ -137,5 +137,5 @@ def test_out_of_memory_fails_with_a_sentence(tmp_path: Path) -> None:
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=240)
     assert done.returncode == 2, done.stderr[-2000:]
-    assert done.stderr.strip().splitlines()[-1].startswith("out of memory: lower batch_tokens (now 2000000")
+    assert done.stderr.strip().splitlines()[-1].startswith("out of memory: lower max_tokens (now 2000000")
     assert read_json(tmp_path / "run" / STATUS)["state"] == "failed"

@@ -55,11 +55,11 @@ def trained(setup: Setup) -> dict[str, torch.Tensor]:
 
 def test_accumulation_changes_nothing_but_memory() -> None:
     """Three batches an update, or the same examples as one batch: in float64 the weights agree to 1e-6."""
-    setup = string_setup(dropout=0.0, max_steps=10, accumulate=3)
+    setup = string_setup(dropout=0.0, max_steps=10, gradient_accumulation_steps=3)
     assert len(setup.corpus.updates(0)[0].shares[0]) == 3
-    joined = Joined(setup.corpus.pairs, seed=1, batch_tokens=64, accumulate=3, processes=1)
+    joined = Joined(setup.corpus.pairs, seed=1, max_tokens=64, gradient_accumulation_steps=3, processes=1)
     accumulated = trained(setup)
-    at_once = trained(replace(string_setup(dropout=0.0, max_steps=10, accumulate=3), corpus=joined))
+    at_once = trained(replace(string_setup(dropout=0.0, max_steps=10, gradient_accumulation_steps=3), corpus=joined))
     for name, tensor in at_once.items():
         torch.testing.assert_close(accumulated[name], tensor, atol=1e-6, rtol=0, msg=name)
 
@@ -182,7 +182,7 @@ def test_an_untrained_run_says_so(tmp_path: Path) -> None:
 
 def test_what_went_wrong_becomes_a_sentence() -> None:
     config = string_setup().settings.training
-    assert "lower batch_tokens (now 64" in (sentence(MemoryError(), config) or "")
+    assert "lower max_tokens (now 64" in (sentence(MemoryError(), config) or "")
     cpu = RuntimeError("[enforce fail at alloc_cpu.cpp:124] DefaultCPUAllocator: can't allocate memory: you tried …")
     assert "out of memory" in (sentence(cpu, config) or "")
     assert "out of memory" in (sentence(torch.OutOfMemoryError("CUDA out of memory."), config) or "")

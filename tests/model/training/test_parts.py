@@ -27,7 +27,7 @@ from model.training.snapshots import how_many, planned_steps, thinned
 from tests.tiny import sources, targets, tiny_model
 
 
-@pytest.mark.parametrize("schedule", ["warmup", "constant", "cosine"])
+@pytest.mark.parametrize("schedule", ["inverse_sqrt", "constant", "cosine"])
 @pytest.mark.parametrize("warmup", [1, 7, 100])
 def test_the_highest_rate_is_reached_at_warm_up_and_never_passed(schedule: str, warmup: int) -> None:
     config = TrainConfig(schedule=schedule, warmup_steps=warmup, learning_rate=3e-3, max_steps=400)  # type: ignore[arg-type]
@@ -150,23 +150,34 @@ def test_streams_depend_on_their_purpose_alone() -> None:
     assert torch.equal(first, torch.rand(4))
 
 
-def corpus(n: int, *, accumulate: int = 1, processes: int = 1, batch_tokens: int = 40) -> Corpus:
+def corpus(n: int, *, gradient_accumulation_steps: int = 1, processes: int = 1, max_tokens: int = 40) -> Corpus:
     sources_, targets_ = tuple((5,) * (1 + i % 7) for i in range(n)), tuple((5,) * (1 + i % 5) for i in range(n))
     pairs = EncodedPairs(sources_, targets_)
-    return Corpus(pairs, seed=3, batch_tokens=batch_tokens, accumulate=accumulate, processes=processes)
+    return Corpus(
+        pairs,
+        seed=3,
+        max_tokens=max_tokens,
+        gradient_accumulation_steps=gradient_accumulation_steps,
+        processes=processes,
+    )
 
 
-@given(n=st.integers(1, 60), accumulate=st.integers(1, 4), processes=st.integers(1, 4), epoch=st.integers(0, 3))
+@given(
+    n=st.integers(1, 60),
+    gradient_accumulation_steps=st.integers(1, 4),
+    processes=st.integers(1, 4),
+    epoch=st.integers(0, 3),
+)
 def test_each_example_is_seen_once_an_epoch_over_all_processes(
-    n: int, accumulate: int, processes: int, epoch: int
+    n: int, gradient_accumulation_steps: int, processes: int, epoch: int
 ) -> None:
-    made = corpus(n, accumulate=accumulate, processes=processes)
+    made = corpus(n, gradient_accumulation_steps=gradient_accumulation_steps, processes=processes)
     seen = []
     for update in made.updates(epoch):
         assert len(update.shares) == processes
         assert len({len(share) for share in update.shares}) == 1, "every process takes part in every round"
         own = [batch for share in update.shares for batch in share if batch.weight]
-        assert 1 <= len(own) <= accumulate * processes
+        assert 1 <= len(own) <= gradient_accumulation_steps * processes
         seen += [i for batch in own for i in batch.indices]
         counted = [i for batch in own for i in batch.indices]
         assert update.target_tokens == sum(len(made.pairs.targets[i]) + 1 for i in counted)
@@ -181,9 +192,9 @@ def test_processes_and_accumulation_cut_the_same_updates() -> None:
             for update in made.updates(1)
         ]
 
-    alone = sets(corpus(50, accumulate=4))
-    assert alone == sets(corpus(50, accumulate=2, processes=2)) == sets(corpus(50, processes=4))
-    assert alone != sets(corpus(50, accumulate=1))
+    alone = sets(corpus(50, gradient_accumulation_steps=4))
+    assert alone == sets(corpus(50, gradient_accumulation_steps=2, processes=2)) == sets(corpus(50, processes=4))
+    assert alone != sets(corpus(50, gradient_accumulation_steps=1))
 
 
 def test_epochs_differ_and_come_back() -> None:
@@ -238,6 +249,20 @@ def test_settings_come_from_defaults_preset_and_assignments() -> None:
 def test_an_unknown_setting_names_the_nearest(word: str, sentence: str) -> None:
     with pytest.raises(ConfigError, match=sentence):
         parse_assignments([word])
+
+
+def test_former_names_of_settings_are_understood_after_set() -> None:
+    words = ["batch_tokens=64", "accumulate=3", "average=2", "schedule=warmup"]
+    given = parse_assignments(words)
+    assert given == {
+        "max_tokens": "64",
+        "gradient_accumulation_steps": "3",
+        "average_checkpoints": "2",
+        "schedule": "inverse_sqrt",
+    }
+    training = make_settings(DataConfig(), get_preset("tiny"), given).training
+    assert (training.max_tokens, training.gradient_accumulation_steps, training.average_checkpoints) == (64, 3, 2)
+    assert parse_assignments(["batch_tokens=64", "max_tokens=65"]) == {"max_tokens": "65"}, "a later word wins"
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,10 @@ def assert_same_run(one: Path, other: Path) -> None:
     assert untimed(one) == untimed(other)
 
 
-KINDS: dict[str, dict[str, Any]] = {"accumulated": {"accumulate": 2}, "averaged": {"average": 2}}
+KINDS: dict[str, dict[str, Any]] = {
+    "accumulated": {"gradient_accumulation_steps": 2},
+    "averaged": {"average_checkpoints": 2},
+}
 
 
 @pytest.fixture(scope="module")
