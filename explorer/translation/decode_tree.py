@@ -1,4 +1,4 @@
-"""The tree of all ways on from one sentence: its own translation, chosen paths, and what beam search considered."""
+"""The tree of continuations of one sentence: its own translation, chosen paths, and the hypotheses of beam search."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from explorer.text import fixed, plural, quoted
 from explorer.translation.beam_candidates import Branch
 
 Fate = Literal["shown", "path", "kept", "ended", "pruned"]
-MAX_NODES = 600  # more cannot be told apart; the worst of the dropped branches go first
+MAX_NODES = 600  # more cannot be told apart; the worst of the pruned branches are left out first
 
 
 @dataclass(frozen=True)
 class Line:
-    """A whole decoding to put into the tree: its path, what it is called, and each token's probability if known."""
+    """A whole decoding in the tree: its path of token ids, its name, and the probability of each token if known."""
 
     path: tuple[int, ...]
     name: str
@@ -25,11 +26,12 @@ class Line:
 
 @dataclass(frozen=True)
 class Node:
-    """One token at one place of the tree; `path` leads to it, <sos> being the empty path, and names it.
+    """One token in the tree, identified by the path of token ids that leads to it; <sos> has the empty path.
 
     `fate`: on the path that is shown; on another whole path; kept by beam search for a while; ended there with <eos>;
-    pruned at once. `probability` of the token from 0 to 1, `total` in nats and `score` where beam search scored it.
-    `names` are the lines that end here. `row` and the length of the path are where it is drawn.
+    pruned at once. `probability` of the token is from 0 to 1; `total` (in nats) and `score` are known where beam search
+    scored the node. `names` are those of the lines that end here. The node is drawn in `row`, at the length of its
+    path.
     """
 
     path: tuple[int, ...]
@@ -44,7 +46,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Tree:
-    """The nodes, parents before children, and how many pruned ones were left out for want of room."""
+    """The nodes, parents before children, and how many pruned ones were left out because the tree is full."""
 
     nodes: tuple[Node, ...]
     left_out: int = 0
@@ -53,11 +55,11 @@ class Tree:
         return next(node for node in self.nodes if node.path == path)
 
     def texts(self) -> dict[tuple[int, ...], str]:
-        """The tokens from <sos> to each node, apart by spaces."""
-        found: dict[tuple[int, ...], str] = {}
+        """The tokens from <sos> to each node, separated by spaces."""
+        texts: dict[tuple[int, ...], str] = {}
         for node in self.nodes:
-            found[node.path] = f"{found[node.path[:-1]]} {node.token}".strip() if node.path else ""
-        return found
+            texts[node.path] = f"{texts[node.path[:-1]]} {node.token}".strip() if node.path else ""
+        return texts
 
 
 def grow(
@@ -68,9 +70,9 @@ def grow(
     shown: tuple[int, ...] = (),
     pruned: bool = True,
 ) -> Tree:
-    """The tree of some decodings and of a beam search; paths that begin alike share their nodes.
+    """The tree of some decodings and of a beam search; paths with a common beginning share its nodes.
 
-    `label` gives a token's text, `shown` is the path on screen, `pruned` False leaves dropped branches out.
+    `label` gives the text of a token id, `shown` is the path on screen; without `pruned`, pruned branches are left out.
     """
     nodes: dict[tuple[int, ...], Node] = {(): Node((), "<sos>", "shown")}
     for line in lines:
@@ -95,58 +97,56 @@ def grow(
 
 
 def _that_fit(branches: Sequence[Branch], room: int) -> tuple[list[Branch], int]:
-    """The branches without the worst of the pruned ones, if there are too many; the rest is needed as parents."""
-    dropped = sorted((b for b in branches if b.fate == "pruned"), key=lambda b: b.score)
-    excess = max(0, min(len(dropped), len(branches) - max(room, 0)))
-    out = {id(branch) for branch in dropped[:excess]}
-    return [branch for branch in branches if id(branch) not in out], excess
+    """The branches that fit, without the worst pruned ones; the others are needed as parents, however many there are."""
+    worst_first = sorted((b for b in branches if b.fate == "pruned"), key=lambda b: b.score)
+    excess = max(0, min(len(worst_first), len(branches) - max(room, 0)))
+    left_out = {id(branch) for branch in worst_first[:excess]}
+    return [branch for branch in branches if id(branch) not in left_out], excess
 
 
 def _laid_out(nodes: Mapping[tuple[int, ...], Node]) -> tuple[Node, ...]:
-    """Nodes depth first, each with its row: a node goes on in its own row with its best child, the others below."""
+    """Nodes depth first, each with its row: the best child continues its parent's row, the others follow below."""
     children: dict[tuple[int, ...], list[Node]] = defaultdict(list)
     for path, node in nodes.items():
         if path:
             children[path[:-1]].append(node)
     order = {"shown": 0, "path": 1, "ended": 2, "kept": 2, "pruned": 3}
-    found: list[Node] = []
+    ordered: list[Node] = []
     rows, waiting = 0, [(nodes[()], True)]
     while waiting:  # an explicit stack: a path may be longer than Python's recursion is deep
         node, first = waiting.pop()
         if not first:
             rows += 1
-        found.append(replace(node, row=rows))
+        ordered.append(replace(node, row=rows))
         best_first = sorted(
             children[node.path], key=lambda n: (order[n.fate], -(n.score if n.score is not None else -math.inf))
         )
         waiting += [(child, i == 0) for i, child in reversed(list(enumerate(best_first)))]
-    return tuple(found)
+    return tuple(ordered)
 
 
-def tree_words(tree: Tree) -> str:
-    """The tree in a sentence or two: how many paths and hypotheses, and the best of them."""
-    ends = [node for node in tree.nodes if node.names]
-    scored = [node for node in tree.nodes if node.score is not None]
-    texts = tree.texts()
-    parts = [f"{len(ends)} whole path{'s' if len(ends) != 1 else ''}, {len(tree.nodes) - 1} tokens in all."]
-    ended = [node for node in scored if node.score is not None and node.path in texts and _is_end(node, tree)]
-    if scored:
+def tree_caption(tree: Tree) -> str:
+    """The tree in a sentence or two: how many paths and hypotheses it has, and the best of them."""
+    paths = sum(bool(node.names) for node in tree.nodes)
+    scores = {node.path: node.score for node in tree.nodes if node.score is not None}
+    parts = [f"{plural(paths, 'whole path')}, {plural(len(tree.nodes) - 1, 'token')} in all."]
+    if scores:
         pruned = sum(node.fate == "pruned" for node in tree.nodes)
-        parts.append(f"Beam search scored {len(scored)} of them; {pruned} of those shown were dropped at once.")
-    if ended:
-        best = max(ended, key=lambda node: node.score or -math.inf)
-        parts.append(f"Its best hypothesis is “{texts[best.path]}” with score {best.score:.3f}.")
+        parts.append(f"Beam search scored {len(scores)} of them; {pruned} of those shown were dropped at once.")
+    if ended := [node.path for node in tree.nodes if node.path in scores and _is_end(node)]:
+        best = max(ended, key=scores.__getitem__)
+        parts.append(f"Its best hypothesis is {quoted(tree.texts()[best])} with score {fixed(scores[best], 3)}.")
     if tree.left_out:
-        parts.append(f"{tree.left_out} of the worst dropped branches are left out for want of room.")
+        parts.append(f"Left out for lack of room: the worst {plural(tree.left_out, 'dropped branch')}.")
     return " ".join(parts)
 
 
-def _is_end(node: Node, tree: Tree) -> bool:
+def _is_end(node: Node) -> bool:
     return node.fate == "ended" or any(name.startswith("hypothesis") for name in node.names)
 
 
 def tree_table(tree: Tree) -> list[dict[str, object]]:
-    """A row a node, in the order of the drawing; probabilities in percent."""
+    """One row per node, in the order in which they are drawn; probabilities in percent."""
     texts = tree.texts()
     fates = {"shown": "on screen", "path": "a whole path", "kept": "kept", "ended": "ended", "pruned": "dropped"}
     return [

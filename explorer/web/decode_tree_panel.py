@@ -10,7 +10,7 @@ import streamlit as st
 from explorer.attention.coordinates import Place
 from explorer.figures.decode_tree import tree_figure
 from explorer.text import plain
-from explorer.translation.decode_tree import Line, Node, Tree, grow, tree_table, tree_words
+from explorer.translation.decode_tree import Line, Node, Tree, grow, tree_table, tree_caption
 from explorer.translation.selection import Selection
 from explorer.translation.translator import InputError, Translation
 from explorer.web import runtime, session
@@ -43,7 +43,7 @@ def draw(selection: Selection, shown: Translation, at: Place | None = None) -> N
     except (InputError, CheckpointError) as without:
         st.info(plain(str(without)))
         return
-    words, rows = tree_words(found), tree_table(found)
+    words, rows = tree_caption(found), tree_table(found)
     with st.container(key="wide_tree"):
         figure = st.plotly_chart(
             tree_figure(found),

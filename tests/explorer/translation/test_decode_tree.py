@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.translation.beam_candidates import Branch, branches_of
-from explorer.translation.decode_tree import MAX_NODES, Line, Tree, grow, tree_table, tree_words
+from explorer.translation.decode_tree import MAX_NODES, Line, Tree, grow, tree_table, tree_caption
 from model.config import EOS
 from model.decoding.beam import beam_search, hypotheses
 from model.decoding.search import ENDED, PRUNED, length_penalty
@@ -38,7 +38,14 @@ def test_the_garden_path_by_hand() -> None:
     assert tree[()].token == "<sos>"
     assert [tree[path].fate for path in ((B,), (B, EOS), (A,))] == ["shown", "shown", "kept"]
     assert tree[B, EOS].names == ("hypothesis 1",)
-    assert "Its best hypothesis is “B <eos>” with score" in tree_words(tree)
+    assert "Its best hypothesis is “B <eos>” with score" in tree_caption(tree)
+
+
+def test_a_score_of_0_is_the_best_there_can_be() -> None:
+    """A log-probability of 0 is certainty, not a missing score."""
+    certain, likely = Branch((A, EOS), 0.0, 0.0, 0.0, "ended"), Branch((B, EOS), -0.1, -0.1, -0.05, "ended")
+    tree = grow([], [Branch((A,), 0.0, 0.0, 0.0, "kept"), Branch((B,), 0.0, 0.0, 0.0, "kept"), likely, certain], label)
+    assert "Its best hypothesis is “A <eos>” with score 0.000." in tree_caption(tree)
 
 
 @given(random_tables(), st.integers(1, 3), st.sampled_from(["none", "mean", "gnmt"]))
@@ -86,7 +93,7 @@ def test_paths_that_begin_alike_share_their_nodes() -> None:
     assert tree[4, 5].probability == 0.25
     assert [tree[path].fate for path in ((4,), (4, 5), (4, 6))] == ["shown", "path", "shown"]
     assert tree.texts()[4, 6, 2] == "A 6 <eos>"
-    assert tree_words(tree).startswith("2 whole paths, 5 tokens in all.")
+    assert tree_caption(tree).startswith("2 whole paths, 5 tokens in all.")
     [row] = [row for row in tree_table(tree) if row["end of"] == "own"]
     assert (row["step"], row["token"], row["after"], row["probability (%)"]) == (3, "<eos>", "A B", 100.0)
 
@@ -99,7 +106,7 @@ def test_a_large_tree_loses_its_worst_dropped_branches_and_says_so() -> None:
     assert tree.left_out == 1001 - MAX_NODES
     scores = [node.score for node in tree.nodes if node.fate == "pruned"]
     assert min(scores) == -float(len(scores) - 1)
-    assert f"{tree.left_out} of the worst" in tree_words(tree)
+    assert f"the worst {tree.left_out} dropped branches" in tree_caption(tree)
 
 
 def test_a_path_longer_than_recursion_goes_is_drawn() -> None:
