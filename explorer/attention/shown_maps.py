@@ -1,4 +1,4 @@
-"""What is on screen as a value: the maps in view in their order, as the address says that they are shown."""
+"""The maps on screen as a value: which heads the view shows, in which order, and the title and caption above them."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from explorer.attention.captions import head_caption, row_caption, row_in_view, 
 from explorer.attention.coordinates import Place
 from explorer.attention.head_summary import HeadSummary, summarise
 from explorer.attention.labelled_map import LabelledMap, head_map
-from explorer.attention.names import KIND_TITLES
+from explorer.attention.names import KIND_TITLES, PREDICTED_ROW_TITLE
 from explorer.attention.view_text import ViewOptions, parse_view
-from explorer.text import printable
+from explorer.text import plural, printable, quoted
 from model.config import AttentionKind
 from model.trace import AttentionTrace, kinds_of
 
 
 @dataclass(frozen=True, eq=False)
 class ShownMaps:
-    """The maps on screen, and what must be said with them.
+    """The maps on screen with their title and caption.
 
-    `places` has kind, layer and head (from 1, 0 = the mean) of each map; `notes` the numbers that stand under each
-    thumbnail. `row` is the query in view, from 0. `facts` are lines about model and sentence for the foot of the page.
+    `places` names the kind, layer and head of each map; `notes` are the numbers under each thumbnail. `row` is the
+    query in view, from 0. `facts` are lines about model and sentence for the foot of the page.
     """
 
     title: str
     caption: str
     maps: tuple[LabelledMap, ...]
-    places: tuple[tuple[AttentionKind, int, int], ...]
+    places: tuple[Place, ...]
     notes: tuple[str, ...]
     options: ViewOptions
     row: int
@@ -38,7 +38,7 @@ class ShownMaps:
 
 
 def shown_maps(trace: AttentionTrace, at: Place, view: str, *, facts: tuple[str, ...] = ()) -> ShownMaps:
-    """What the views show of a trace at a place.
+    """The maps that a view (its text in the address) shows of a trace at a place.
 
     Raises:
         ValueError: no head passes the filters, so there is nothing on screen.
@@ -48,111 +48,103 @@ def shown_maps(trace: AttentionTrace, at: Place, view: str, *, facts: tuple[str,
         options = replace(options, words=False)
     kinds = kinds_of(trace) if options.beside and options.view == "heads" else (at.kind,)
     maps: list[LabelledMap] = []
-    places: list[tuple[AttentionKind, int, int]] = []
+    places: list[Place] = []
     notes: list[str] = []
     row = 0
     for kind in kinds:
-        whole = _named(attention_maps(trace, kind, options.form(kind)))
-        summary = summarise(whole)
-        chosen = _chosen(kind, whole, summary, at, options)
-        row_here = _row(whole, at)
-        rows = row_here + 1 if options.steps and kind != "encoder" else len(whole.rows)
+        all_heads = _printable(attention_maps(trace, kind, options.form(kind)))
+        summary = summarise(all_heads)
+        row_here = _row_in_view(all_heads, at)
+        n_rows = row_here + 1 if options.steps and kind != "encoder" else len(all_heads.rows)
         if kind == at.kind:
             row = row_here
-        for layer, head in chosen:
-            maps.append(_scaled(_cut(head_map(whole, layer, head), rows, next_word=options.next), options))
-            places.append((kind, layer, head))
-            notes.append(summary_caption(summary, layer, head) if head else "")
+        for place in _heads_in_view(kind, all_heads, summary, at, options):
+            one = _first_rows(head_map(all_heads, place.layer, place.head), n_rows, by_predicted=options.next)
+            maps.append(replace(one, top=None) if options.scale == "max" else one)
+            places.append(place)
+            notes.append(summary_caption(summary, place) if place.head else "")
     if not maps:
-        raise ValueError("No head passes the filters, so there is nothing on screen to take away.")
+        raise ValueError("No head passes the filters, so there is nothing on screen to export.")
     if options.scale == "max":  # one scale for all
         top = max(one.scale for one in maps)
         maps = [replace(one, top=top) for one in maps]
-    title, caption = _said(maps, places, kinds, options, row, trace)
+    title, caption = _title_and_caption(maps, places, kinds, options, row)
+    if trace.edits:
+        caption += f" Edited: {'; '.join(trace.edits)}."
     return ShownMaps(title, caption, tuple(maps), tuple(places), tuple(notes), options, row, facts)
 
 
-def _chosen(
+def _heads_in_view(
     kind: AttentionKind, maps: AttentionMaps, summary: HeadSummary, at: Place, options: ViewOptions
-) -> list[tuple[int, int]]:
-    """Layer and head (from 1) of the maps in view, sorted and filtered as the grid is."""
+) -> list[Place]:
+    """The heads of the maps in view, sorted and filtered as the grid of all heads is."""
     layers, heads = maps.weights.shape[:2]
     if options.view == "lines" and options.heads:
-        return [(at.layer, head) for head in options.heads if head <= heads]
+        return [Place(kind, at.layer, head) for head in options.heads if head <= heads]
     if options.view != "heads":
-        return [(at.layer, at.head)]
-    every = [(layer, head) for layer in range(1, layers + 1) for head in range(1, heads + 1)]
+        return [Place(kind, at.layer, at.head)]
 
-    def keys(place: tuple[int, int]) -> float:
-        value = float(summary.effective[place[0] - 1, place[1] - 1])
+    def keys(place: Place) -> float:
+        value = float(summary.effective[place.index])
         return np.inf if np.isnan(value) else value
 
-    def share(place: tuple[int, int]) -> float:
+    def share(place: Place) -> float:
         shares = summary.shares.get(options.by)
-        value = -1.0 if shares is None else float(shares[place[0] - 1, place[1] - 1])
+        value = -1.0 if shares is None else float(shares[place.index])
         return -1.0 if np.isnan(value) else value
 
-    kept = [
+    passing = [
         place
-        for place in every
-        if (not options.role or summary.role(place[0] - 1, place[1] - 1) == options.role)
+        for place in (Place.at_index(kind, layer, head) for layer in range(layers) for head in range(heads))
+        if (not options.role or summary.role(*place.index) == options.role)
         and (not options.most or keys(place) <= options.most)
     ]
     if options.by == "keys":
-        return sorted(kept, key=keys)
-    return kept if options.by == "place" else sorted(kept, key=lambda place: -share(place))
+        return sorted(passing, key=keys)
+    return passing if options.by == "place" else sorted(passing, key=lambda place: -share(place))
 
 
-def _named(maps: AttentionMaps) -> AttentionMaps:
-    """The same with control characters made visible: no printer knows what to do with them."""
+def _printable(maps: AttentionMaps) -> AttentionMaps:
+    """The same maps with control characters in their labels made visible, which no printer could draw."""
     rows, predicted, columns = (
         tuple(printable(token) for token in tokens) for tokens in (maps.rows, maps.predicted, maps.columns)
     )
     return replace(maps, rows=rows, predicted=predicted, columns=columns)
 
 
-def _row(maps: AttentionMaps, at: Place) -> int:
-    """The row in view, from 0: the word of the token that the place names."""
+def _row_in_view(maps: AttentionMaps, at: Place) -> int:
+    """The row in view, from 0: the one that holds the token that the place names."""
     token = (at.row if maps.kind == "encoder" and at.kind == "encoder" else at.step) - 1
     return next((i for i, (start, end) in enumerate(maps.row_spans) if start <= token < end), len(maps.rows) - 1)
 
 
-def _cut(one: LabelledMap, rows: int, *, next_word: bool) -> LabelledMap:
-    """The first rows only; and rows named by what they predict, where the view is aligned to that."""
+def _first_rows(one: LabelledMap, n_rows: int, *, by_predicted: bool) -> LabelledMap:
+    """The first rows of a map; `by_predicted` names decoder rows by the tokens that they predict."""
     changes: dict[str, Any] = {
-        "values": one.values[:rows],
-        "mask": one.mask[:rows],
-        "rows": one.rows[:rows],
-        "predicted": one.predicted[:rows],
+        "values": one.values[:n_rows],
+        "mask": one.mask[:n_rows],
+        "rows": one.rows[:n_rows],
+        "predicted": one.predicted[:n_rows],
     }
-    if next_word and one.predicted:
-        changes |= {"rows": one.predicted[:rows], "predicted": (), "row_title": "decoder predicts (query)"}
+    if by_predicted and one.predicted:
+        changes |= {"rows": one.predicted[:n_rows], "predicted": (), "row_title": PREDICTED_ROW_TITLE}
     return replace(one, **changes)
 
 
-def _scaled(one: LabelledMap, options: ViewOptions) -> LabelledMap:
-    return replace(one, top=None) if options.scale == "max" else one
-
-
-def _said(
-    maps: list[LabelledMap],
-    places: list[tuple[AttentionKind, int, int]],
-    kinds: tuple[AttentionKind, ...],
-    options: ViewOptions,
-    row: int,
-    trace: AttentionTrace,
+def _title_and_caption(
+    maps: list[LabelledMap], places: list[Place], kinds: tuple[AttentionKind, ...], options: ViewOptions, row: int
 ) -> tuple[str, str]:
-    edited = f" Edited: {'; '.join(trace.edits)}." if trace.edits else ""
+    one, place = maps[0], places[0]
     if options.view == "heads":
         title = ", ".join(KIND_TITLES[kind] for kind in kinds) + ": all heads"
-        scale = {"unit": "0 to 1", "max": f"0 to {maps[0].scale:.3f}, the largest", "log": "logarithmic"}[options.scale]
-        caption = f"{len(maps)} heads, rows are queries and columns are keys, one colour scale ({scale})."
-        return title, f"{caption}{edited}"
-    one = maps[0]
+        scale = {"unit": "0 to 1", "max": f"0 to {one.scale:.3f}, the largest", "log": "logarithmic"}[options.scale]
+        count = plural(len(maps), "head")
+        return title, f"{count}; rows are queries, columns are keys; one colour scale ({scale})."
     if options.view == "text":
-        return f"{one.title}: what {row_in_view(one, row)} looks at", f"{row_caption(one, row)}{edited}"
-    title = one.title if len(maps) == 1 else f"{KIND_TITLES[places[0][0]]}, layer {places[0][1]}, {len(maps)} heads"
-    caption = head_caption(one.values, one.rows, one.columns, causal=places[0][0] == "decoder")
+        return f"{one.title}: what {quoted(row_in_view(one, row))} looks at", row_caption(one, row)
+    caption = head_caption(one.values, one.rows, one.columns, causal=place.kind == "decoder")
     if options.view == "lines":
-        caption = f"Each row's heaviest lines that hold {options.mass} % of it. {caption}"
-    return title, f"{caption}{edited}"
+        caption = f"For each row, the heaviest lines that hold {options.mass} % of its weight. {caption}"
+    if len(maps) == 1:
+        return one.title, caption
+    return f"{KIND_TITLES[place.kind]}, layer {place.layer}, {len(maps)} heads", caption

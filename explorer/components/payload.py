@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.attention.coordinates import Place
 from explorer.text import printable
 from model.config import ATTENTION_KINDS, AttentionKind
 
@@ -59,24 +60,15 @@ class StepperView:
     head: int = 0
     trained: bool = True
 
-    def position(self) -> Position:
+    def place(self) -> Place:
         """Where to start, with every value moved into the range that this trace has."""
         known = [kind for kind in ATTENTION_KINDS if kind == self.kind and self.trace.weights(kind).size]
         kind: AttentionKind = known[0] if known else "cross"
         layers, heads = self.trace.weights(kind).shape[:2]
         layer = layers if self.layer is None else self.layer
         step = _clamp(self.step, 1, len(self.trace.read_tokens))
-        return Position(step, kind, _clamp(layer, 1, layers), _clamp(self.head, 0, heads))
-
-
-@dataclass(frozen=True)
-class Position:
-    """A place in a decoding: step, layer and head count from 1; head 0 is the mean over the heads."""
-
-    step: int
-    kind: AttentionKind
-    layer: int
-    head: int
+        row = 1 if kind == "encoder" else step
+        return Place(kind, _clamp(layer, 1, layers), _clamp(self.head, 0, heads), row=row, step=step)
 
 
 def encode(view: StepperView) -> bytes:
@@ -86,16 +78,16 @@ def encode(view: StepperView) -> bytes:
         ValueError: the ids do not fit the trace, a kind of attention is missing, or a weight is not a number.
     """
     _check(view)
-    trace, position = view.trace, view.position()
+    trace, start = view.trace, view.place()
     arrays = {kind: np.ascontiguousarray(trace.weights(kind), dtype="<f4") for kind in ATTENTION_KINDS}
     masks = {kind: np.ascontiguousarray(trace.mask(kind), dtype=np.uint8) for kind in ATTENTION_KINDS}
     header = {
         "version": PAYLOAD_VERSION,
         "seq": view.seq,
-        "step": position.step,
-        "kind": position.kind,
-        "layer": position.layer,
-        "head": position.head,
+        "step": start.step,
+        "kind": start.kind,
+        "layer": start.layer,
+        "head": start.head,
         "model": printable(view.model),
         "trained": view.trained,
         "edits": [printable(edit) for edit in trace.edits],

@@ -16,7 +16,8 @@ from typing import Any
 
 import streamlit as st
 
-from explorer.components.payload import Position, StepperView, encode
+from explorer.attention.coordinates import Place
+from explorer.components.payload import StepperView, encode
 from explorer.components.script import slim
 from explorer.figures.palette import palettes
 
@@ -37,7 +38,7 @@ class Fork:
 class StepperResult:
     """Where the person is looking now, and the fork that they asked for in this very run, if any."""
 
-    position: Position
+    place: Place
     fork: Fork | None
 
 
@@ -75,20 +76,20 @@ def stepper(view: StepperView, *, key: str) -> StepperResult:
     reported = _reported(st.session_state.get(key), view)
     if reported is not None and memory.get("seq") == view.seq:
         # The person has moved since the start: send the same start again, so that the bytes do not change.
-        start: Position = memory["position"]
+        start: Place = memory["place"]
     else:
-        start = view.position()
-        memory.update(seq=view.seq, position=start)
-    started = dataclasses.replace(view, **dataclasses.asdict(start))
+        start = view.place()
+        memory.update(seq=view.seq, place=start)
+    started = dataclasses.replace(view, step=start.step, kind=start.kind, layer=start.layer, head=start.head)
     result = _component(
         key=key, data=encode(started), on_at_change=_nothing, on_fork_change=_nothing, width="stretch", height="content"
     )
     asked: Any = result.get("fork")
     if not _is_of(asked, view):
         return StepperResult(_reported(result, view) or start, None)
-    position = _position(asked, view)
-    known = asked.get("token_id") in [int(i) for i in view.trace.top_ids[position.step - 1]]
-    return StepperResult(position, Fork(position.step, asked["token_id"]) if known else None)
+    place = _place(asked, view)
+    known = asked.get("token_id") in [int(i) for i in view.trace.top_ids[place.step - 1]]
+    return StepperResult(place, Fork(place.step, asked["token_id"]) if known else None)
 
 
 def _nothing() -> None:
@@ -99,13 +100,13 @@ def _is_of(message: Any, view: StepperView) -> bool:
     return bool(message) and message.get("seq") == view.seq
 
 
-def _reported(state: Any, view: StepperView) -> Position | None:
+def _reported(state: Any, view: StepperView) -> Place | None:
     """The position that the browser last reported for this very decoding."""
     at = state.get("at") if state else None
-    return _position(at, view) if _is_of(at, view) else None
+    return _place(at, view) if _is_of(at, view) else None
 
 
-def _position(message: Any, view: StepperView) -> Position:
-    """A browser's message as a position that exists: what a browser says may be anything."""
+def _place(message: Any, view: StepperView) -> Place:
+    """A browser's message as a place that exists: what a browser says may be anything."""
     whole = {name: message.get(name) for name in ("step", "layer", "head") if type(message.get(name)) is int}
-    return dataclasses.replace(view, kind=str(message.get("kind")), **whole).position()
+    return dataclasses.replace(view, kind=str(message.get("kind")), **whole).place()

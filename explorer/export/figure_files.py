@@ -1,7 +1,7 @@
-"""What is on screen as PNG, SVG and PDF at publication quality: no browser, no network, no global state.
+"""The maps on screen as PNG, SVG and PDF at publication quality: no browser, no network, no global state.
 
-matplotlib is imported when somebody exports, and its pyplot never: figures are plain objects here, since one process
-serves many sessions. Its settings are global all the same, so drawing happens one figure at a time.
+matplotlib is imported at the first export, and pyplot never: one process serves many sessions, so figures are plain
+objects. Its settings are still global, so only one figure is drawn at a time.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from explorer.attention.shown_maps import ShownMaps
 from explorer.export.fonts import fonts_for
-from explorer.export.matplotlib_maps import draw_sheet, texts_of
+from explorer.export.matplotlib_maps import figure_of, texts_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,7 +32,7 @@ _SETTINGS: dict[str, Any] = {
     "ytick.major.size": 2,
     "hatch.linewidth": 0.4,
     "svg.fonttype": "none",  # text stays text: searchable, and drawn with the reader's own fonts
-    "svg.hashsalt": "headlight",  # the same figure gives the same file
+    "svg.hashsalt": "headlight",  # equal figures give equal files
     "pdf.fonttype": 42,  # TrueType outlines, which publishers ask for
     "text.parse_math": False,  # a token may hold dollar signs
 }
@@ -40,29 +40,29 @@ _SETTINGS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure as a file, and the characters that no font on this machine has (drawn as empty boxes)."""
+    """The content of a figure file, and the characters that no font on this machine has (drawn as empty boxes)."""
 
     content: bytes
     missing: str
 
     @property
     def note(self) -> str:
-        """A sentence about the missing characters; empty where there are none."""
+        """A sentence about the missing characters; empty if there are none."""
         if not self.missing:
             return ""
         shown = " ".join(self.missing[:12]) + (" …" if len(self.missing) > 12 else "")
-        return f"No font on this machine has {shown}: boxes stand in their place (in SVG, your reader's fonts decide)."
+        return f"No font on this machine has {shown}: boxes are drawn instead (in SVG, the reader's fonts decide)."
 
 
-def draw(sheet: ShownMaps, kind: Format) -> Drawing:
-    """The sheet as a file of one of three kinds; layers and heads are labelled from 1, masked cells are hatched."""
+def draw(shown: ShownMaps, kind: Format) -> Drawing:
+    """The maps on screen as a file; layers and heads are labelled from 1, masked cells are hatched."""
     import matplotlib as mpl
 
-    families, missing = fonts_for(texts_of(sheet))
+    families, missing = fonts_for(texts_of(shown))
     settings: Any = _SETTINGS | {"font.family": families}
     with _ONE_AT_A_TIME, mpl.rc_context(settings), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # `missing` says so to the reader
-        return Drawing(_save(draw_sheet(sheet), kind), missing)
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # the note about `missing` tells the reader
+        return Drawing(_save(figure_of(shown), kind), missing)
 
 
 def _save(figure: Figure, kind: Format) -> bytes:
@@ -72,7 +72,7 @@ def _save(figure: Figure, kind: Format) -> bytes:
 
     file = io.BytesIO()
     canvas = {"png": FigureCanvasAgg, "svg": FigureCanvasSVG, "pdf": FigureCanvasPdf}[kind](figure)
-    # Without a date, and without metadata that would name other hosts.
+    # No date, and no metadata that would name other hosts.
     metadata = {
         "png": {"Software": "Headlight"},
         "svg": {"Creator": None, "Date": None, "Format": None, "Type": None},

@@ -1,4 +1,4 @@
-"""Fonts for figures that leave the screen: the ones this machine has for the characters that are needed."""
+"""Fonts for exported figures: those installed on this machine that have the characters needed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 
-FIRST = "DejaVu Sans"  # comes with the drawing library, so it is always there
+FIRST = "DejaVu Sans"  # comes with matplotlib, so it is always installed
 SCRIPTS = (
     "Devanagari",
     "Arabic",
@@ -30,7 +30,7 @@ SCRIPTS = (
     "Symbols2",
     "Math",
 )
-# What systems bring for other scripts, the nearest in look first. Colour fonts are left out: they hold no outlines.
+# Fonts that systems bring for other scripts, the most similar first. Colour fonts are left out: they have no outlines.
 OTHERS = (
     "Noto Sans",
     "Noto Sans CJK SC",
@@ -67,22 +67,22 @@ _INVISIBLE = ("Cf", "Zs", "Mn", "Me", "Cc")
 
 
 def fonts_for(texts: Iterable[str]) -> tuple[list[str], str]:
-    """Font families for some texts, best first, and the characters that none of them has, in order."""
+    """Font families for some texts, best first, and the characters that none of them has, sorted."""
     needed = {c for text in texts for c in text if unicodedata.category(c) not in _INVISIBLE}
     families = [FIRST]
     missing = needed - _characters(FIRST)
     for family in OTHERS:
         if not missing:
             break
-        if has := missing & _characters(family):
+        if covered := missing & _characters(family):
             families.append(family)
-            missing -= has
+            missing -= covered
     return families, "".join(sorted(missing))
 
 
 @lru_cache(maxsize=len(OTHERS) + 1)
 def _characters(family: str) -> frozenset[str]:
-    """The characters of a family; none where this machine lacks it."""
+    """The characters of a family; none if it is not installed."""
     path = _installed().get(family)
     if path is None:
         return frozenset()
@@ -90,17 +90,17 @@ def _characters(family: str) -> frozenset[str]:
 
     try:
         return frozenset(map(chr, FT2Font(path).get_charmap()))
-    except (OSError, RuntimeError):  # a font file that is damaged, or has been taken away
+    except (OSError, RuntimeError):  # a font file that is damaged or was removed
         return frozenset()
 
 
 @lru_cache(maxsize=1)
 def _installed() -> dict[str, str]:
-    """Upright regular fonts by family name."""
+    """Files of upright regular fonts, by family name."""
     from matplotlib import font_manager
 
-    found: dict[str, str] = {}
+    files: dict[str, str] = {}
     for entry in font_manager.fontManager.ttflist:
         if entry.style == "normal" and str(entry.weight) in ("400", "normal", "regular", "book"):
-            found.setdefault(entry.name, entry.fname)
-    return found
+            files.setdefault(entry.name, entry.fname)
+    return files

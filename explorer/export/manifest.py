@@ -1,4 +1,4 @@
-"""A view as a small JSON file: which model, sentence, path and place, and which versions drew it; and back again."""
+"""A view as a small JSON file, written and read: model, sentence, path, place, and the versions that drew it."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ PACKAGES = ("numpy", "torch", "streamlit", "matplotlib", "spacy")
 
 
 class ManifestError(ValueError):
-    """A file that does not say which view to open; the message says what is wrong with it."""
+    """A file that does not describe a view; the message says what is wrong with it."""
 
 
 @dataclass(frozen=True)
 class Manifest:
     """A view that can be opened again.
 
-    `selection` is the view as the address names it; `path` the target ids that were on screen, also where the model
-    chose them itself; `model_hash` of the weights (SHA-256). `problems` are sentences about parts that made no sense.
+    `selection` is the view as in the address; `path` the target ids that were on screen, even if the model chose them
+    itself; `model_hash` the SHA-256 of the weights. `problems` are sentences about parts that could not be used.
     """
 
     selection: Selection
@@ -42,7 +42,7 @@ class Manifest:
 def manifest_text(
     selection: Selection, *, path: tuple[int, ...], translation: str, edits: tuple[str, ...], model_hash: str
 ) -> str:
-    """The manifest of what is on screen, as indented JSON in ASCII."""
+    """The manifest of the view on screen, as indented JSON in ASCII."""
     values = {
         "manifest_version": MANIFEST_VERSION,
         "page": "attention",
@@ -59,48 +59,48 @@ def manifest_text(
 
 
 def link(selection: Selection) -> str:
-    """The view as the end of an address, "attention?model=…"; without the sentence where that is too long."""
+    """The end of the view's address, "attention?model=…"; without the sentence if that is too long."""
     return f"attention?{urlencode(to_query(selection))}"
 
 
 @lru_cache(maxsize=1)
 def _versions() -> dict[str, str]:
-    found = {}
+    versions = {}
     for name in PACKAGES:
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:
-            found[name] = "missing"
-    return found
+            versions[name] = "missing"
+    return versions
 
 
 def read_manifest(content: bytes) -> Manifest:
-    """Read a manifest, which anybody may have written.
+    """Read a manifest; its content is not trusted.
 
     Raises:
-        ManifestError: it is no manifest, or of a version that this program does not know.
+        ManifestError: it is not a manifest, or has a version that this program does not know.
     """
     if len(content) > MAX_BYTES:
-        raise ManifestError(f"A manifest is small; this file has {len(content):,} bytes.")
+        raise ManifestError(f"A manifest is a small file; this one has {len(content):,} bytes.")
     try:
         values = json.loads(content.decode("utf-8-sig"))
     except (UnicodeDecodeError, ValueError, RecursionError):
-        raise ManifestError("This file is no manifest: it is not JSON text.") from None
+        raise ManifestError("This file is not a manifest: it is not JSON text.") from None
     if not isinstance(values, dict) or "manifest_version" not in values:
-        raise ManifestError("This file is no manifest: it does not say which version it is of.")
+        raise ManifestError("This file is not a manifest: it has no manifest_version.")
     if values["manifest_version"] != MANIFEST_VERSION:
-        raise ManifestError(f"This manifest is of another version than {MANIFEST_VERSION}, the one known here.")
+        raise ManifestError(f"This manifest has another version than {MANIFEST_VERSION}, the only one known here.")
     model, text, ids = values.get("model"), values.get("text"), values.get("target_ids", [])
     model = model if isinstance(model, dict) else {}
     name, weights_hash = model.get("name"), model.get("sha256")
     if not isinstance(name, str) or not isinstance(text, str):
-        raise ManifestError("This manifest names no model or no sentence.")
+        raise ManifestError("This manifest lacks the model or the sentence.")
     query = _strings(values.get("selection"))
     selection, problems = from_query({k: v for k, v in query.items() if k not in ("model", "text")})
     if not isinstance(ids, list) or not all(type(i) is int and 0 <= i < 10**7 for i in ids):
-        problems.append("The manifest's target_ids are not token ids; they are left out.")
+        problems.append("The target_ids of the manifest are not token ids; they are ignored.")
         ids = []
-    clean, other = (some.encode("utf-8", "replace").decode("utf-8") for some in (text, selection.other))
+    clean, other = (given.encode("utf-8", "replace").decode("utf-8") for given in (text, selection.other))
     return Manifest(
         selection=dataclasses.replace(selection, model=name, text=clean, other=other),
         path=tuple(ids),
@@ -116,7 +116,7 @@ def _strings(values: Any) -> Mapping[str, str]:
 
 
 def model_hash(folder: Path) -> str:
-    """SHA-256 of a model's weights; empty where they cannot be read."""
+    """SHA-256 of a model's weights; empty if they cannot be read."""
     path = folder / "model.safetensors"
     try:
         with path.open("rb") as file:

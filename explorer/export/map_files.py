@@ -1,4 +1,4 @@
-"""Single maps, as panels draw them, as files: the figure in three formats, and its numbers as CSV."""
+"""A single map as files: its figure as PNG, SVG or PDF, and its numbers as CSV."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ TYPES: dict[str, str] = {
 
 
 def map_files(shown: LabelledMap, caption: str) -> dict[str, Callable[[], bytes]]:
-    """What makes each file of a map: PNG, SVG, PDF (title, labels and `caption` with it) and CSV."""
+    """A function per format that makes the file: PNG, SVG and PDF with title, labels and `caption`, and CSV."""
     figures: tuple[Format, ...] = ("png", "svg", "pdf")
     return {**{kind: partial(_figure, shown, caption, kind) for kind in figures}, "csv": partial(map_csv, shown)}
 
 
 def map_csv(shown: LabelledMap) -> bytes:
-    """Every cell, a row each, in UTF-8; the number's column is named by the map's unit and empty where masked.
+    """Every cell, one row per cell, in UTF-8; the column of numbers is named after the map's unit, empty where masked.
 
-    Numbers are the shortest decimals that read back as the same float32; tokens stand behind their position.
+    Numbers are the shortest decimals that read back as the same float32; each token follows its position.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -43,15 +43,15 @@ def map_csv(shown: LabelledMap) -> bytes:
             code = int(shown.mask[query, key])
             value = "" if code != VISIBLE else str(shown.values[query, key])
             writer.writerow((shown.title, label, predicts, column, value, mask_word(code)))
-    # The mark tells spreadsheets that this is UTF-8.
+    # The byte order mark tells spreadsheets that this is UTF-8.
     return text.getvalue().encode("utf-8-sig")
 
 
 def map_stem(shown: LabelledMap, prefix: str) -> str:
-    """A file name without its ending that every system takes."""
+    """A file name without extension that every system accepts."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", f"{prefix}-{shown.title}").strip("-.")[:100] or "map"
 
 
 def _figure(shown: LabelledMap, caption: str, kind: Format) -> bytes:
-    sheet = ShownMaps(shown.title, caption, (shown,), (), ("",), ViewOptions(view="head"), row=0)
-    return draw(sheet, kind).content
+    alone = ShownMaps(shown.title, caption, (shown,), (), ("",), ViewOptions(view="head"), row=0)
+    return draw(alone, kind).content

@@ -1,4 +1,4 @@
-"""A sheet drawn with matplotlib: all heads, one head, lines, or the shaded sentence."""
+"""The maps on screen drawn with matplotlib: all heads, one head, lines, or the shaded sentence."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.attention.labelled_map import LabelledMap
+from explorer.attention.names import KIND_TITLES, row_label
 from explorer.attention.shown_maps import ShownMaps
-from explorer.figures.palette import LIGHT
+from explorer.figures.palette import ATTENTION_SCALE, DIFFERENCE_SCALE, HEAD_COLOURS, LIGHT
+from explorer.text import percent
 from model.trace import VISIBLE
 
 if TYPE_CHECKING:
@@ -21,54 +23,47 @@ if TYPE_CHECKING:
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
-# The attention scale of the light theme (chartSequentialColors in .streamlit/config.toml): paper is white.
-SCALE = (
-    "#f7fbfc", "#e3f0f4", "#c8e1ea", "#a5cddc", "#7db4ca", "#5499b5", "#317d9c", "#186382", "#0b4963", "#063246",
-)  # fmt: skip
-# Differences (chartDivergingColors there): blue below zero, orange above.
-SIGNED = ("#0b4a7a", "#2a6da3", "#5e96c3", "#9abfdc", "#f5f5f5", "#f0b98a", "#df8d4b", "#bf641c", "#8a4307")
-FAINTEST = 1e-4  # the lower end of the logarithmic scale, as on screen
+FAINTEST = 1e-4  # lower end of the logarithmic scale, as on screen
 NUMBERS_UP_TO = 225
 INK = "#1d2733"
-LINE_COLOURS = ("#0f5e7d", "#c2600c", "#3f7d3b", "#8a4a9e", "#a8323e", "#6b6f76", "#8a7200", "#2b8fb3")
 DASHES = ("-", (0, (5, 2)), (0, (1.5, 2)), (0, (7, 2, 2, 2)), (0, (9, 3)), (0, (3, 3)), (0, (1, 3)), (0, (6, 1, 1, 1)))
 
 
-def texts_of(sheet: ShownMaps) -> Iterator[str]:
-    """Every text of the figure, to choose fonts by."""
-    yield from (sheet.title, sheet.caption, *sheet.facts, *sheet.notes)
-    for one in sheet.maps:
+def texts_of(shown: ShownMaps) -> Iterator[str]:
+    """Every text of the figure; the fonts are chosen by them."""
+    yield from (shown.title, shown.caption, *shown.facts, *shown.notes)
+    for one in shown.maps:
         yield from (one.title, *one.rows, *one.columns, *one.predicted)
 
 
-def draw_sheet(sheet: ShownMaps) -> Figure:
-    """The figure in inches, a title above, the caption and the facts below."""
+def figure_of(shown: ShownMaps) -> Figure:
+    """The figure, with its title above and the caption and facts below."""
     drawers = {"heads": _grid, "head": _head, "lines": _lines, "text": _strip}
-    return drawers[sheet.options.view](sheet)
+    return drawers[shown.options.view](shown)
 
 
 def _figure(
-    sheet: ShownMaps, width: float, height: float, *, above: float = 0.2, below: float = 0.15
+    shown: ShownMaps, width: float, height: float, *, above: float = 0.2, below: float = 0.15
 ) -> tuple[Figure, Axes]:
-    """A figure whose axes fill it; the title stands `above` inches over them, the caption `below` inches under."""
+    """A figure of some inches filled by its axes; the title is `above` inches over them, the caption `below` under."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height))
     axes = figure.add_axes((0, 0, 1, 1))
-    figure.text(0, 1 + above / height, _isolated(sheet.title), fontsize=10, fontweight="bold", color=INK, va="bottom")
-    lines = [line for text in (sheet.caption, *sheet.facts) for line in _wrapped(text, max(64, int(width * 18)))]
+    figure.text(0, 1 + above / height, _isolated(shown.title), fontsize=10, fontweight="bold", color=INK, va="bottom")
+    lines = [line for text in (shown.caption, *shown.facts) for line in _wrapped(text, max(64, int(width * 18)))]
     text = "\n".join(map(_isolated, lines))
     figure.text(0, -below / height, text, fontsize=7, color="#43505c", va="top", linespacing=1.35)
     return figure, axes
 
 
 def _isolated(text: str) -> str:
-    """Text that reads from left to right, as positions before tokens do, also with words of other scripts in it."""
+    """Text that keeps its left-to-right order, position before token, even with words of right-to-left scripts."""
     return f"\u200e{text}" if any(unicodedata.bidirectional(c) in ("R", "AL") for c in text) else text
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    """Lines of about `width` characters; words longer than that, as other scripts have them, are cut."""
+    """Lines of at most `width` characters; longer words, as in scripts without spaces, are cut."""
     lines = [""]
     for word in text.split(" "):
         pieces = [word[i : i + width] for i in range(0, len(word), width)] or [""]
@@ -80,22 +75,22 @@ def _wrapped(text: str, width: int) -> list[str]:
     return lines
 
 
-def colours(sheet: ShownMaps) -> Colormap:
+def colours(shown: ShownMaps) -> Colormap:
     """The colour scale that the view names."""
     import matplotlib as mpl
     from matplotlib.colors import LinearSegmentedColormap
 
-    if sheet.maps[0].signed:
-        return LinearSegmentedColormap.from_list("difference", list(SIGNED))
-    if sheet.options.palette == "cividis":
+    if shown.maps[0].signed:
+        return LinearSegmentedColormap.from_list("difference", list(DIFFERENCE_SCALE))
+    if shown.options.palette == "cividis":
         return mpl.colormaps["cividis"].reversed()
-    if sheet.options.palette == "grey":
+    if shown.options.palette == "grey":
         return LinearSegmentedColormap.from_list("grey", ["#ffffff", "#000000"])
-    return LinearSegmentedColormap.from_list("attention", list(SCALE))
+    return LinearSegmentedColormap.from_list("attention", list(ATTENTION_SCALE))
 
 
 def levels(one: LabelledMap, scale: str) -> NDArray[np.float64]:
-    """Where each number stands on the colour scale, 0 to 1; NaN where masked. Differences of 0 are in its middle."""
+    """The position of each number on the colour scale, 0 to 1, NaN where masked; a difference of 0 is in the middle."""
     seen = one.seen()
     if one.signed:
         return np.clip(0.5 + seen / (2 * one.scale), 0, 1)
@@ -105,12 +100,12 @@ def levels(one: LabelledMap, scale: str) -> NDArray[np.float64]:
     return np.clip(seen / one.scale, 0, 1)
 
 
-def _picture(axes: Axes, one: LabelledMap, sheet: ShownMaps, x: float, y: float) -> None:
-    """One map with its upper left corner at (x, y), a cell a unit, masked runs hatched."""
+def _picture(axes: Axes, one: LabelledMap, shown: ShownMaps, x: float, y: float) -> None:
+    """One map with its upper left corner at (x, y) and cells of size 1; masked cells are hatched."""
     from matplotlib.patches import Rectangle
 
     rows, columns = one.values.shape
-    rgba = colours(sheet)(np.ma.masked_invalid(levels(one, sheet.options.scale)))
+    rgba = colours(shown)(np.ma.masked_invalid(levels(one, shown.options.scale)))
     rgba[one.mask != VISIBLE] = (0.925, 0.925, 0.925, 1.0)
     axes.imshow(rgba, extent=(x, x + columns, y + rows, y), interpolation="none", aspect="auto")
     for row, start, end in masked_runs(one.mask):
@@ -123,83 +118,82 @@ def _picture(axes: Axes, one: LabelledMap, sheet: ShownMaps, x: float, y: float)
 def masked_runs(mask: NDArray[np.uint8]) -> Iterator[tuple[int, int, int]]:
     """Row, first column and end of each stretch of masked cells."""
     for row, codes in enumerate(mask):
-        at = 0
-        for closed, run in groupby(bool(code != VISIBLE) for code in codes):
-            length = sum(1 for _ in run)
-            if closed:
-                yield row, at, at + length
-            at += length
+        start = 0
+        for masked, run in groupby(bool(code != VISIBLE) for code in codes):
+            end = start + sum(1 for _ in run)
+            if masked:
+                yield row, start, end
+            start = end
 
 
-def _grid(sheet: ShownMaps) -> Figure:
-    """All heads: tiles of one size per kind, as many in a line as a layer has heads."""
-    blocks = [list(group) for _, group in groupby(range(len(sheet.maps)), key=lambda i: sheet.places[i][0])]
-    # Sorted by something else than their place, heads do not stand in lines by layer.
-    per_line = [max(sheet.places[i][2] for i in block) for block in blocks]
+def _grid(shown: ShownMaps) -> Figure:
+    """All heads: tiles of equal size, with as many in a line as the layers of their kind have heads."""
+    blocks = [list(group) for _, group in groupby(range(len(shown.maps)), key=lambda i: shown.places[i].kind)]
+    # Sorted by anything but their place in the model, the lines are not layers.
+    per_line = [max(shown.places[i].head for i in block) for block in blocks]
     widest = max(per_line)
     tile = min(1.35, 7.0 / widest)
     label, gap, heading = 0.3, 0.1, 0.24 if len(blocks) > 1 else 0.0
     heights = [math.ceil(len(block) / n) * (tile + label) + heading for block, n in zip(blocks, per_line, strict=True)]
     width = widest * (tile + gap)
-    figure, axes = _figure(sheet, max(width, 2.2), sum(heights))
+    figure, axes = _figure(shown, max(width, 2.2), sum(heights))
     _off(axes, max(width, 2.2), sum(heights))
     top = 0.0
     for block, n, height in zip(blocks, per_line, heights, strict=True):
         if heading:
-            axes.text(0, top + 0.16, sheet.maps[block[0]].title.split(",")[0], fontsize=8, color=INK)
-        for place, i in enumerate(block):
-            x, y = (place % n) * (tile + gap), top + heading + (place // n) * (tile + label) + 0.12
-            _, layer, head = sheet.places[i]
+            axes.text(0, top + 0.16, KIND_TITLES[shown.places[block[0]].kind], fontsize=8, color=INK)
+        for number, i in enumerate(block):
+            x, y = (number % n) * (tile + gap), top + heading + (number // n) * (tile + label) + 0.12
             inset = axes.inset_axes((x, y, tile, tile), transform=axes.transData)
-            rows, columns = sheet.maps[i].values.shape
+            rows, columns = shown.maps[i].values.shape
             _off(inset, columns, rows)
-            _picture(inset, sheet.maps[i], sheet, 0, 0)
+            _picture(inset, shown.maps[i], shown, 0, 0)
             size = 6 if tile > 0.8 else 4.5
-            axes.text(x, y - 0.03, f"L{layer} H{head}" if head else f"L{layer} mean", fontsize=size, color=INK)
+            axes.text(x, y - 0.03, shown.places[i].short_name, fontsize=size, color=INK)
             if tile > 0.8:
-                axes.text(x, y + tile + 0.1, sheet.notes[i], fontsize=5, color="#43505c")
+                axes.text(x, y + tile + 0.1, shown.notes[i], fontsize=5, color="#43505c")
         top += height
-    _bar(figure, sheet, 1 + 0.1 / max(width, 2.2), max(width, 2.2), sum(heights))
+    _bar(figure, shown, 1 + 0.1 / max(width, 2.2), max(width, 2.2), sum(heights))
     return figure
 
 
 def _off(axes: Axes, width: float, height: float) -> None:
-    """Plain coordinates with the origin at the upper left, and no frame."""
+    """No frame, and coordinates with the origin at the upper left."""
     axes.set_axis_off()
     axes.set_xlim(0, width)
     axes.set_ylim(height, 0)
 
 
-def _head(sheet: ShownMaps) -> Figure:
-    """One head with labels, numbers where there is room, and its colour bar."""
-    one = sheet.maps[0]
+def _head(shown: ShownMaps) -> Figure:
+    """One head with its labels and colour bar, and with numbers where there is room."""
+    one = shown.maps[0]
     rows, columns = one.values.shape
     cell = min(0.34, 6.2 / max(columns, 1), 7.5 / max(rows, 1))
     width, height = columns * cell, rows * cell
     size = max(3.0, min(7.0, cell * 40))
-    # Key labels stand upright between map and title; their length is a guess from their letters.
+    # Key labels stand upright between map and title; their length is estimated from the number of letters.
     longest = max(len(_short(label)) for label in one.column_labels)
-    figure, axes = _figure(sheet, max(width, 1.2), max(height, 0.6), above=0.4 + longest * size * 0.62 / 72)
-    _picture(axes, one, sheet, 0, 0)
+    figure, axes = _figure(shown, max(width, 1.2), max(height, 0.6), above=0.4 + longest * size * 0.62 / 72)
+    _picture(axes, one, shown, 0, 0)
     axes.set_xlim(0, columns)
     axes.set_ylim(rows, 0)
     _labels(axes, one, size)
     if one.values.size <= NUMBERS_UP_TO:
-        shades = levels(one, sheet.options.scale)
+        shades = levels(one, shown.options.scale)
         for (row, column), value in np.ndenumerate(one.seen()):
             if not np.isnan(value):
                 text = "0" if abs(value) < 0.005 else f"{value:+.2f}" if one.signed else f"{value:.2f}".lstrip("0")
                 shade = abs(2 * shades[row, column] - 1) - 0.2 if one.signed else shades[row, column]
                 ink = "#ffffff" if shade > 0.5 else INK
                 axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=5.5, color=ink)
-    _bar(figure, sheet, 1 + 0.15 / max(width, 1.2), max(width, 1.2), max(height, 0.6))
+    _bar(figure, shown, 1 + 0.15 / max(width, 1.2), max(width, 1.2), max(height, 0.6))
     return figure
 
 
 def _labels(axes: Axes, one: LabelledMap, size: float) -> None:
     rows = list(one.row_labels)
     if one.predicted:
-        rows = [f"{label} → {token}" for label, token in zip(rows, one.predicted, strict=True)]
+        rows = [row_label(reads, predicts) for reads, predicts in zip(rows, one.predicted, strict=True)]
     axes.xaxis.tick_top()
     axes.xaxis.set_label_position("top")
     axes.set_xticks([i + 0.5 for i in range(len(one.columns))], list(map(_short, one.column_labels)), rotation=90)
@@ -221,30 +215,30 @@ def _short(text: str) -> str:
     return _isolated(text if len(text) <= 32 else f"{text[:31]}…")
 
 
-def _bar(figure: Figure, sheet: ShownMaps, left: float, width: float, height: float) -> None:
-    """The colour bar, with the patch that masked cells have."""
+def _bar(figure: Figure, shown: ShownMaps, left: float, width: float, height: float) -> None:
+    """The colour bar, with a note on masked cells if there are any."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import LogNorm, Normalize
 
-    one = sheet.maps[0]
-    log = sheet.options.scale == "log"
+    one = shown.maps[0]
+    log = shown.options.scale == "log"
     tall = min(1.6, height) / height
     axes = figure.add_axes((left, 1 - tall, 0.1 / width, tall))
     norm = LogNorm(FAINTEST, 1) if log else Normalize(-one.scale if one.signed else 0, one.scale)
-    bar = figure.colorbar(ScalarMappable(norm, colours(sheet)), cax=axes)
+    bar = figure.colorbar(ScalarMappable(norm, colours(shown)), cax=axes)
     bar.ax.tick_params(labelsize=6, colors=INK)
     if log:
         bar.ax.set_yticks([FAINTEST, 1e-3, 1e-2, 0.1, 1], ["≤ 0.0001", "0.001", "0.01", "0.1", "1"])
         bar.ax.minorticks_off()
     bar.set_label(one.unit, fontsize=6, color=INK)
     bar.outline.set_linewidth(0.4)
-    if any((shown.mask != VISIBLE).any() for shown in sheet.maps):
+    if any((one.mask != VISIBLE).any() for one in shown.maps):
         bar.ax.text(0, -0.12, "hatched:\nmasked", transform=bar.ax.transAxes, fontsize=5.5, color=INK, va="top")
 
 
 def lines_of(values: NDArray[np.float64], mass: int) -> list[tuple[int, int, float]]:
-    """Query, key and weight of each row's heaviest keys until they hold `mass` percent of it."""
-    found = []
+    """Query, key and weight of the heaviest keys of each row that together hold `mass` percent of it."""
+    lines = []
     for query, row in enumerate(values):
         held = 0.0
         seen = np.nan_to_num(row, nan=0.0)
@@ -252,35 +246,46 @@ def lines_of(values: NDArray[np.float64], mass: int) -> list[tuple[int, int, flo
             if held >= mass / 100 - 1e-6 or seen[key] <= 0:
                 break
             held += float(seen[key])
-            found.append((query, int(key), float(seen[key])))
-    return found
+            lines.append((query, int(key), float(seen[key])))
+    return lines
 
 
-def _lines(sheet: ShownMaps) -> Figure:
-    """Tokens left and right, weights as curves between them."""
+def _lines(shown: ShownMaps) -> Figure:
+    """Queries on the left, keys on the right, weights as curves between them."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
-    first = sheet.maps[0]
+    first = shown.maps[0]
     most = max(first.values.shape)
     step = min(0.2, 8.5 / most)
-    several = len(sheet.maps) > 1
-    figure, axes = _figure(sheet, 4.2, most * step, above=0.4, below=0.2 + 0.16 * len(sheet.maps) * several)
+    several = len(shown.maps) > 1
+    figure, axes = _figure(shown, 4.2, most * step, above=0.4, below=0.2 + 0.16 * len(shown.maps) * several)
     _off(axes, 1, most)
-    for n, one in enumerate(sheet.maps):
-        for query, key, weight in lines_of(one.seen(), sheet.options.mass):
+    for n, one in enumerate(shown.maps):
+        for query, key, weight in lines_of(one.seen(), shown.options.mass):
             ends = [(0.3, query + 0.5), (0.46, query + 0.5), (0.54, key + 0.5), (0.7, key + 0.5)]
             curve = Path(ends, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4])
-            look: dict[str, Any] = {"ec": LINE_COLOURS[n % 8], "ls": DASHES[n % 8], "lw": 0.3 + 1.5 * weight}
+            look: dict[str, Any] = {
+                "ec": HEAD_COLOURS[n % len(HEAD_COLOURS)],
+                "ls": DASHES[n % len(DASHES)],
+                "lw": 0.3 + 1.5 * weight,
+            }
             axes.add_patch(PathPatch(curve, fc="none", alpha=min(1.0, 0.15 + 0.85 * weight), **look))
     size = max(3.0, min(7.0, step * 40))
     _column(axes, first.row_labels, 0.29, "right", first.row_title, size)
     _column(axes, first.column_labels, 0.71, "left", first.column_title, size)
-    names = [one.title.rsplit(", ", 1)[-1] for one in sheet.maps]
+    names = [one.title.rsplit(", ", 1)[-1] for one in shown.maps]
     for n, name in enumerate(names if several else []):
         y = most + (0.1 + 0.16 * n) / step  # below the tokens, in inches
-        axes.text(0.45, y, name, fontsize=6, va="center", color=LINE_COLOURS[n % 8])
-        axes.plot((0.3, 0.42), (y, y), color=LINE_COLOURS[n % 8], ls=DASHES[n % 8], lw=1, clip_on=False)
+        axes.text(0.45, y, name, fontsize=6, va="center", color=HEAD_COLOURS[n % len(HEAD_COLOURS)])
+        axes.plot(
+            (0.3, 0.42),
+            (y, y),
+            color=HEAD_COLOURS[n % len(HEAD_COLOURS)],
+            ls=DASHES[n % len(DASHES)],
+            lw=1,
+            clip_on=False,
+        )
     return figure
 
 
@@ -291,13 +296,13 @@ def _column(axes: Axes, labels: Sequence[str], x: float, align: Any, title: str,
         axes.text(x, at + 0.5, _short(label), ha=align, va="center", fontsize=size, color=colour)
 
 
-def _strip(sheet: ShownMaps) -> Figure:
-    """The keys as running text, each shaded by the weight that the row in view gives it."""
+def _strip(shown: ShownMaps) -> Figure:
+    """The keys as running text, each shaded by its weight in the row in view."""
     from matplotlib.patches import Rectangle
 
-    one = sheet.maps[0]
-    row = min(sheet.row, len(one.rows) - 1)
-    shades, seen = levels(one, sheet.options.scale)[row], one.seen()[row]
+    one = shown.maps[0]
+    row = min(shown.row, len(one.rows) - 1)
+    shades, seen = levels(one, shown.options.scale)[row], one.seen()[row]
     places, x, y = [], 0.0, 0.0
     for key, token in enumerate(one.columns):
         wide = 0.14 + 0.085 * max(len(_short(token)), 3)
@@ -305,9 +310,9 @@ def _strip(sheet: ShownMaps) -> Figure:
             x, y = 0.0, y + 0.5
         places.append((key, x, y, wide))
         x += wide + 0.06
-    figure, axes = _figure(sheet, 6.4, y + 0.45)
+    figure, axes = _figure(shown, 6.4, y + 0.45)
     _off(axes, 6.4, y + 0.45)
-    scale = colours(sheet)
+    scale = colours(shown)
     for key, left, top, wide in places:
         masked = np.isnan(seen[key])
         fill = LIGHT.masked if masked else scale(float(shades[key]))
@@ -318,6 +323,6 @@ def _strip(sheet: ShownMaps) -> Figure:
         axes.text(
             left + wide / 2, top + 0.13, _short(one.columns[key]), fontsize=7.5, ha="center", va="center", color=ink
         )
-        told = "masked" if masked else f"{100 * seen[key]:.0f} %" if seen[key] >= 0.005 else ""
-        axes.text(left + wide / 2, top + 0.34, told, fontsize=5.5, ha="center", va="center", color="#43505c")
+        weight = "masked" if masked else percent(float(seen[key])) if seen[key] >= 0.005 else ""
+        axes.text(left + wide / 2, top + 0.34, weight, fontsize=5.5, ha="center", va="center", color="#43505c")
     return figure

@@ -26,6 +26,17 @@ class Palette:
 LIGHT = Palette(source="#7b3f98", target="#b4530a", masked="#ececec", hatch="#bdbdbd")
 DARK = Palette(source="#cda6e6", target="#f5b06a", masked="#34373b", hatch="#5b5f65")
 
+# Colours of exported figures, which are drawn on white: those of the light theme in .streamlit/config.toml.
+ATTENTION_SCALE = (  # chartSequentialColors: weights from 0 to 1
+    "#f7fbfc", "#e3f0f4", "#c8e1ea", "#a5cddc", "#7db4ca", "#5499b5", "#317d9c", "#186382", "#0b4963", "#063246",
+)  # fmt: skip
+# Differences, as chartDivergingColors: blue below zero, orange above.
+DIFFERENCE_SCALE = (
+    "#0b4a7a", "#2a6da3", "#5e96c3", "#9abfdc", "#f5f5f5", "#f0b98a", "#df8d4b", "#bf641c", "#8a4307",
+)  # fmt: skip
+# chartCategoricalColors: the colours of heads in the Lines view, in the order in which they are listed.
+HEAD_COLOURS = ("#0f5e7d", "#c2600c", "#3f7d3b", "#8a4a9e", "#a8323e", "#6b6f76", "#8a7200", "#2b8fb3")
+
 
 def palettes() -> dict[str, dict[str, str]]:
     """Both palettes as JSON values, keyed `light` and `dark`, for the views that draw in the browser."""

@@ -97,7 +97,7 @@ def grow(
 
 
 def _that_fit(branches: Sequence[Branch], room: int) -> tuple[list[Branch], int]:
-    """The branches that fit, without the worst pruned ones; the others are needed as parents, however many there are."""
+    """The branches that fit, without the worst pruned ones; all others are needed as parents."""
     worst_first = sorted((b for b in branches if b.fate == "pruned"), key=lambda b: b.score)
     excess = max(0, min(len(worst_first), len(branches) - max(room, 0)))
     left_out = {id(branch) for branch in worst_first[:excess]}

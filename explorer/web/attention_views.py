@@ -25,7 +25,7 @@ def draw_stepper(found: Opened, *, key: str) -> StepperResult:
         trained=bool(runtime.models()[shown.model]["trained"]),
     )
     result = stepper(view, key=key)
-    at = result.position
+    at = result.place
     session.move(step=at.step, kind=at.kind, layer=at.layer, head=at.head)
     return result
 

@@ -10,7 +10,7 @@ import streamlit as st
 from explorer.attention.coordinates import Place
 from explorer.figures.decode_tree import tree_figure
 from explorer.text import plain
-from explorer.translation.decode_tree import Line, Node, Tree, grow, tree_table, tree_caption
+from explorer.translation.decode_tree import Line, Node, Tree, grow, tree_caption, tree_table
 from explorer.translation.selection import Selection
 from explorer.translation.translator import InputError, Translation
 from explorer.web import runtime, session

@@ -291,7 +291,7 @@ def test_the_watched_sentence_reaches_the_trainer_and_its_answer_is_drawn(app: A
     write_status(folder, "running", probe_step=30)
     at.run()
     assert not at.exception
-    assert "At step 30 the model answers: je lis livres rouge. Layer 2, head 1: Its sharpest row is 1 <sos>" in words(
+    assert "At step 30 the model answers: je lis livres rouge. Layer 2, head 1: Its sharpest row is “1 <sos>”" in words(
         at
     )
     assert any(element.proto.bytes for element in at.get("bidi_component"))

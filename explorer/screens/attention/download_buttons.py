@@ -67,7 +67,7 @@ def _makers(
     sheet: ShownMaps, trace: AttentionTrace, manifest: Callable[[], str] | None
 ) -> dict[str, Callable[[], bytes]]:
     """What makes each file when its button is pressed."""
-    kinds = tuple(dict.fromkeys(kind for kind, _, _ in sheet.places))
+    kinds = tuple(dict.fromkeys(place.kind for place in sheet.places))
     return {
         "csv": partial(csv_bytes, sheet),
         "npz": partial(npz_bytes, trace, kinds),

@@ -25,7 +25,7 @@ def test_a_planted_head_is_labelled_as_it_is() -> None:
     assert shown.row_labels[:2] == ("1 <sos>", "2 je")
     assert shown.predicted[:2] == ("je", "lis")
     assert shown.column_labels[1] == "2 read"
-    assert map_caption(shown) == "The largest weight is 1.000, where 1 <sos> looks at 2 read."
+    assert map_caption(shown) == "The largest weight is 1.000, where “1 <sos>” looks at “2 read”."
     row = map_table(shown)[1]
     assert row == {"query": "2 je", "predicts": "lis", "1 i": 0, "2 read": 0, "3 red": 1, "4 books": 0, "5 <eos>": 0}
 
@@ -79,7 +79,7 @@ def test_a_difference_is_signed_and_needs_equal_sizes() -> None:
     np.testing.assert_array_equal(both.values, other.values - one.values)
     assert both.signed
     assert both.scale == 1.0
-    assert map_caption(both).startswith("The largest difference is -1.000, where 1 <sos> looks at 1 i.")
+    assert map_caption(both).startswith("The largest difference is -1.000, where “1 <sos>” looks at “1 i”.")
     assert (map_figure(both).data[0].zmin, map_figure(both).data[0].zmax) == (-1, 1)
     assert map_caption(difference(one, one, "")) == "Both maps are equal in every cell."
     small = head_map(attention_maps(planted_trace(("a",), ("<sos>",)), "cross"), 1, 1)

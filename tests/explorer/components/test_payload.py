@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.components.payload import Position, decode, encode
+from explorer.attention.coordinates import Place
+from explorer.components.payload import decode, encode
 from explorer.text import printable
 from model.config import ATTENTION_KINDS
 from tests.explorer.planted import planted_trace, planted_view
@@ -64,14 +65,14 @@ def test_any_token_makes_an_ascii_header(token: str) -> None:
 @pytest.mark.parametrize(
     ("given_position", "expected"),
     [
-        ({}, Position(1, "cross", 2, 0)),
-        ({"step": 3, "kind": "encoder", "layer": 1, "head": 2}, Position(3, "encoder", 1, 2)),
-        ({"step": 99, "kind": "bogus", "layer": -4, "head": 99}, Position(5, "cross", 1, 3)),
+        ({}, Place("cross", 2, 0, row=1, step=1)),
+        ({"step": 3, "kind": "encoder", "layer": 1, "head": 2}, Place("encoder", 1, 2, row=1, step=3)),
+        ({"step": 99, "kind": "bogus", "layer": -4, "head": 99}, Place("cross", 1, 3, row=5, step=5)),
     ],
 )
-def test_the_start_is_moved_into_range(given_position: dict[str, Any], expected: Position) -> None:
+def test_the_start_is_moved_into_range(given_position: dict[str, Any], expected: Place) -> None:
     view = planted_view(planted_trace(layers=(1, 2), heads=(2, 3)), **given_position)
-    assert view.position() == expected
+    assert view.place() == expected
     header, *_ = decode(encode(view))
     assert {name: header[name] for name in dataclasses.asdict(expected)} == dataclasses.asdict(expected)
 
@@ -101,7 +102,7 @@ def test_self_attention_may_be_missing_and_cross_attention_may_not() -> None:
     trace = planted_trace()
     none = {kind: np.zeros((0, 0, 5, 5), dtype=np.float32) for kind in ("encoder", "decoder")}
     view = planted_view(dataclasses.replace(trace, **none), kind="encoder", layer=2, head=2)
-    assert view.position() == Position(1, "cross", 2, 2)
+    assert view.place() == Place("cross", 2, 2, row=1, step=1)
     header, weights, _ = decode(encode(view))
     assert [header["maps"][kind]["layers"] for kind in ("encoder", "decoder", "cross")] == [0, 0, 2]
     assert np.array_equal(weights["cross"], trace.cross)

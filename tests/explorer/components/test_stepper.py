@@ -32,7 +32,7 @@ def _message(**changes: Any) -> dict[str, Any]:
 
 def test_before_the_person_moves_the_start_counts() -> None:
     result, payload = _run(AppTest.from_function(_page))
-    assert (result.position.step, result.position.kind, result.position.layer, result.fork) == (2, "cross", 2, None)
+    assert (result.place.step, result.place.kind, result.place.layer, result.fork) == (2, "cross", 2, None)
     assert decode(payload)[0]["step"] == 2
 
 
@@ -42,7 +42,7 @@ def test_a_report_is_the_position_and_leaves_the_bytes_alone() -> None:
     app.session_state["here"] = {"at": _message()}
     app.session_state["step"] = 4  # the page hands the reported step back in
     result, after = _run(app)
-    assert (result.position.step, result.position.kind, result.position.layer, result.position.head) == (
+    assert (result.place.step, result.place.kind, result.place.layer, result.place.head) == (
         4,
         "decoder",
         1,
@@ -59,7 +59,7 @@ def test_a_new_sentence_forgets_the_report_of_the_old_one() -> None:
     app.session_state["seq"] = "second"
     app.session_state["step"] = 1
     result, payload = _run(app)
-    assert result.position.step == 1
+    assert result.place.step == 1
     assert (decode(payload)[0]["seq"], decode(payload)[0]["step"]) == ("second", 1)
 
 
@@ -68,7 +68,7 @@ def test_coming_back_to_the_page_starts_where_the_person_was() -> None:
     _run(app)  # nothing reported: as after a switch of pages, which drops the component's state
     app.session_state["step"] = 5
     result, payload = _run(app)
-    assert result.position.step == decode(payload)[0]["step"] == 5
+    assert result.place.step == decode(payload)[0]["step"] == 5
 
 
 def test_a_fork_names_the_step_and_the_token() -> None:
@@ -76,14 +76,14 @@ def test_a_fork_names_the_step_and_the_token() -> None:
     app.session_state["here"] = {"fork": _message(token_id=201)}
     result, _ = _run(app)
     assert (result.fork.step, result.fork.token_id) == (4, 201)
-    assert result.position.layer == 1
+    assert result.place.layer == 1
 
 
 def test_nonsense_from_a_browser_is_no_position_and_no_fork() -> None:
     app = AppTest.from_function(_page)
     app.session_state["here"] = {"at": _message(step="x", layer=1e9, head=True, kind=None)}
     result, _ = _run(app)
-    assert (result.position.step, result.position.kind, result.position.layer) == (2, "cross", 2)
+    assert (result.place.step, result.place.kind, result.place.layer) == (2, "cross", 2)
     for fork in (_message(token_id=-7), _message(token_id=None), _message(seq="old", token_id=201)):
         app.session_state["here"] = {"fork": fork}
         assert _run(app)[0].fork is None

@@ -22,7 +22,8 @@ from explorer.attention.view_text import parse_view
 from explorer.export.data_files import CSV_COLUMNS, csv_bytes, npz_bytes
 from explorer.export.figure_files import Format, draw
 from explorer.export.fonts import FIRST, fonts_for
-from explorer.export.matplotlib_maps import SCALE, levels, lines_of, masked_runs
+from explorer.export.matplotlib_maps import levels, lines_of, masked_runs
+from explorer.figures.palette import ATTENTION_SCALE, HEAD_COLOURS
 from model.trace import kinds_of
 from tests.explorer.planted import planted_trace
 from tests.explorer.shown_maps import VIEWS, noisy, on_screen
@@ -81,17 +82,17 @@ def test_the_grid_is_sorted_and_filtered_as_the_view_says() -> None:
     trace = noisy()
     summary = summarise(attention_maps(trace, "encoder"))
     by_keys = on_screen(trace, "heads.by-keys", "encoder")
-    keys = [summary.effective[layer - 1, head - 1] for _, layer, head in by_keys.places]
+    keys = [summary.effective[place.index] for place in by_keys.places]
     assert keys == sorted(keys)
     by_share = on_screen(trace, "heads.by-previous", "encoder")
-    shares = [summary.shares["previous"][layer - 1, head - 1] for _, layer, head in by_share.places]
+    shares = [summary.shares["previous"][place.index] for place in by_share.places]
     assert shares == sorted(shares, reverse=True)
-    assert [place[1:] for place in on_screen(trace, "heads", "encoder").places] == [
-        (a, b) for a in (1, 2) for b in (1, 2, 3)
+    assert [place.index for place in on_screen(trace, "heads", "encoder").places] == [
+        (layer, head) for layer in range(2) for head in range(3)
     ]
     planted = planted_trace()
     only = on_screen(planted, "heads.role-itself", "encoder")
-    assert [place[1:] for place in only.places] == [(1, 1)], "only this planted head looks at itself"
+    assert [place.index for place in only.places] == [(0, 0)], "only this planted head looks at itself"
     assert only.notes == ("1.0 keys, itself 100 %",)
     with pytest.raises(ValueError, match="No head passes"):
         on_screen(planted, "heads.role-mirror", "encoder")
@@ -101,7 +102,7 @@ def test_the_grid_is_sorted_and_filtered_as_the_view_says() -> None:
 
 def test_all_kinds_side_by_side_share_one_scale() -> None:
     shown = on_screen(noisy(), "heads.beside.max")
-    assert {place[0] for place in shown.places} == {"encoder", "decoder", "cross"}
+    assert {place.kind for place in shown.places} == {"encoder", "decoder", "cross"}
     assert len({one.top for one in shown.maps}) == 1
     assert shown.maps[0].top == max(one.values.max() for one in shown.maps)
 
@@ -118,8 +119,8 @@ def test_rows_beyond_the_step_are_absent_and_labels_follow_the_alignment() -> No
 
 def test_the_strip_and_the_lines_say_what_they_show() -> None:
     shown = on_screen(planted_trace(), "text", "cross", 1, 2)
-    assert shown.caption == "2 je looks at 3 red (100 %)."
-    assert shown.title == "Cross-attention, layer 1, head 2: what 2 je looks at"
+    assert shown.caption == "“2 je” looks at “3 red” (100 %)."
+    assert shown.title == "Cross-attention, layer 1, head 2: what “2 je” looks at"
     assert "hold 80 %" in on_screen(planted_trace(), "lines").caption
     edited = on_screen(planted_trace(edits=("cross layer 1 head 1: zero",)), "heads")
     assert edited.caption.endswith("Edited: cross layer 1 head 1: zero.")
@@ -141,9 +142,10 @@ def test_lines_hold_the_share_that_is_asked_for() -> None:
 # Figures
 
 
-def test_the_scale_is_the_themes_own() -> None:
-    path = ROOT / ".streamlit" / "config.toml"
-    assert tomllib.loads(path.read_text())["theme"]["light"]["chartSequentialColors"] == list(SCALE)
+def test_exported_figures_have_the_colours_of_the_light_theme() -> None:
+    light = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["theme"]["light"]
+    assert light["chartSequentialColors"] == list(ATTENTION_SCALE)
+    assert light["chartCategoricalColors"] == list(HEAD_COLOURS)
 
 
 def test_colours_follow_the_numbers() -> None:

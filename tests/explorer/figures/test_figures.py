@@ -137,9 +137,9 @@ def test_a_head_in_words() -> None:
     weights = np.array([[1.0, 0.0, 0.0], [0.25, 0.75, 0.0], [1 / 3, 1 / 3, 1 / 3]], dtype=np.float32)
     tokens = ("the", "the", "<eos>")
     caption = head_caption(weights, tokens, tokens, causal=False)
-    assert caption.startswith("Its sharpest row is 1 the, which looks at 1 the (100 %); on average a row looks at ")
+    assert caption.startswith("Its sharpest row is “1 the”, which looks at “1 the” (100 %); on average a row looks at ")
     assert "1.9 of 3 tokens" in caption
-    assert "row is 2 the, which looks at 2 the (75 %)" in head_caption(weights, tokens, tokens, causal=True)
+    assert "row is “2 the”, which looks at “2 the” (75 %)" in head_caption(weights, tokens, tokens, causal=True)
     rows = head_table(weights, tokens, tokens, ("a", "b", "c"))
     assert rows[1] == {
         "query": "2 the",
@@ -153,5 +153,5 @@ def test_a_head_in_words() -> None:
 
 def test_one_token_is_enough() -> None:
     one = np.ones((1, 1), dtype=np.float32)
-    assert "on average a row looks at 1.0 of 1 tokens" in head_caption(one, ("x",), ("x",), causal=True)
+    assert "on average a row looks at 1.0 of 1 token" in head_caption(one, ("x",), ("x",), causal=True)
     assert head_table(one, ("x",), ("x",))[0]["looks most at"] == "1 x"

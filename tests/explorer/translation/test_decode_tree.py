@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.translation.beam_candidates import Branch, branches_of
-from explorer.translation.decode_tree import MAX_NODES, Line, Tree, grow, tree_table, tree_caption
+from explorer.translation.decode_tree import MAX_NODES, Line, Tree, grow, tree_caption, tree_table
 from model.config import EOS
 from model.decoding.beam import beam_search, hypotheses
 from model.decoding.search import ENDED, PRUNED, length_penalty
