@@ -67,7 +67,15 @@ def effect_on(translator: Translator, text: str, edit: HeadEdits) -> Effect:
     """
     config = DecodeConfig()
     before = translator.translate(text, config)
-    after = translator.translate(text, config, edit=edit)
+    return effect_of(translator, before, translator.translate(text, config, edit=edit), edit)
+
+
+def effect_of(translator: Translator, before: Translation, after: Translation, edit: HeadEdits) -> Effect:
+    """The effect of an edit, given the greedy translations without it (`before`) and with it (`after`).
+
+    Raises:
+        EditError: the edit does not fit.
+    """
     plain = _along(translator, before, None)
     changed = _along(translator, before, edit)
     p, q = distributions(plain), distributions(changed)
@@ -168,13 +176,12 @@ def for_any_sentence(changes: Changes) -> Changes:
     return tuple(change for change in changes if change.op in WHOLE)
 
 
-def from_another(translator: Translator, shown: Translation, change: Change) -> NDArray[np.float32]:
-    """The pattern [query, key] or output [query, d_head] of a head in the translation of another sentence.
+def from_another(translator: Translator, other: Translation, shown: Translation, change: Change) -> NDArray[np.float32]:
+    """The pattern [query, key] or output [query, d_head] of a head in `other`, to be put into `shown`.
 
     Raises:
         InputError: it cannot be put into this sentence, and why.
     """
-    other = translator.translate(change.other, DecodeConfig())
     kind, layer, head = change.place
     if change.op == "pattern":
         pattern: NDArray[np.float32] = other.trace.weights(kind)[layer, head]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.translation.translator import Translator
+from explorer.translation.model_description import ModelDescription
 from explorer.web.page_parts import URL
 from model.config import AttentionKind
 
@@ -15,9 +15,11 @@ KINDS: dict[AttentionKind, str] = {
 }
 
 
-def choose_head(translator: Translator, key: str, kinds: tuple[AttentionKind, ...]) -> tuple[AttentionKind, int, int]:
+def choose_head(
+    described: ModelDescription, key: str, kinds: tuple[AttentionKind, ...]
+) -> tuple[AttentionKind, int, int]:
     """Kind, layer and head, counted from 0."""
-    config = translator.loaded.model_config
+    config = described.model_config
     kind = kinds[0]
     if len(kinds) == 1:
         middle, right, _ = st.columns([1, 1, 3])

@@ -82,7 +82,7 @@ def _tree(selection: Selection, shown: Translation, config: DecodeConfig, *, bea
     branches = searched.branches if beam else ()
     if beam:
         lines += [Line(found.path, f"hypothesis {rank}") for rank, found in enumerate(searched.candidates, start=1)]
-    label = runtime.translator(model).loaded.target.label
+    label = runtime.describe(model).target.label
     return grow(lines, branches, label, shown=shown.path, pruned=pruned)
 
 

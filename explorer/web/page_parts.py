@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import streamlit as st
 
@@ -14,9 +14,6 @@ from explorer.translation.selection import Selection
 from explorer.web import runtime, session
 from explorer.web.figures import draw_table
 from explorer.web.open_translation import Opened, opened
-
-if TYPE_CHECKING:
-    from model.transformer import Transformer
 
 URL: Literal["query-params"] = "query-params"  # `bind=URL`: what a widget says stands in the address
 _PLACE = ("step", "kind", "layer", "head", "view", "panel", "cell")
@@ -28,7 +25,7 @@ def at_work() -> Opened | None:
     found = opened()
     if found is None:
         return None
-    if not is_transformer(found.shown.model):
+    if not runtime.describe(found.shown.model).is_transformer:
         write_address(found.address)
         st.info("This page is about the Transformer, and the chosen model is none. Choose another one on the left.")
         return None
@@ -54,27 +51,6 @@ def draw_tabs(page: str, tabs: Mapping[str, Callable[[], None]]) -> None:
     )
     with place:
         tabs[name]()
-
-
-def is_transformer(name: str) -> bool:
-    """Whether the model of this name has what these pages show: positions, masks and layers of attention."""
-    from model.transformer import Transformer
-
-    return isinstance(runtime.translator(name).loaded.model, Transformer)
-
-
-def transformer(name: str) -> Transformer:
-    """The Transformer of this name.
-
-    Raises:
-        CheckpointError: it cannot be opened. TypeError: it is no Transformer.
-    """
-    from model.transformer import Transformer
-
-    model = runtime.translator(name).loaded.model
-    if not isinstance(model, Transformer):
-        raise TypeError(f"{name} is no Transformer.")
-    return model
 
 
 def draw_plot(plot: Plot, key: str, *, numbers: bool = True) -> None:

@@ -132,7 +132,7 @@ def describe(name: str) -> ModelDescription:
     """
     from explorer.translation.model_description import description_of
 
-    return description_of(translator(name).loaded)
+    return description_of(_translator(name, fingerprint(name)).loaded)
 
 
 def translate(
@@ -206,15 +206,6 @@ def snapshot_turn() -> Iterator[None]:
     warm_torch()
     with model_queue.place():
         yield
-
-
-def translator(name: str) -> Translator:
-    """The model called `name`, loaded once for everybody.
-
-    Raises:
-        CheckpointError: it cannot be opened.
-    """
-    return _translator(name, fingerprint(name))
 
 
 @st.cache_resource(max_entries=4, show_spinner="Loading the model …")

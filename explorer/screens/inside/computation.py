@@ -24,10 +24,11 @@ from explorer.screens.inside.operation_names import (
     title_of,
 )
 from explorer.text import plain
-from explorer.translation.translator import Translation, Translator
+from explorer.translation.model_description import ModelDescription
+from explorer.translation.translator import Translation
 from explorer.web import runtime, session
 from explorer.web.figures import draw_table
-from explorer.web.page_parts import URL, draw_numbers, draw_plot, transformer
+from explorer.web.page_parts import URL, draw_numbers, draw_plot
 from model.analysis.operations import Operation, Walk, walk
 from model.config import ModelConfig
 
@@ -68,12 +69,13 @@ def walked(shown: Translation, step: int, *, whole: bool) -> Walk:
 @st.cache_resource(max_entries=32, show_spinner=False)
 def _walk(name: str, version: str, source: tuple[int, ...], path: tuple[int, ...], step: int, whole: bool) -> Walk:
     del version  # part of the key only
-    return walk(transformer(name), source, path, step, whole=whole)
+    with runtime.model(name) as translator:
+        return walk(translator.loaded.transformer, source, path, step, whole=whole)
 
 
-def draw_walk_tab(translator: Translator, shown: Translation) -> None:
+def draw_walk_tab(described: ModelDescription, shown: Translation) -> None:
     """The diagram of one part, and the operation that is chosen in it."""
-    config = transformer(shown.model).config
+    config = described.model_config
     left, right = st.columns([3, 2], gap="large", vertical_alignment="bottom")
     with left:
         step = choose_step(shown)
@@ -113,7 +115,7 @@ def draw_walk_tab(translator: Translator, shown: Translation) -> None:
             )
         )
     with right:
-        _open(translator, shown, found, found[opened], config)
+        _open(described, shown, found, found[opened], config)
     st.caption(plain(f"The whole run: {summary(found)}"))
     columns = _everything(found, config)
     draw_numbers(columns, "Every operation of the run", "inside_all", "Every operation in order, as a table")
@@ -146,7 +148,9 @@ def _everything(found: Walk, config: ModelConfig) -> Columns:
     }
 
 
-def _open(translator: Translator, shown: Translation, found: Walk, operation: Operation, config: ModelConfig) -> None:
+def _open(
+    described: ModelDescription, shown: Translation, found: Walk, operation: Operation, config: ModelConfig
+) -> None:
     """One operation: what it is for, what it read, what it wrote."""
     st.markdown(f"##### {plain(title_of(operation.name))}")
     st.markdown(plain(meaning_of(operation.name, config)))
@@ -161,7 +165,7 @@ def _open(translator: Translator, shown: Translation, found: Walk, operation: Op
     rows = rows_tokens(shown, found, operation.name)
     value = operation.value[0].float().numpy()
     if operation.name in ("output", "softmax"):
-        _open_scores(translator, value if value.ndim == 1 else value[-1], chances=operation.name == "softmax")
+        _open_scores(described, value if value.ndim == 1 else value[-1], chances=operation.name == "softmax")
         return
     if operation.short in ("scores", "masked", "weights"):
         head = _head(value.shape[0])
@@ -212,10 +216,10 @@ def _open_more(found: Walk, operation: Operation, value: NDArray[np.float32], ro
         draw_table(figures.row_table(rows, id=ids[-len(rows) :]), "The id of each token, which is the row of the table")
 
 
-def _open_scores(translator: Translator, values: NDArray[np.float32], *, chances: bool) -> None:
+def _open_scores(described: ModelDescription, values: NDArray[np.float32], *, chances: bool) -> None:
     """The highest logits, or probabilities, with their tokens."""
     order = np.argsort(-values, kind="stable")[:12]
-    tokens = [translator.loaded.target.label(int(i)) for i in order]
+    tokens = [described.target.label(int(i)) for i in order]
     name = "probability (%)" if chances else "logit"
     numbers = [round(float(100 * values[i] if chances else values[i]), 4) for i in order]
     columns: Columns = {"rank": list(range(1, len(order) + 1)), "token": tokens, "id": order.tolist(), name: numbers}

@@ -9,10 +9,12 @@ from explorer.figures import model_internals as figures
 from explorer.figures.plotly_charts import Columns
 from explorer.screens.inside.computation import choose_step, key_tokens, rows_tokens, walked
 from explorer.text import count, plain
-from explorer.translation.translator import Translation, Translator
+from explorer.translation.model_description import ModelDescription
+from explorer.translation.translator import Translation
+from explorer.web import runtime
 from explorer.web.choose_head import choose_head
 from explorer.web.figures import draw_table
-from explorer.web.page_parts import URL, draw_plot, transformer
+from explorer.web.page_parts import URL, draw_plot
 from model.analysis.operations import flatten, layer_by_layer, least_loss, smoothed, smoothed_loss, tempered
 from model.analysis.size import PAPER, PAPER_VOCABULARY, budget
 from model.config import ModelConfig
@@ -22,9 +24,9 @@ from model.recorder import BLOCKS
 BARS = 8
 
 
-def draw_similarity_tab(translator: Translator, shown: Translation) -> None:
+def draw_similarity_tab(described: ModelDescription, shown: Translation) -> None:
     """Queries and keys of one head together in a plane, or its values."""
-    kind, layer, head = choose_head(translator, "similar", ("encoder", "decoder", "cross"))
+    kind, layer, head = choose_head(described, "similar", ("encoder", "decoder", "cross"))
     pictures = ("queries and keys", "values")
     what = st.segmented_control("Picture", pictures, default=pictures[0], required=True, key="similar_what", bind=URL)
     found = walked(shown, len(shown.path), whole=True)
@@ -60,16 +62,19 @@ def draw_similarity_tab(translator: Translator, shown: Translation) -> None:
         )
 
 
-def draw_lens_tab(translator: Translator, shown: Translation) -> None:
+def draw_lens_tab(described: ModelDescription, shown: Translation) -> None:
     """The output projection after each decoder layer."""
-    model = transformer(shown.model)
+    config = described.model_config
     step = choose_step(shown, "lens_step")
     found = walked(shown, step, whole=True)
-    log_probs = allowed_log_probs(layer_by_layer(model, found))  # [layer + 1, row, vocabulary]
+    with runtime.model(shown.model) as translator:
+        log_probs = allowed_log_probs(
+            layer_by_layer(translator.loaded.transformer, found)
+        )  # [layer + 1, row, vocabulary]
     chances, ids = log_probs.exp().max(dim=-1)
-    target = translator.loaded.target
+    target = described.target
     words = [[target.label(int(i)) for i in row] for row in ids]
-    stages = ["embedding", *(f"layer {i}" for i in range(1, model.config.n_decoder_layers + 1))]
+    stages = ["embedding", *(f"layer {i}" for i in range(1, config.n_decoder_layers + 1))]
     left, right = st.columns(2, gap="large")
     with left:
         rows = shown.trace.read_tokens[:step]
@@ -86,7 +91,7 @@ def draw_lens_tab(translator: Translator, shown: Translation) -> None:
         }
         st.markdown(f"##### Step {step}, stage by stage")
         draw_table(columns, "The last row's prediction after each stage")
-        norm = "the last layer norm and " if model.config.norm_first else ""
+        norm = "the last layer norm and " if config.norm_first else ""
         st.caption(
             f"What to keep in mind: {norm}the output projection learned to read the last layer only. Earlier layers "
             f"write for the next layer and not for it, so a strange word there does not mean that the model 'thinks' "
@@ -94,11 +99,11 @@ def draw_lens_tab(translator: Translator, shown: Translation) -> None:
         )
 
 
-def draw_prediction_tab(translator: Translator, shown: Translation) -> None:
+def draw_prediction_tab(described: ModelDescription, shown: Translation) -> None:
     """Logits to probabilities with a temperature, and what label smoothing would have asked for."""
     step = choose_step(shown, "chance_step")
     found = walked(shown, step, whole=False)
-    target, right = translator.loaded.target, shown.path[step - 1]
+    target, right = described.target, shown.path[step - 1]
     left, middle = st.columns(2, gap="large")
     temperature = float(left.slider("Temperature T", 0.1, 5.0, 1.0, 0.1, key="chance_temperature", bind=URL))
     epsilon = float(middle.slider("Label smoothing ε", 0.0, 0.5, 0.1, 0.01, key="chance_epsilon", bind=URL))
@@ -135,7 +140,7 @@ def draw_prediction_tab(translator: Translator, shown: Translation) -> None:
     losses = [smoothed_loss(found.logits, right, e) for e in grid]
     least = [least_loss(len(plain_chances), e) for e in grid]
     draw_plot(figures.smoothing_plot(grid, losses, least, epsilon), "smooth_curve")
-    used = translator.loaded.train_config.label_smoothing
+    used = described.train_config.label_smoothing
     st.caption(
         f"This model was trained with label smoothing {used:g}. Temperature is for sampling; greedy search takes the "
         f"likeliest token at any temperature."
@@ -157,7 +162,7 @@ _SLIDERS = {
 }
 
 
-def draw_budget_tab(translator: Translator) -> None:
+def draw_budget_tab(described: ModelDescription) -> None:
     """Parameters and FLOPs as a function of the sizes."""
     columns = st.columns([1] * len(PRESETS) + [2])
     for column, name in zip(columns, PRESETS, strict=False):
@@ -183,7 +188,7 @@ def draw_budget_tab(translator: Translator) -> None:
         draw_plot(figures.budget_plot(found, flops=True), "budget_flops")
     total = sum(part.parameters for part in found)
     st.caption(plain(_compared(sizes, total)))
-    loaded = translator.loaded.model_config
+    loaded = described.model_config
     st.caption(
         plain(
             f"Both sides and the output share one vocabulary and one matrix here, positions are sinusoidal. The loaded "

@@ -33,15 +33,15 @@ def draw() -> None:
 def _tabs(found: Opened) -> None:
     """A choice runs only this part again."""
     shown = found.shown
-    translator = runtime.translator(shown.model)
+    described = runtime.describe(shown.model)
     teach.write_address(found.address, "step")
     teach.draw_tabs(
         "inside",
         {
-            "The computation": lambda: draw_walk_tab(translator, shown),
-            "Queries and keys": lambda: draw_similarity_tab(translator, shown),
-            "Layer by layer": lambda: draw_lens_tab(translator, shown),
-            "The prediction": lambda: draw_prediction_tab(translator, shown),
-            "Sizes": lambda: draw_budget_tab(translator),
+            "The computation": lambda: draw_walk_tab(described, shown),
+            "Queries and keys": lambda: draw_similarity_tab(described, shown),
+            "Layer by layer": lambda: draw_lens_tab(described, shown),
+            "The prediction": lambda: draw_prediction_tab(described, shown),
+            "Sizes": lambda: draw_budget_tab(described),
         },
     )

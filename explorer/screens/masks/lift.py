@@ -11,11 +11,12 @@ from explorer.runs.lifecycle import Runs
 from explorer.screens.masks.padded_sentences import reading, right_share, sentences
 from explorer.text import plain
 from explorer.translation.examples import examples_of
-from explorer.translation.translator import InputError, Translation, Translator
+from explorer.translation.model_description import ModelDescription
+from explorer.translation.translator import InputError, Translation
 from explorer.web import runtime
 from explorer.web.choose_head import choose_head
 from explorer.web.figures import draw_table
-from explorer.web.page_parts import URL, draw_plot, transformer
+from explorer.web.page_parts import URL, draw_plot
 from explorer.web.run_metrics import metrics_of
 from model.analysis.mask_effects import Spoken, Switches, last_look, say
 from model.config import EOS, SOS, DecodeConfig
@@ -25,11 +26,11 @@ from model.trace import VISIBLE, future_mask
 WITH, WITHOUT = "adjective-swap", "adjective-swap-unmasked"
 
 
-def draw_target_tab(translator: Translator, shown: Translation) -> None:
+def draw_target_tab(described: ModelDescription, shown: Translation) -> None:
     """The complete target given (teacher forcing), with the triangle closed or open."""
     lifted = st.toggle("Lift the causal mask", False, key="lift_mask", bind=URL)
-    _, layer, head = choose_head(translator, "lift", ("decoder",))
-    found = sentences(shown, translator.loaded.target)
+    _, layer, head = choose_head(described, "lift", ("decoder",))
+    found = sentences(shown, described.target)
     closed = reading(shown, found, Switches(), ("decoder", layer, head))
     opened = reading(shown, found, Switches(causal=False), ("decoder", layer, head))
     done, switches = (opened, Switches(causal=False)) if lifted else (closed, Switches())
@@ -48,12 +49,12 @@ def draw_target_tab(translator: Translator, shown: Translation) -> None:
             "must predict": list(found.label_tokens[0]),
             "masked (%)": [round(100 * float(p), 2) for p in closed.probabilities[0]],
             "lifted (%)": [round(100 * float(p), 2) for p in opened.probabilities[0]],
-            "likeliest, lifted": [translator.loaded.target.label(int(i)) for i in opened.likeliest[0]],
+            "likeliest, lifted": [described.target.label(int(i)) for i in opened.likeliest[0]],
         }
         st.markdown("##### Probability of the right token")
         draw_table(columns, "The probability of the right token with the mask and without it")
         masked, bare = right_share(closed, found, 0), right_share(opened, found, 0)
-        causal = translator.loaded.model_config.causal
+        causal = described.model_config.causal
         st.caption(
             f"The right token gets {100 * masked:.1f} % on average with the mask and {100 * bare:.1f} % without it. "
             + (
@@ -66,9 +67,9 @@ def draw_target_tab(translator: Translator, shown: Translation) -> None:
         )
 
 
-def draw_decoding_tab(translator: Translator, shown: Translation) -> None:
+def draw_decoding_tab(described: ModelDescription, shown: Translation) -> None:
     """The same while decoding: nothing is there to see yet, unless the whole prefix is run again with an open mask."""
-    target, model = translator.loaded.target, transformer(shown.model)
+    target = described.target
     ids = (*shown.source.ids, EOS)
     version = runtime.fingerprint(shown.model)
     closed, opened = (_say(shown.model, version, ids, causal) for causal in (True, False))
@@ -81,9 +82,10 @@ def draw_decoding_tab(translator: Translator, shown: Translation) -> None:
     )
     last = len(spoken.path)
     step = int(st.slider("Step", 1, last, last, key=f"decode_step_{last}", bind=URL)) if last > 1 else 1
-    _, layer, head = choose_head(translator, "decode", ("decoder",))
+    _, layer, head = choose_head(described, "decode", ("decoder",))
     read = (SOS, *spoken.path[: step - 1])
-    weights = last_look(model, ids, read, causal=not lifted)[layer, head]
+    with runtime.model(shown.model) as translator:
+        weights = last_look(translator.loaded.transformer, ids, read, causal=not lifted)[layer, head]
     names = tuple(target.label(i) for i in read)
     codes = np.full(weights.shape, VISIBLE, dtype=np.uint8) if lifted else future_mask(len(read))
     left, right = st.columns([2, 3], gap="large")
@@ -142,11 +144,11 @@ def _pair_at_work(text: str) -> None:
     except (InputError, CheckpointError) as refused:
         st.info(plain(str(refused)))
         return
-    translator = runtime.translator(WITHOUT)
+    described = runtime.describe(WITHOUT)
     # Both read the right translation (that of the model with the mask), as in training; the unmasked one as it learned.
     given = runtime.translate(WITHOUT, text, DecodeConfig(), good.path)
-    target = sentences(given, translator.loaded.target)
-    masked_target = sentences(good, runtime.translator(WITH).loaded.target)
+    target = sentences(given, described.target)
+    masked_target = sentences(good, runtime.describe(WITH).target)
     cheat = reading(given, target, Switches(causal=False), ("decoder", 0, 0))
     honest = reading(good, masked_target, Switches(), ("decoder", 0, 0))
     columns: Columns = {
@@ -183,4 +185,5 @@ def _pair_at_work(text: str) -> None:
 @st.cache_resource(max_entries=128, show_spinner=False)
 def _say(name: str, version: str, ids: tuple[int, ...], causal: bool) -> Spoken:
     del version  # part of the key only
-    return say(transformer(name), ids, causal=causal)
+    with runtime.model(name) as translator:
+        return say(translator.loaded.transformer, ids, causal=causal)

@@ -9,11 +9,12 @@ from explorer.figures import masks as figures
 from explorer.figures.plotly_charts import Columns, numbered
 from explorer.screens.masks.padded_sentences import Sentences, companions, reading, right_share, sentences
 from explorer.text import plain
-from explorer.translation.translator import Translation, Translator
+from explorer.translation.model_description import ModelDescription
+from explorer.translation.translator import Translation
 from explorer.web import runtime
 from explorer.web.choose_head import KINDS, choose_head
 from explorer.web.figures import draw_table
-from explorer.web.page_parts import URL, draw_plot, transformer
+from explorer.web.page_parts import URL, draw_plot
 from model.analysis.mask_effects import Reading, Spoken, Switches, say
 from model.config import EOS, PAD, AttentionKind
 
@@ -21,13 +22,13 @@ MAX_PADDING = 24
 ALONE, BATCH = "this sentence", "a padded batch"
 
 
-def draw_masks_tab(translator: Translator, shown: Translation) -> None:
+def draw_masks_tab(described: ModelDescription, shown: Translation) -> None:
     """The masks of one sentence of a batch, and one head's scores before masking, after masking, after softmax."""
-    kind, layer, head = choose_head(translator, "masks", ("decoder", "encoder", "cross"))
+    kind, layer, head = choose_head(described, "masks", ("decoder", "encoder", "cross"))
     left, middle, right = st.columns([3, 2, 2], vertical_alignment="bottom")
     batched = left.segmented_control("Batch", [ALONE, BATCH], default=BATCH, required=True, key="masks_batch", bind=URL)
     others = companions(shown) if batched == BATCH else ()
-    found = sentences(shown, translator.loaded.target, others)
+    found = sentences(shown, described.target, others)
     switches = Switches(
         causal=middle.toggle("Causal mask", True, key="masks_causal", bind=URL, help="Off: rows may see the future."),
         padding=right.toggle("Padding mask", True, key="masks_padding", bind=URL, help="Off: padding may be read."),
@@ -99,11 +100,11 @@ def _score_pictures(
     st.caption(told)
 
 
-def draw_padding_tab(translator: Translator, shown: Translation) -> None:
+def draw_padding_tab(described: ModelDescription, shown: Translation) -> None:
     """Padding behind the current sentence, closed and open: what is said and with which probability."""
-    target = translator.loaded.target
-    room = translator.loaded.model_config.max_positions - len(shown.source.ids) - 1
-    most = min(MAX_PADDING, room) if translator.loaded.model_config.positions == "learned" else MAX_PADDING
+    target = described.target
+    room = described.model_config.max_positions - len(shown.source.ids) - 1
+    most = min(MAX_PADDING, room) if described.model_config.positions == "learned" else MAX_PADDING
     if most < 1:
         st.info("The sentence fills all positions that this model has; there is no room for padding.")
         return
@@ -138,10 +139,10 @@ def draw_padding_tab(translator: Translator, shown: Translation) -> None:
     )
     found = sentences(shown, target, companions(shown))
     if len(found.texts) > 1:
-        _batch_with_open_padding(translator, shown, found)
+        _batch_with_open_padding(described, shown, found)
 
 
-def _batch_with_open_padding(translator: Translator, shown: Translation, found: Sentences) -> None:
+def _batch_with_open_padding(described: ModelDescription, shown: Translation, found: Sentences) -> None:
     """The padded batch: what each sentence gives to padding, and how sure the model still is of the right token."""
     st.markdown("##### The same for a padded batch, the targets given")
     head = ("encoder", 0, 0)
@@ -187,4 +188,5 @@ def _change(one_run: Spoken, other: Spoken) -> float:
 @st.cache_resource(max_entries=128, show_spinner=False)
 def _say(name: str, version: str, ids: tuple[int, ...], padding: int, closed: bool) -> Spoken:
     del version  # part of the key only
-    return say(transformer(name), (*ids, EOS), padding=padding, closed=closed)
+    with runtime.model(name) as translator:
+        return say(translator.loaded.transformer, (*ids, EOS), padding=padding, closed=closed)

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from explorer.translation.examples import examples_of
 from explorer.translation.translator import InputError, Translation
 from explorer.web import runtime
-from explorer.web.page_parts import transformer
 from model.analysis.mask_effects import PaddedBatch, Reading, Switches, padded_batch, read, why_closed
 from model.config import EOS, PAD, AttentionKind, DecodeConfig
 from model.recorder import Head
@@ -86,7 +85,7 @@ def companions(shown: Translation) -> tuple[str, ...]:
     wanted: dict[int, str] = {len(shown.source.ids): shown.source.text}
     for prompt in examples_of(runtime.models().get(shown.model, {"folder": "", "task": ""})):
         try:
-            wanted.setdefault(len(runtime.translator(shown.model).loaded.source.encode(prompt.source)), prompt.source)
+            wanted.setdefault(len(runtime.describe(shown.model).source.encode(prompt.source)), prompt.source)
         except InputError:
             continue  # an example that this model cannot read is no companion
     others = [text for length, text in sorted(wanted.items()) if text != shown.source.text]
@@ -109,8 +108,9 @@ def _read(
 ) -> Reading:
     del version, seq, texts  # parts of the key only
     batch = _found.batch
-    model = transformer(name)
-    return read(model, batch.src, batch.tgt, batch.labels, switches, details=[head])
+    with runtime.model(name) as translator:
+        model = translator.loaded.transformer
+        return read(model, batch.src, batch.tgt, batch.labels, switches, details=[head])
 
 
 def right_share(done: Reading, found: Sentences, row: int) -> float:

@@ -29,15 +29,15 @@ def draw() -> None:
 def _tabs(found: Opened) -> None:
     """A switch runs only this part again."""
     shown = found.shown
-    translator = runtime.translator(shown.model)
+    described = runtime.describe(shown.model)
     teach.write_address(found.address)
     teach.draw_tabs(
         "masks",
         {
-            "The masks": lambda: draw_masks_tab(translator, shown),
-            "Given target": lambda: draw_target_tab(translator, shown),
-            "While decoding": lambda: draw_decoding_tab(translator, shown),
+            "The masks": lambda: draw_masks_tab(described, shown),
+            "Given target": lambda: draw_target_tab(described, shown),
+            "While decoding": lambda: draw_decoding_tab(described, shown),
             "Trained without it": draw_pair_tab,
-            "Open padding": lambda: draw_padding_tab(translator, shown),
+            "Open padding": lambda: draw_padding_tab(described, shown),
         },
     )

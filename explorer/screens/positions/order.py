@@ -10,7 +10,8 @@ from explorer.figures import positions as figures
 from explorer.figures.plotly_charts import numbered
 from explorer.figures.vega_chart import Table
 from explorer.text import plain
-from explorer.translation.translator import InputError, Translation, Translator
+from explorer.translation.model_description import ModelDescription
+from explorer.translation.translator import InputError, Translation
 from explorer.web import runtime
 from explorer.web.figures import draw_table
 from explorer.web.page_parts import URL, draw_plot
@@ -36,9 +37,9 @@ def new_order(length: int, seed: int) -> tuple[int, ...]:
     return (*shuffled, length - 1)
 
 
-def draw_shuffle_tab(translator: Translator, shown: Translation) -> None:
+def draw_shuffle_tab(described: ModelDescription, shown: Translation) -> None:
     """Shuffle the words and see whether encoder attention follows them."""
-    config = translator.loaded.model_config
+    config = described.model_config
     tokens = shown.trace.src_tokens
     if len(tokens) < 3:
         st.info("One token has no order. Type a longer sentence.")
@@ -71,7 +72,7 @@ def draw_shuffle_tab(translator: Translator, shown: Translation) -> None:
             draw_plot(
                 figures.shuffle_plot(bare.after[at], tokens, "Shuffled, positions left out", _follows(bare)), "pe_bare"
             )
-    target = translator.loaded.target
+    target = described.target
     rows = [("with positions" if has_positions else "no positions", placed)]
     rows += [("positions left out in the encoder", bare)] if has_positions else []
     table: Table = {
@@ -106,14 +107,15 @@ def _shuffled(name: str, version: str, ids: tuple[int, ...], order: tuple[int, .
 def _answer(name: str, version: str, ids: tuple[int, ...], positions: bool) -> Answer:
     """What the model makes of these tokens: computed once, also for the sentence whose words are shuffled often."""
     del version  # part of the key only
-    return answer(runtime.translator(name).loaded.transformer, ids, positions=positions)
+    with runtime.model(name) as translator:
+        return answer(translator.loaded.transformer, ids, positions=positions)
 
 
-def draw_length_tab(translator: Translator, shown: Translation) -> None:
+def draw_length_tab(described: ModelDescription, shown: Translation) -> None:
     """Run the model past the longest length that it was trained on."""
     name, version = shown.model, runtime.fingerprint(shown.model)
     trained, why = _trained(name, version)
-    limit = translator.max_source_tokens
+    limit = described.max_source_tokens
     if trained:
         st.markdown(f"In training the longest sentence had **{trained} tokens** (without `<eos>`).")
     else:
@@ -127,22 +129,22 @@ def draw_length_tab(translator: Translator, shown: Translation) -> None:
             st.caption("This model's task has no longer sentences with known answers; try longer ones on the right.")
     with right:
         times = int(st.slider("Say the sentence … times", 1, MAX_TIMES, 2, key="pe_times", bind=URL))
-        _say(translator, shown, times, trained)
-    learned = translator.loaded.model_config.positions == "learned"
+        _say(described, shown, times, trained)
+    learned = described.model_config.positions == "learned"
     st.caption(
         f"This model learned a row for each of {limit + 1} positions: there is no row for a later one, and the rows "
         f"beyond the trained length are still as they were drawn at random."
         if learned
         else "The sinusoidal table goes on for ever, but a model only knows what to do with the rows it has practised."
-        if translator.loaded.model_config.positions == "sinusoidal"
+        if described.model_config.positions == "sinusoidal"
         else "This model has no positions, so no position is new to it; the length still is."
     )
 
 
-def _say(translator: Translator, shown: Translation, times: int, trained: int) -> None:
+def _say(described: ModelDescription, shown: Translation, times: int, trained: int) -> None:
     """The current sentence said several times over, translated by the real model."""
     text = " ".join([shown.source.text] * times)
-    if translator.loaded.data_config.tokenizer == "characters":
+    if described.data_config.tokenizer == "characters":
         text = shown.source.text * times
     try:
         longer = runtime.translate(shown.model, text, DecodeConfig())
@@ -174,12 +176,12 @@ def _say(translator: Translator, shown: Translation, times: int, trained: int) -
 def _trained(name: str, version: str) -> tuple[int, str]:
     """Tokens of the longest training sentence, or 0 and why it is not known."""
     del version  # part of the key only
-    loaded = runtime.translator(name).loaded
-    task = loaded.data_config.task
+    described = runtime.describe(name)
+    task = described.data_config.task
     if task not in TASKS:
         return 0, "it was trained on somebody's own data."
     try:
-        return longest(get_task(task).splits["train"], loaded.source), ""
+        return longest(get_task(task).splits["train"], described.source), ""
     except DataError as missing:
         return 0, str(missing)
 
@@ -187,8 +189,10 @@ def _trained(name: str, version: str) -> tuple[int, str]:
 @st.cache_resource(max_entries=16, show_spinner="Translating sentences of every length …")
 def _by_length(name: str, version: str) -> tuple[Length, ...]:
     del version  # part of the key only
-    loaded = runtime.translator(name).loaded
-    splits = get_task(loaded.data_config.task).splits
+    described = runtime.describe(name)
+    splits = get_task(described.data_config.task).splits
     if "long" not in splits:
         return ()
-    return by_length(loaded.transformer, loaded.source, loaded.target, [*splits["test"], *splits["long"]])
+    examples = [*splits["test"], *splits["long"]]
+    with runtime.model(name) as translator:
+        return by_length(translator.loaded.transformer, described.source, described.target, examples)

@@ -34,16 +34,16 @@ def draw() -> None:
 def _tabs(found: Opened) -> None:
     """Moving a slider runs only this part again."""
     shown = found.shown
-    translator, model = runtime.translator(shown.model), teach.transformer(shown.model)
+    described = runtime.describe(shown.model)
     teach.write_address(found.address)
     teach.draw_tabs(
         "positions",
         {
-            "The table": lambda: draw_table_tab(model),
-            "One word": lambda: draw_word_tab(shown, model),
-            "The rotation": lambda: draw_rotation_tab(model),
-            "Alternatives": lambda: draw_alternatives_tab(model),
-            "Shuffle the words": lambda: draw_shuffle_tab(translator, shown),
-            "Longer than trained": lambda: draw_length_tab(translator, shown),
+            "The table": lambda: draw_table_tab(described),
+            "One word": lambda: draw_word_tab(described, shown),
+            "The rotation": lambda: draw_rotation_tab(described),
+            "Alternatives": lambda: draw_alternatives_tab(described),
+            "Shuffle the words": lambda: draw_shuffle_tab(described, shown),
+            "Longer than trained": lambda: draw_length_tab(described, shown),
         },
     )

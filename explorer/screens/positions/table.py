@@ -12,13 +12,14 @@ from explorer.figures import positions as figures
 from explorer.figures.plotly_charts import Columns
 from explorer.figures.vega_chart import Table
 from explorer.text import plain
+from explorer.translation.model_description import ModelDescription
 from explorer.translation.translator import Translation
+from explorer.web import runtime
 from explorer.web.figures import draw_table
 from explorer.web.page_parts import URL, draw_plot
 from model.analysis import position_schemes as schemes
 from model.config import EOS
 from model.positions import rotate, rotations, sinusoidal_table, wavelengths
-from model.transformer import Transformer
 
 BASES = (2.0, 10.0, 100.0, 1000.0, 10_000.0, 100_000.0, 1_000_000.0)
 MAX_WIDTH, MAX_LENGTH = 512, 128
@@ -34,10 +35,10 @@ class Sizes:
     base: float
 
 
-def choose_sizes(model: Transformer) -> Sizes:
+def choose_sizes(described: ModelDescription) -> Sizes:
     """Sliders for width, length and base; the first width is the loaded model's."""
     left, middle, right = st.columns(3, gap="large")
-    first = min(MAX_WIDTH, model.config.d_model + model.config.d_model % 2)
+    first = min(MAX_WIDTH, described.model_config.d_model + described.model_config.d_model % 2)
     width = left.slider("d_model (numbers a position)", 4, MAX_WIDTH, first, 2, key="pe_width", bind=URL)
     length = middle.slider("Length (positions)", 8, MAX_LENGTH, 64, key="pe_length", bind=URL)
     base = right.select_slider(
@@ -46,15 +47,15 @@ def choose_sizes(model: Transformer) -> Sizes:
     return Sizes(int(width), int(length), float(base))
 
 
-def draw_table_tab(model: Transformer) -> None:
+def draw_table_tab(described: ModelDescription) -> None:
     """The table that the sliders describe, and beside it one of: its wavelengths, its curves, its products."""
-    sizes = choose_sizes(model)
+    sizes = choose_sizes(described)
     table = sinusoidal_table(sizes.length, sizes.d_model, sizes.base).numpy()
     waves = wavelengths(sizes.d_model, sizes.base).numpy()
     left, right = st.columns(2, gap="large")
     with left:
         draw_plot(figures.table_plot(table, waves), "pe_table")
-        st.caption(plain(same_as_model(sizes, model)))
+        st.caption(plain(same_as_model(sizes, described)))
     with right:
         # One of them at a time: each figure takes its share of the wait for a slider.
         beside = st.segmented_control("Beside it", BESIDE, default=BESIDE[0], required=True, key="pe_beside", bind=URL)
@@ -84,15 +85,16 @@ def _dimensions(d_model: int) -> list[int]:
     return sorted(chosen)
 
 
-def same_as_model(sizes: Sizes, model: Transformer) -> str:
+def same_as_model(sizes: Sizes, described: ModelDescription) -> str:
     """Whether the loaded model adds these very rows."""
-    config = model.config
+    config = described.model_config
     if config.positions != "sinusoidal":
         what = "learned its positions" if config.positions == "learned" else "has no positions"
         return f"The loaded model {what}; it does not use this table."
     if (sizes.d_model, sizes.base) != (config.d_model, 10_000.0):
         return f"The loaded model adds the rows of d_model {config.d_model} and base 10,000."
-    kept = model.positions_src.table(sizes.length)
+    with runtime.model(described.name) as translator:
+        kept = translator.loaded.transformer.positions_src.table(sizes.length)
     assert kept is not None
     ours = sinusoidal_table(sizes.length, sizes.d_model, sizes.base).to(kept)
     return (
@@ -101,7 +103,7 @@ def same_as_model(sizes: Sizes, model: Transformer) -> str:
     )
 
 
-def draw_word_tab(shown: Translation, model: Transformer) -> None:
+def draw_word_tab(described: ModelDescription, shown: Translation) -> None:
     """What is added to one token of the current sentence."""
     tokens = shown.trace.src_tokens
     index = st.select_slider(
@@ -112,10 +114,11 @@ def draw_word_tab(shown: Translation, model: Transformer) -> None:
         key=f"pe_word_{len(tokens)}",
         bind=URL,
     )
-    with torch.inference_mode():
+    with runtime.model(described.name) as translator, torch.inference_mode():
+        model = translator.loaded.transformer
         ids = torch.tensor([[*shown.source.ids, EOS]])
         embedding = (model.src_embedding(ids) * model.embedding_factor)[0]
-        rows = model.positions_src.table(len(tokens))
+        rows, scale = model.positions_src.table(len(tokens)), model.embedding_factor
     row = None if rows is None else rows[index].double().numpy()
     draw_plot(figures.word_plot(tokens[index], index, embedding[index].double().numpy(), row), "pe_word")
     sizes = embedding.norm(dim=-1)
@@ -131,8 +134,9 @@ def draw_word_tab(shown: Translation, model: Transformer) -> None:
             round(100 * float(a) / max(float(s), 1e-12), 1) for a, s in zip(added, sizes, strict=True)
         ]
     draw_table(columns, "How long the embedding and the position of each token are")
-    named = model.config.scale_embeddings and not model.config.embedding_factor
-    factor = f"√{model.config.d_model} = {model.embedding_factor:.2f}" if named else f"{model.embedding_factor:g}"
+    config = described.model_config
+    named = config.scale_embeddings and not config.embedding_factor
+    factor = f"√{config.d_model} = {scale:.2f}" if named else f"{scale:g}"
     st.caption(
         plain(
             f"The embedding is multiplied by {factor} before the position is added, so that the position does not "
@@ -141,9 +145,9 @@ def draw_word_tab(shown: Translation, model: Transformer) -> None:
     )
 
 
-def draw_rotation_tab(model: Transformer) -> None:
+def draw_rotation_tab(described: ModelDescription) -> None:
     """M_k per frequency, and PE(p + k) = M_k · PE(p) verified at every position."""
-    sizes = choose_sizes(model)
+    sizes = choose_sizes(described)
     left, middle, right = st.columns(3, gap="large")
     most = sizes.length - 1
     offset = left.slider("Offset k (positions)", 1, most, min(5, most), key="pe_offset", bind=URL)
@@ -196,10 +200,10 @@ def verify_rotation(sizes: Sizes, offset: int) -> RotationCheck:
     return RotationCheck(columns, float(errors.max()))
 
 
-def draw_alternatives_tab(model: Transformer) -> None:
+def draw_alternatives_tab(described: ModelDescription) -> None:
     """Every scheme against every wish, measured at the sliders' sizes, and its table to look at."""
-    sizes = choose_sizes(model)
-    found = compare(sizes, model)
+    sizes = choose_sizes(described)
+    found = compare(sizes, described)
     columns: Columns = {"scheme": list(found)}
     for wish in schemes.WISHES:
         columns[wish] = [_verdict(found[name][wish]) for name in found]
@@ -210,22 +214,22 @@ def draw_alternatives_tab(model: Transformer) -> None:
         st.segmented_control("Look at", list(found), default="binary", required=True, key="pe_scheme", bind=URL)
         or "binary"
     )
-    rows, length, width = _rows(sizes, model).get(name, (schemes.no_table, sizes.length, sizes.d_model))
+    rows, length, width = _rows(sizes, described).get(name, (schemes.no_table, sizes.length, sizes.d_model))
     draw_plot(figures.scheme_plot(name, rows(length, width).numpy()), f"pe_scheme_{name}")
 
 
-def compare(sizes: Sizes, model: Transformer) -> dict[str, dict[str, schemes.Wish]]:
+def compare(sizes: Sizes, described: ModelDescription) -> dict[str, dict[str, schemes.Wish]]:
     """The wishes of every scheme; the learned table is the loaded model's, at its own size."""
     return {
         name: schemes.wishes(rows, length, width, trained=name == LEARNED)
-        for name, (rows, length, width) in _rows(sizes, model).items()
+        for name, (rows, length, width) in _rows(sizes, described).items()
     }
 
 
 LEARNED = "learned (this model)"
 
 
-def _rows(sizes: Sizes, model: Transformer) -> dict[str, tuple[schemes.Rows, int, int]]:
+def _rows(sizes: Sizes, described: ModelDescription) -> dict[str, tuple[schemes.Rows, int, int]]:
     here = (sizes.length, sizes.d_model)
     found: dict[str, tuple[schemes.Rows, int, int]] = {
         "sinusoidal": (schemes.sinusoidal_rows(sizes.base), *here),
@@ -234,8 +238,9 @@ def _rows(sizes: Sizes, model: Transformer) -> dict[str, tuple[schemes.Rows, int
         "normalised": (schemes.normalised_table, *here),
         "binary": (schemes.binary_table, *here),
     }
-    if model.config.positions == "learned":
-        weight = model.positions_src.embedding.weight.detach()
+    if described.model_config.positions == "learned":
+        with runtime.model(described.name) as translator:
+            weight = translator.loaded.transformer.positions_src.embedding.weight.detach().clone()
         found[LEARNED] = (schemes.learned_rows(weight), *weight.shape)
     return found
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from explorer.probing.findings import findings
@@ -10,6 +12,8 @@ from explorer.probing.sample import Measured
 from explorer.screens.probe.importance import known_importance
 from explorer.screens.probe.progress import measurement_key, with_progress
 from explorer.text import plain
+from explorer.translation.model_description import ModelDescription
+from explorer.web import runtime
 from explorer.web.measurements import Report
 from model.analysis.importance import batches_of
 from model.checkpoint import LoadedModel
@@ -17,17 +21,18 @@ from model.checkpoint import LoadedModel
 _LABEL = "Checking the findings by ablation"
 
 
-def draw_findings(loaded: LoadedModel, measured: Measured) -> None:
+def draw_findings(described: ModelDescription, measured: Measured) -> None:
     """The findings as a list, once the importance of all heads is known."""
-    importance = known_importance(loaded, measured)
+    importance = known_importance(described, measured)
     if importance is None:
         return
 
-    def make(report: Report) -> tuple[str, ...]:
+    def make(loaded: LoadedModel, report: Report) -> tuple[str, ...]:
         check = progress_check(report, 8 * len(batches_of(measured.sample.pairs)), _LABEL)
         return findings(loaded, measured, importance, check)
 
-    lines = with_progress(measurement_key(loaded, measured.choice, "findings"), make, _LABEL)
+    work = partial(runtime.compute_in_parts, described.name, make)
+    lines = with_progress(measurement_key(described, measured.choice, "findings"), work, _LABEL)
     if lines is not None:
         st.markdown("##### Findings, checked by ablation")
         st.markdown("\n".join(f"- {plain(line)}" for line in lines))

@@ -11,18 +11,18 @@ from explorer.probing.syntax import PIPELINES, Parsed, by_relation, by_tag, load
 from explorer.probing.syntax_tables import relation_rows, relation_sentence, tag_rows, tag_sentence
 from explorer.screens.probe.progress import measurement_key, with_progress
 from explorer.text import listed, plain
+from explorer.translation.model_description import ModelDescription
 from explorer.web import runtime
 from explorer.web.measurements import Report
 from explorer.web.page_parts import URL
-from model.checkpoint import LoadedModel
 from model.config import AttentionKind
 
 Side = Literal["source", "target"]
 
 
-def grammar_of(loaded: LoadedModel, measured: Measured, side: Side = "source") -> list[Parsed] | None:
+def grammar_of(described: ModelDescription, measured: Measured, side: Side = "source") -> list[Parsed] | None:
     """The sample's sentences of one side, parsed; None where no pipeline is installed, or the work was stopped."""
-    data = loaded.data_config
+    data = described.data_config
     if data.tokenizer == "characters":
         return None
     nlp = _pipeline(data.src_lang if side == "source" else data.tgt_lang)
@@ -32,9 +32,9 @@ def grammar_of(loaded: LoadedModel, measured: Measured, side: Side = "source") -
     def make(report: Report) -> list[Parsed]:
         report(0.0, f"Parsing the {side} sentences")
         sample = measured.sample
-        return parse(nlp, sample.sources if side == "source" else targets_of(sample, loaded.target))
+        return parse(nlp, sample.sources if side == "source" else targets_of(sample, described.target))
 
-    key = measurement_key(loaded, measured.choice, f"grammar of the {side}")
+    key = measurement_key(described, measured.choice, f"grammar of the {side}")
     return with_progress(key, make, f"Parsing the {side} sentences")
 
 
@@ -45,10 +45,10 @@ def _pipeline(lang: str) -> Any:
     return nlp
 
 
-def draw_grammar(loaded: LoadedModel, measured: Measured) -> None:
+def draw_grammar(described: ModelDescription, measured: Measured) -> None:
     """Both tables, or what to install."""
-    lang = loaded.data_config.src_lang
-    if loaded.data_config.tokenizer == "characters":
+    lang = described.data_config.src_lang
+    if described.data_config.tokenizer == "characters":
         st.info("This model reads letters, not words: there is no grammar to look for.")
         return
     if lang not in PIPELINES:
@@ -63,7 +63,7 @@ def draw_grammar(loaded: LoadedModel, measured: Measured) -> None:
             )
         )
         return
-    grammar = grammar_of(loaded, measured)
+    grammar = grammar_of(described, measured)
     if grammar is None:
         return
     kind: AttentionKind = st.segmented_control(

@@ -23,9 +23,9 @@ from explorer.probing.sample import Measured
 from explorer.probing.tables import head_numbers, title_of
 from explorer.screens.probe.importance import known_importance
 from explorer.text import plain
+from explorer.translation.model_description import ModelDescription
 from explorer.web import page_parts, session
 from model.analysis.recorded_batches import Observed
-from model.checkpoint import LoadedModel
 from model.config import ATTENTION_KINDS, AttentionKind
 from model.recorder import Head
 
@@ -54,7 +54,7 @@ def _moved(key: str, name: str) -> None:
     session.move(**{name: st.session_state[f"{key}_{name}"]})
 
 
-def draw_card(loaded: LoadedModel, measured: Measured) -> None:
+def draw_card(described: ModelDescription, measured: Measured) -> None:
     """The card of the chosen head."""
     kind, layer, head = choose_head(measured.probe, "card")
     scores = measured.probe.kinds[kind]
@@ -72,7 +72,7 @@ def draw_card(loaded: LoadedModel, measured: Measured) -> None:
             st.info("No sentence of the sample shows this score.")
     with right:
         st.markdown("##### Its importance")
-        importance = known_importance(loaded, measured)
+        importance = known_importance(described, measured)
         if importance is None:
             st.caption("Not measured yet: see the tab 'Importance'.")
         else:

@@ -10,21 +10,21 @@ from explorer.probing.importance import Importance, PruningCurve, measure_curve,
 from explorer.probing.sample import Measured
 from explorer.screens.probe.progress import known, measurement_key, with_progress
 from explorer.text import plain
-from explorer.web import page_parts
+from explorer.translation.model_description import ModelDescription
+from explorer.web import page_parts, runtime
 from model.analysis.importance import ByKind, least_first
-from model.checkpoint import LoadedModel
 from model.config import ATTENTION_KINDS
 
 _BY_LOSS, _BY_GRADIENT = "loss without the head", "gradient score"
 
 
-def known_importance(loaded: LoadedModel, measured: Measured) -> Importance | None:
+def known_importance(described: ModelDescription, measured: Measured) -> Importance | None:
     """The importance already measured on this sample; None where nobody has asked for it."""
-    importance: Importance | None = known(measurement_key(loaded, measured.choice, "importance"))
+    importance: Importance | None = known(measurement_key(described, measured.choice, "importance"))
     return importance
 
 
-def draw_importance(loaded: LoadedModel, measured: Measured) -> None:
+def draw_importance(described: ModelDescription, measured: Measured) -> None:
     """The maps and the curve; measured when this tab is opened."""
     st.caption(
         plain(
@@ -34,8 +34,10 @@ def draw_importance(loaded: LoadedModel, measured: Measured) -> None:
         )
     )
     importance = with_progress(
-        measurement_key(loaded, measured.choice, "importance"),
-        lambda report: measure_importance(loaded, measured.sample, report),
+        measurement_key(described, measured.choice, "importance"),
+        lambda report: runtime.compute_in_parts(
+            described.name, lambda loaded, report: measure_importance(loaded, measured.sample, report), report
+        ),
         "Switching off heads one by one",
     )
     if importance is None:
@@ -43,7 +45,7 @@ def draw_importance(loaded: LoadedModel, measured: Measured) -> None:
     _draw_maps(importance)
     st.dataframe(importance.rows(), hide_index=True, height=250, alt="Importance of every head")
     st.caption(plain(importance.summary()))
-    _draw_curve(loaded, measured, importance)
+    _draw_curve(described, measured, importance)
 
 
 def _draw_maps(importance: Importance) -> None:
@@ -62,7 +64,7 @@ def _maps(values: ByKind, title: str, span: tuple[float, float], key: str, decim
             page_parts.draw_plot(plot, f"importance_{key}_{kind}", numbers=False)
 
 
-def _draw_curve(loaded: LoadedModel, measured: Measured, importance: Importance) -> None:
+def _draw_curve(described: ModelDescription, measured: Measured, importance: Importance) -> None:
     by = st.segmented_control(
         "Switch off the least important heads first, by",
         [_BY_LOSS, _BY_GRADIENT],
@@ -73,8 +75,10 @@ def _draw_curve(loaded: LoadedModel, measured: Measured, importance: Importance)
     )
     order = least_first(importance.ablation.loss_change if by == _BY_LOSS else importance.gradient)
     curve: PruningCurve | None = with_progress(
-        measurement_key(loaded, measured.choice, f"curve {by}"),
-        lambda report: measure_curve(loaded, measured, order, report),
+        measurement_key(described, measured.choice, f"curve {by}"),
+        lambda report: runtime.compute_in_parts(
+            described.name, lambda loaded, report: measure_curve(loaded, measured, order, report), report
+        ),
         "Switching heads off",
     )
     if curve is not None:

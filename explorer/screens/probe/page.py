@@ -21,8 +21,8 @@ from explorer.screens.probe.sample_choice import adopt, draw_choice, measured
 from explorer.screens.probe.search import draw_search
 from explorer.screens.probe.surgery import draw_surgery
 from explorer.text import plain, plural
+from explorer.translation.model_description import ModelDescription
 from explorer.translation.model_summary import facts
-from explorer.translation.translator import Translator
 from explorer.web import head_edits as surgery_state
 from explorer.web import page_parts, runtime, session, sidebar
 from explorer.web.downloads import download_button
@@ -43,32 +43,34 @@ def draw() -> None:
         st.info("There is no model to probe yet.")
         return
     try:
-        translator = runtime.translator(selection.model)
-        model = translator.loaded.transformer
+        described = runtime.describe(selection.model)
     except CheckpointError as broken:
         st.info(plain(str(broken)))
         return
-    if surgery_state.adopt(selection.model, model.config) and "probe_tab" not in st.query_params:
+    if not described.is_transformer:
+        st.info(plain(f"{described.name} is an LSTM and has nothing of what is shown here; choose a Transformer."))
+        return
+    if surgery_state.adopt(selection.model, described.model_config) and "probe_tab" not in st.query_params:
         st.session_state["probe_tab"] = SURGERY  # a link with edits opens the tab where they are
     for problem in (*session.problems(), adopt(selection.model)):
         if problem:
             st.warning(plain(problem))
-    found = _sample(translator)
-    _tabs(translator, selection.text, found)
+    found = _sample(described)
+    _tabs(described, selection.text, found)
     here = dataclasses.replace(session.place(), model=selection.model, text=selection.text)
     page_parts.write_address(here, "step", "kind", "layer", "head")
     surgery_state.write_link()
     freeze_after("probe")
 
 
-def _sample(translator: Translator) -> Measured | None:
+def _sample(described: ModelDescription) -> Measured | None:
     choice, description = st.columns([1, 4], vertical_alignment="center")
     with choice:
-        draw_choice(translator.name)
+        draw_choice(described.name)
     caption = description.empty()
-    result = measured(translator.loaded)
+    result = measured(described)
     if result is not None:
-        trained = runtime.models()[translator.name]["trained"]
+        trained = runtime.models()[described.name]["trained"]
         caption.caption(
             plain(
                 f"Measured on {result.about}. Baselines: uniform attention and {result.probe.seeds} untrained models."
@@ -78,9 +80,8 @@ def _sample(translator: Translator) -> Measured | None:
     return result
 
 
-def _tabs(translator: Translator, text: str, result: Measured | None) -> None:
+def _tabs(described: ModelDescription, text: str, result: Measured | None) -> None:
     """The tabs, of which only the open one is drawn."""
-    loaded = translator.loaded
 
     def measured_only(draw: Callable[[Measured], None]) -> Callable[[], None]:
         return lambda: _nothing() if result is None else draw(result)
@@ -89,12 +90,12 @@ def _tabs(translator: Translator, text: str, result: Measured | None) -> None:
         "probe",
         {
             "All heads": measured_only(draw_heads),
-            "One head": measured_only(partial(draw_card, loaded)),
-            SURGERY: lambda: draw_surgery(translator, text, result),
-            "Importance": measured_only(partial(_importance, translator)),
-            "Search": measured_only(partial(_search, translator)),
-            "Grammar": measured_only(partial(draw_grammar, loaded)),
-            "Export": measured_only(partial(_export, translator)),
+            "One head": measured_only(partial(draw_card, described)),
+            SURGERY: lambda: draw_surgery(described, text, result),
+            "Importance": measured_only(partial(_importance, described)),
+            "Search": measured_only(partial(_search, described)),
+            "Grammar": measured_only(partial(draw_grammar, described)),
+            "Export": measured_only(partial(_export, described)),
         },
     )
 
@@ -103,21 +104,20 @@ def _nothing() -> None:
     st.caption("Nothing has been measured yet.")
 
 
-def _importance(translator: Translator, result: Measured) -> None:
-    draw_importance(translator.loaded, result)
-    draw_findings(translator.loaded, result)
+def _importance(described: ModelDescription, result: Measured) -> None:
+    draw_importance(described, result)
+    draw_findings(described, result)
 
 
-def _search(translator: Translator, result: Measured) -> None:
-    loaded = translator.loaded
-    tags = tags_of(grammar_of(loaded, result, "source"), grammar_of(loaded, result, "target"), result.observed)
-    draw_search(result, tags, whole_words=loaded.data_config.tokenizer != "characters")
+def _search(described: ModelDescription, result: Measured) -> None:
+    tags = tags_of(grammar_of(described, result, "source"), grammar_of(described, result, "target"), result.observed)
+    draw_search(result, tags, whole_words=described.data_config.tokenizer != "characters")
 
 
-def _export(translator: Translator, result: Measured) -> None:
+def _export(described: ModelDescription, result: Measured) -> None:
     """Files of everything measured."""
-    name, probe = translator.name, result.probe
-    known = known_importance(translator.loaded, result)
+    name, probe = described.name, result.probe
+    known = known_importance(described, result)
     importance = known.rows() if known is not None else None
     about = tuple(facts(runtime.models()[name]))
     rows = number_rows(probe)

@@ -9,17 +9,17 @@ import streamlit as st
 
 from explorer.probing.sample import SampleChoice
 from explorer.text import plain
+from explorer.translation.model_description import ModelDescription
 from explorer.web import runtime
 from explorer.web.measurements import PATIENCE, Key, Report, store
-from model.checkpoint import LoadedModel
 
 Result = TypeVar("Result")
 _STOPPED = "probe_stopped"
 
 
-def measurement_key(loaded: LoadedModel, choice: SampleChoice, what: str) -> Key:
+def measurement_key(described: ModelDescription, choice: SampleChoice, what: str) -> Key:
     """The key of one measurement of a model, as its files are now, on a sample."""
-    return (what, loaded.name, runtime.fingerprint(loaded.name), choice.key)
+    return (what, described.name, runtime.fingerprint(described.name), choice.key)
 
 
 def known(key: Key) -> Any | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from explorer.probing.sample import (
@@ -18,9 +20,10 @@ from explorer.probing.sample import (
 from explorer.probing.sample_address import from_link, to_link
 from explorer.screens.probe.progress import forget_stops, measurement_key, with_progress
 from explorer.text import plain
+from explorer.translation.model_description import ModelDescription
+from explorer.web import runtime
 from explorer.web.address import Parameter
 from explorer.web.viewer_mode import closed
-from model.checkpoint import LoadedModel
 
 _CHOICE, _PROBLEM = "probe_choice", "probe_problem"
 SAMPLE = Parameter("sample")
@@ -48,13 +51,13 @@ def adopt(model: str) -> str:
     return problem
 
 
-def measured(loaded: LoadedModel) -> Measured | None:
+def measured(described: ModelDescription) -> Measured | None:
     """The model measured on the chosen sample, from the store or now; None where that is not possible, or stopped."""
-    choice = chosen(loaded.name)
+    choice = chosen(described.name)
     try:
         return with_progress(
-            measurement_key(loaded, choice, "probe"),
-            lambda report: measure(choice, loaded, report),
+            measurement_key(described, choice, "probe"),
+            lambda report: runtime.compute_in_parts(described.name, partial(measure, choice), report),
             "Measuring the heads",
         )
     except SampleError as nothing:

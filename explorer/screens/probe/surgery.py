@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from explorer.probing.edit_effect import (
     Effect,
     Quality,
-    effect_on,
+    effect_of,
     for_any_sentence,
     from_another,
     part_of,
@@ -24,24 +25,26 @@ from explorer.screens.probe.progress import with_progress
 from explorer.screens.probe.sample_choice import chosen
 from explorer.screens.probe.surgery_tools import draw_tools
 from explorer.text import plain
-from explorer.translation.head_change import WHOLE, Changes, describe, to_link
+from explorer.translation.head_change import WHOLE, Change, Changes, describe, to_link
 from explorer.translation.head_edits import edits_for
-from explorer.translation.translator import InputError, Translation, Translator
+from explorer.translation.model_description import ModelDescription
+from explorer.translation.translator import InputError, Translation
 from explorer.web import head_edits as surgery_state
 from explorer.web import runtime
 from explorer.web.measurements import Key, Report, store
 from model.analysis.importance import batches_of, mean_outputs
+from model.checkpoint import LoadedModel
 from model.config import DecodeConfig
 from model.edits import EditError, HeadEdits
 from model.recorder import Head
 
 
-def draw_surgery(translator: Translator, text: str, found: Measured | None) -> None:
+def draw_surgery(described: ModelDescription, text: str, found: Measured | None) -> None:
     """The tools, then what they did."""
     for problem in surgery_state.problems():
         st.warning(plain(problem))
     try:
-        before = translator.translate(text, DecodeConfig())
+        before = runtime.translate(described.name, text, DecodeConfig())
     except InputError as nothing:
         st.info(plain(str(nothing)))
         return
@@ -51,10 +54,10 @@ def draw_surgery(translator: Translator, text: str, found: Measured | None) -> N
             "is decoded again from its first word. Guess before you look: will the translation change?"
         )
     )
-    draw_tools(translator, before)
+    draw_tools(described, before)
     changes = surgery_state.changes()
     _draw_in_force(changes)
-    _draw_result(translator, text, before, changes, found)
+    _draw_result(described, text, before, changes, found)
     _draw_log()
 
 
@@ -68,23 +71,23 @@ def _draw_in_force(changes: Changes) -> None:
 
 
 def _draw_result(
-    translator: Translator, text: str, before: Translation, changes: Changes, found: Measured | None
+    described: ModelDescription, text: str, before: Translation, changes: Changes, found: Measured | None
 ) -> None:
     if not changes:
         st.markdown(f"Translation, unchanged: **{plain(before.text) or '(nothing: the model ended at once)'}**")
         st.caption("Choose heads above and change them.")
         return
     try:
-        edit = _edit_for(translator, before, changes, found)
+        edit = _edit_for(described, before, changes, found)
         if edit is None:
             return
-        effect = _effect(translator, text, changes, edit)
+        effect = _effect(described, text, changes, edit)
     except (EditError, InputError) as unfit:
         st.warning(plain(str(unfit)))
         return
     _draw_translations(effect)
     surgery_state.note(
-        translator.name,
+        described.name,
         text,
         changes,
         before=effect.before.text,
@@ -92,11 +95,13 @@ def _draw_result(
         **{"mean KL (nats)": round(effect.divergence, 4)},
     )
     _draw_steps(effect)
-    _draw_sample(translator, text, changes, edit, found)
+    _draw_sample(described, text, changes, edit, found)
 
 
-def _edit_for(translator: Translator, shown: Translation, changes: Changes, found: Measured | None) -> HeadEdits | None:
-    """The edits; None where means are asked for and there is no sample (which is then said)."""
+def _edit_for(
+    described: ModelDescription, shown: Translation, changes: Changes, found: Measured | None
+) -> HeadEdits | None:
+    """The edits; None, after saying so, where a mean is asked for and there is no sample."""
     averaged = [change.place for change in changes if change.op == "mean"]
     if averaged and found is None:
         st.info("A head's mean is taken over the sample, and there is none yet: measure first.")
@@ -106,25 +111,42 @@ def _edit_for(translator: Translator, shown: Translation, changes: Changes, foun
         assert found is not None
         wanted = tuple(heads)
         pairs = part_of(found.sample, SENTENCES).pairs
-        key = _key(translator, f"means {wanted}")
-        return store().quick(key, lambda: mean_outputs(translator.loaded.transformer, pairs, wanted))
+        key = _key(described, f"means {wanted}")
+
+        def make() -> dict[Head, NDArray[np.float32]]:
+            with runtime.model(described.name) as translator:
+                return mean_outputs(translator.loaded.transformer, pairs, wanted)
+
+        return store().quick(key, make)
+
+    def other(change: Change) -> NDArray[np.float32]:
+        donor = runtime.translate(described.name, change.other, DecodeConfig())
+        with runtime.model(described.name) as translator:
+            return from_another(translator, donor, shown, change)
 
     return edits_for(
         changes,
-        translator.loaded.model_config,
+        described.model_config,
         means,
-        lambda change: from_another(translator, shown, change),
+        other,
     )
 
 
-def _key(translator: Translator, what: str) -> Key:
-    name = translator.name
+def _key(described: ModelDescription, what: str) -> Key:
+    name = described.name
     return (what, name, runtime.fingerprint(name), chosen(name).key)
 
 
-def _effect(translator: Translator, text: str, changes: Changes, edit: HeadEdits) -> Effect:
-    key = _key(translator, f"effect {to_link(changes)} {text}")
-    return store().quick(key, lambda: effect_on(translator, text, edit))
+def _effect(described: ModelDescription, text: str, changes: Changes, edit: HeadEdits) -> Effect:
+    key = _key(described, f"effect {to_link(changes)} {text}")
+    name = described.name
+    before, after = (runtime.translate(name, text, DecodeConfig(), edit=one) for one in (None, edit))
+
+    def make() -> Effect:
+        with runtime.model(name) as translator:
+            return effect_of(translator, before, after, edit)
+
+    return store().quick(key, make)
 
 
 def _draw_translations(effect: Effect) -> None:
@@ -177,7 +199,9 @@ def _draw_steps(effect: Effect) -> None:
     st.caption("Along the path of the unchanged translation, so that both distributions follow the same words.")
 
 
-def _draw_sample(translator: Translator, text: str, changes: Changes, edit: HeadEdits, found: Measured | None) -> None:
+def _draw_sample(
+    described: ModelDescription, text: str, changes: Changes, edit: HeadEdits, found: Measured | None
+) -> None:
     st.markdown("##### Over the sample")
     if found is None:
         st.caption("There is no sample to measure the change on yet.")
@@ -193,19 +217,16 @@ def _draw_sample(translator: Translator, text: str, changes: Changes, edit: Head
     kept = tuple(item for item in edit.edits if item.op in WHOLE)
     part = part_of(found.sample, SENTENCES)
     steps = len(batches_of(part.pairs)) * 2
-    loaded = translator.loaded
 
-    def make(edits: HeadEdits | None, words: str) -> Any:
-        def work(report: Report) -> Quality:
+    def make(edits: HeadEdits | None, words: str) -> Callable[[Report], Quality]:
+        def work(loaded: LoadedModel, report: Report) -> Quality:
             return quality(loaded, part, found.task, edits, progress_check(report, steps, words))
 
-        return work
+        return partial(runtime.compute_in_parts, described.name, work)
 
-    before = with_progress(
-        _key(translator, "quality"), make(None, "Scoring the whole model"), "Scoring the whole model"
-    )
+    before = with_progress(_key(described, "quality"), make(None, "Scoring the whole model"), "Scoring the whole model")
     after = with_progress(
-        _key(translator, f"quality {to_link(whole)}"),
+        _key(described, f"quality {to_link(whole)}"),
         make(HeadEdits(kept), "Scoring the changed model"),
         "Scoring the changed model",
     )
@@ -218,7 +239,7 @@ def _draw_sample(translator: Translator, text: str, changes: Changes, edit: Head
     if before.bleu is not None and after.bleu is not None:
         known["BLEU change"] = round(after.bleu - before.bleu, 1)
     if whole == changes:
-        surgery_state.note(translator.name, text, changes, **known)
+        surgery_state.note(described.name, text, changes, **known)
 
 
 def quality_words(before: Quality, after: Quality, sentences: int) -> str:

@@ -7,7 +7,8 @@ import streamlit as st
 from explorer.attention.names import index_name
 from explorer.text import plain
 from explorer.translation.head_change import MOST_OTHER, MOST_ROW, WHOLE, WORDS, Change, Kind, thousandths
-from explorer.translation.translator import Translation, Translator
+from explorer.translation.model_description import ModelDescription
+from explorer.translation.translator import Translation
 from explorer.web import head_edits as surgery_state
 from explorer.web import session
 from model.config import ATTENTION_KINDS, AttentionKind, ModelConfig
@@ -17,9 +18,9 @@ _OPS: dict[Kind, str] = {"zero": "switch off (zero)", "uniform": "make uniform",
 _PROBLEM = "surgery_problem"
 
 
-def draw_tools(translator: Translator, shown: Translation) -> None:
+def draw_tools(described: ModelDescription, shown: Translation) -> None:
     """All tools; each puts its changes in force."""
-    config = translator.loaded.model_config
+    config = described.model_config
     left, right = st.columns(2)
     with left:
         kind = _kind()

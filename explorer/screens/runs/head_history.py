@@ -181,8 +181,8 @@ def _moment(folder: str, step: int, stamp: str, text: str, path: tuple[int, ...]
     from explorer.runs import head_history
 
     del stamp  # part of the key only
-    runtime.warm_torch()
-    return head_history.moment(head_history.load_snapshot(Path(folder), step), step, text, path)
+    with runtime.snapshot_turn():
+        return head_history.moment(head_history.load_snapshot(Path(folder), step), step, text, path)
 
 
 def _scores(runs: Runs, name: str, steps: tuple[int, ...]) -> list[HeadScores]:
@@ -202,12 +202,12 @@ def _measured(folder: str, stamps: tuple[str, ...], steps: tuple[int, ...]) -> l
     from explorer.runs import head_history
 
     del stamps  # part of the key only
-    runtime.warm_torch()
     found, examples = [], None
     for step in steps:
-        loaded = head_history.load_snapshot(Path(folder), step)
-        examples = head_history.sample(loaded) if examples is None else examples
-        if not examples:
-            return []
-        found.append(head_history.head_scores(loaded, step, examples))
+        with runtime.snapshot_turn():
+            loaded = head_history.load_snapshot(Path(folder), step)
+            examples = head_history.sample(loaded) if examples is None else examples
+            if not examples:
+                return []
+            found.append(head_history.head_scores(loaded, step, examples))
     return found

@@ -50,7 +50,7 @@ def edits(translator: Translator, *changes: Change, text: str = TEXT) -> HeadEdi
         changes,
         translator.loaded.model_config,
         lambda heads: {head: np.zeros(16, np.float32) for head in heads},
-        lambda change: from_another(translator, shown, change),
+        lambda change: from_another(translator, translator.translate(change.other, DecodeConfig()), shown, change),
     )
 
 

@@ -83,7 +83,7 @@ import sys
 from explorer.web import runtime
 runtime.import_ahead()
 heavy = {name.split(".")[0] for name in sys.modules}
-runtime.translator("reverse")
+runtime.describe("reverse")
 print(sorted({name.split(".")[0] for name in sys.modules} - heavy - {"_strptime"}))
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
