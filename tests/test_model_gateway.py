@@ -1,0 +1,252 @@
+"""No way around the gateway: every computation with a model stands in the queue of `explorer.web.runtime`.
+
+The first half reads the sources, the second visits every tab of every page and watches every module of every model.
+"""
+
+from __future__ import annotations
+
+import ast
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+from torch.nn.modules.module import register_module_forward_pre_hook
+
+from explorer.screens.attention.panels import PANELS
+from explorer.web import measurements, model_queue, runtime
+from model.config import DecodeConfig
+from tests.explorer.toy_models import save_toy
+from tests.explorer.toy_runs import save_run
+from tests.paths import ROOT
+
+GATEWAY = "explorer/web/runtime.py"
+# Who may load weights: the gateway, snapshots of a run (computed with inside `runtime.snapshot_turn`), and the check of
+# an imported folder, which computes nothing.
+LOADS = {GATEWAY, "explorer/runs/head_history.py", "explorer/runs/archive.py"}
+TURNS = {"runtime.model", "runtime.snapshot_turn"}
+# What reaches a model's weights: attributes of a loaded model, and the functions that load one.
+REACHES = {"transformer", "loaded"}
+LOADERS = {"load_model", "load_snapshot", "Translator"}
+
+
+def drawing_sources() -> list[Path]:
+    """Everything that may hold a page together: the rooms above the gateway, and the gateway's neighbours."""
+    rooms = [ROOT / "explorer" / room for room in ("web", "screens", "components")] + [ROOT / "pages"]
+    found = [path for room in rooms for path in room.rglob("*.py")] + [ROOT / "app.py"]
+    return [path for path in found if path.relative_to(ROOT).as_posix() != GATEWAY]
+
+
+def ways_around(source: str) -> list[str]:
+    """Where a source reaches a loaded model outside a `with runtime.model(…)` block, or lets one out of it."""
+    found: list[str] = []
+
+    def visit(node: ast.AST, inside: bool, names: frozenset[str]) -> None:
+        if isinstance(node, ast.With):
+            turns = [item for item in node.items if _called(item.context_expr) in TURNS]
+            bound = {item.optional_vars.id for item in turns if isinstance(item.optional_vars, ast.Name)}
+            for child in ast.iter_child_nodes(node):
+                visit(child, inside or bool(turns), names | bound)
+            return
+        if isinstance(node, ast.FunctionDef | ast.Lambda) and inside:
+            found.append(f"{node.lineno}: a function made inside the block may outlive it")
+        if not inside and isinstance(node, ast.Attribute) and node.attr in REACHES and not _is_parameter(node):
+            found.append(f"{node.lineno}: .{node.attr} outside a turn")
+        if not inside and isinstance(node, ast.Call) and _called(node).rpartition(".")[2] in LOADERS:
+            found.append(f"{node.lineno}: {_called(node)} outside a turn")
+        if isinstance(node, ast.Return) and isinstance(node.value, ast.Name) and node.value.id in names:
+            found.append(f"{node.lineno}: the model leaves the block")
+        if isinstance(node, ast.Attribute) and node.attr == "_translator":
+            found.append(f"{node.lineno}: the gateway's own cache")
+        for child in ast.iter_child_nodes(node):
+            visit(child, inside, names)
+
+    parameters: set[str] = set()
+
+    def _is_parameter(node: ast.Attribute) -> bool:
+        """A function that is handed a loaded model computes with it on behalf of a turn that its caller holds."""
+        return isinstance(node.value, ast.Name) and node.value.id in parameters
+
+    tree = ast.parse(source)
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef):
+            parameters |= {
+                arg.arg
+                for arg in (*function.args.args, *function.args.kwonlyargs)
+                if arg.annotation is not None and ast.unparse(arg.annotation) == "LoadedModel"
+            }
+    visit(tree, False, frozenset())
+    return found
+
+
+def _called(node: ast.AST) -> str:
+    return ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+
+
+def test_no_screen_reaches_a_model_outside_a_turn() -> None:
+    found = {
+        path.relative_to(ROOT).as_posix(): ways
+        for path in drawing_sources()
+        if (ways := ways_around(path.read_text(encoding="utf-8")))
+    }
+    assert not found
+
+
+def test_only_these_modules_load_weights() -> None:
+    sources = [*(ROOT / "explorer").rglob("*.py"), *(ROOT / "pages").glob("*.py"), ROOT / "app.py"]
+    loading = {
+        path.relative_to(ROOT).as_posix()
+        for path in sources
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and _called(node).rpartition(".")[2] in {"load_model", "Translator"}
+    }
+    assert loading == LOADS
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f(t):\n    return t.loaded.transformer(1)",
+        "x = load_model(folder)",
+        "def f():\n    with runtime.model('a') as t:\n        return t",
+        "def f():\n    with runtime.model('a') as t:\n        later = lambda: t.details(1)",
+        "def f():\n    with runtime.model('a') as t:\n        pass\n    return t.loaded.model(1)",
+        "t = runtime._translator('a', 'b')",
+    ],
+)
+def test_the_walk_finds_a_way_around(source: str) -> None:
+    assert ways_around(source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f():\n    with runtime.model('a') as t:\n        return t.loaded.transformer(1)",
+        "def f(loaded: LoadedModel):\n    return loaded.transformer(1)",
+        "def f():\n    with runtime.snapshot_turn():\n        return moment(load_snapshot(folder, 1))",
+        "text = runtime.translate('a', 'b', config).text",
+    ],
+)
+def test_the_walk_lets_a_turn_pass(source: str) -> None:
+    assert not ways_around(source)
+
+
+class Watched(model_queue.Queue):
+    """The queue, with the largest number of threads that ever held a place at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.most = self._held = 0
+        self._count = threading.Lock()
+
+    def acquire(self) -> None:
+        super().acquire()
+        with self._count:
+            self._held += 1
+            self.most = max(self.most, self._held)
+
+    def release(self) -> None:
+        with self._count:
+            self._held -= 1
+        super().release()
+
+
+class Watch:
+    """What ran: how many calls of our modules there were, and those of threads that held no place."""
+
+    def __init__(self, queue: Watched) -> None:
+        self.queue, self.calls = queue, 0
+        self.outside: list[str] = []
+
+    def __call__(self, module: torch.nn.Module, inputs: Any) -> None:
+        if type(module).__module__.startswith("model."):
+            self.calls += 1
+            if not model_queue.holds_place():
+                self.outside.append(type(module).__name__)
+
+
+@pytest.fixture
+def watch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Watch]:
+    """Every module of a model is watched, and the toy models are new, so that nothing comes from a cache."""
+    queue = Watched()
+    monkeypatch.setattr(model_queue, "_queue", queue)
+    monkeypatch.setattr(runtime, "CHECKPOINTS", tmp_path)
+    measurements.store.clear()
+    save_toy(tmp_path / "toy", "reverse")
+    save_run(tmp_path / "run")
+    for pair in ("adjective-swap", "adjective-swap-unmasked"):  # what Masks compares
+        save_toy(tmp_path / pair, "adjective-swap", causal=pair == "adjective-swap")
+    seen = Watch(queue)
+    hook = register_module_forward_pre_hook(seen)
+    yield seen
+    hook.remove()
+    measurements.store.clear()
+
+
+PROBE = ("All heads", "One head", "Surgery", "Importance", "Search", "Grammar", "Export")
+MASKS = ("The masks", "Given target", "While decoding", "Trained without it", "Open padding")
+POSITIONS = ("The table", "One word", "The rotation", "Alternatives", "Shuffle the words", "Longer than trained")
+INSIDE = ("The computation", "Queries and keys", "Layer by layer", "The prediction", "Sizes")
+VISITS: dict[str, list[dict[str, str]]] = {
+    "translate": [{}, {"path": "5-6-2"}, {"edit": "cross.1.1.zero"}],
+    "attention": [{"panel": panel} for panel in ("", *PANELS)] + [{"edit": "cross.2.1.uniform"}],
+    "positions": [{"positions_tab": tab} for tab in POSITIONS],
+    "masks": [{"masks_tab": tab} for tab in MASKS],
+    "inside": [{"inside_tab": tab} for tab in INSIDE],
+    "probe": [{"probe_tab": tab, "sample": "task.3", "edit": "cross.1.1.mean~cross.2.2.zero"} for tab in PROBE],
+    "runs": [{"entry": "run"}],
+    "train": [{}, {"run": "run"}],
+    "experiments": [{}],
+    "lessons": [{}],
+}
+COMPUTES = {"translate", "attention", "positions", "masks", "inside", "probe", "runs"}
+
+
+@pytest.mark.parametrize("page", sorted(VISITS))
+def test_every_tab_computes_inside_the_queue(page: str, watch: Watch) -> None:
+    for query in VISITS[page]:
+        at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+        for name, value in ({"model": "toy", "text": "abcdef"} | query).items():
+            at.query_params[name] = value
+            if name.endswith("_tab"):
+                at.session_state[name] = value
+        at.switch_page(f"pages/{page}.py").run()
+        assert not at.exception, query
+        if page == "translate" and not query:
+            at.toggle(key="translate_tree").set_value(True).run()
+            assert not at.exception
+    assert not watch.outside, f"{len(watch.outside)} of {watch.calls} calls"
+    assert bool(watch.calls) == (page in COMPUTES), f"{watch.calls} calls"
+    assert watch.queue.most <= 2
+
+
+def test_of_many_visitors_two_compute_at_once(watch: Watch) -> None:
+    texts = [f"{'abc' * (number + 1)}" for number in range(8)]
+    with ThreadPoolExecutor(8) as visitors:
+        found = list(visitors.map(lambda text: runtime.translate("toy", text, DecodeConfig()), texts))
+    assert [each.source.text for each in found] == texts
+    assert not watch.outside
+    assert watch.calls
+    assert watch.queue.most == 2
+
+
+def test_two_edits_of_the_same_sentence_are_two_translations_and_each_is_computed_once(watch: Watch) -> None:
+    from model.edits import HeadEdit, HeadEdits
+
+    off, flat = (HeadEdits((HeadEdit("cross", 0, 0, op),)) for op in ("zero", "uniform"))
+    plain = runtime.translate("toy", "abc", DecodeConfig())
+    one = runtime.translate("toy", "abc", DecodeConfig(), edit=off)
+    two = runtime.translate("toy", "abc", DecodeConfig(), edit=flat)
+    assert [each.trace.edits for each in (plain, one, two)] == [
+        (),
+        ("cross layer 1 head 1: zero",),
+        ("cross layer 1 head 1: uniform",),
+    ]
+    assert len({plain.seq, one.seq, two.seq}) == 3
+    before = watch.calls
+    assert runtime.translate("toy", "abc", DecodeConfig(), edit=HeadEdits((HeadEdit("cross", 0, 0, "zero"),))) is one
+    assert watch.calls == before
