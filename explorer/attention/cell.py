@@ -194,19 +194,3 @@ def _length(vector: NDArray[np.float32], digits: int) -> str:
 def _text(value: Decimal) -> str:
     """The digits as shown; a number that is rounded to 0 has no sign."""
     return f"{abs(value) if value == 0 else value:f}"
-
-
-def words(found: Cell, query: str, key: str) -> str:
-    """The cell as a sentence: both tokens, the score, and what the weight is made of."""
-    if found.masked:
-        return f"{query} may not look at {key}: the mask closes this cell, so its weight is exactly 0."
-    scale = f", divided by √d_head = {found.divisor}," if found.divisor != "1" else " (scores are not scaled here)"
-    rivals = sum(not competitor.masked for competitor in found.row)
-    made = f"After the softmax over {rivals} keys" if rivals > 1 else "With no other key to see"
-    sentence = (
-        f"{query} and {key}: query · key = {found.total}{scale} gives the score {found.score}. {made}, the weight is "
-        f"{found.softmax}. It brings ‖weight × value‖ = {found.norm} into a head output of length {found.head_output}."
-    )
-    if found.edited:
-        sentence += f" A head edit replaced this row: the weight that was used is {found.weight}."
-    return sentence

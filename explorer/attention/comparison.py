@@ -1,15 +1,24 @@
-"""Two maps side by side: what can be said about their difference, and where there is none to be had."""
+"""Two maps side by side: their difference where there is one, and a sentence on what may be compared."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from explorer.attention.labelled_map import LabelledMap, difference
+from explorer.attention.attention_maps import attention_maps
+from explorer.attention.coordinates import Place
+from explorer.attention.labelled_map import LabelledMap, difference, head_map
+from explorer.attention.names import KIND_NAMES
+from explorer.text import plural
+from model.trace import AttentionTrace
+
+
+class NothingToCompare(ValueError):
+    """There is no second map; the message says what is missing."""
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Two maps, B minus A where their sizes agree, and a sentence about what may be read off it."""
+    """Two maps, B minus A where their sizes agree, and a sentence on what the difference means."""
 
     one: LabelledMap
     other: LabelledMap
@@ -20,12 +29,12 @@ class Comparison:
 def compare(one: LabelledMap, other: LabelledMap) -> Comparison:
     """Put two maps beside each other on one colour scale.
 
-    Cells are compared by their positions: where the tokens there differ, or the sizes, the note says so.
+    Cells are compared by their positions; the note says if the tokens there, or the sizes, differ.
     """
     top = max(one.scale, other.scale)
     first, second = replace(one, top=top), replace(other, top=top)
-    made = difference(first, second, "B minus A")
-    if made is None:
+    change = difference(first, second, "B minus A")
+    if change is None:
         sizes = " and ".join(f"{len(shown.rows)} × {len(shown.columns)}" for shown in (one, other))
         return Comparison(first, second, None, f"The maps differ in size ({sizes}), so there is no difference to draw.")
     if one.columns != other.columns or one.rows != other.rows:
@@ -34,11 +43,41 @@ def compare(one: LabelledMap, other: LabelledMap) -> Comparison:
             for mine, theirs in ((one.rows, other.rows), (one.columns, other.columns))
         )
         note = (
-            f"Cells are compared by position: {rows} of {len(one.rows)} rows and {columns} of {len(one.columns)} "
-            f"columns have other tokens in B than in A."
+            f"Cells are compared by position: {rows} of {plural(len(one.rows), 'row')} and {columns} of "
+            f"{plural(len(one.columns), 'column')} have other tokens in B than in A."
         )
-        return Comparison(first, second, made, note)
-    return Comparison(first, second, made, "Both maps have the same tokens.")
+        return Comparison(first, second, change, note)
+    return Comparison(first, second, change, "Both maps have the same tokens.")
+
+
+def compare_rows(trace: AttentionTrace, at: Place, other: int) -> Comparison:
+    """The row in view and another row (from 1) of the same head: two steps, or two positions of the source.
+
+    Raises:
+        IndexError: there is no such row.
+    """
+    shown = head_map(attention_maps(trace, at.kind), at.layer, at.head)
+    rows = [
+        replace(single_row(shown, row), title=f"{letter}: {shown.row_labels[row - 1]}")
+        for letter, row in (("A", at.row), ("B", other))
+    ]
+    return compare(*rows)
+
+
+def counterpart(trace: AttentionTrace, at: Place, *, model: str, title: str) -> LabelledMap:
+    """The head in view in another run, under a title that begins with `title`.
+
+    Where the other model has fewer layers or heads, its last layer or head is taken.
+
+    Raises:
+        NothingToCompare: the other model has no attention of this kind.
+    """
+    maps = attention_maps(trace, at.kind)
+    if not maps.weights.size:
+        raise NothingToCompare(f"{model} has no {KIND_NAMES[at.kind]}.")
+    layers, heads = maps.weights.shape[:2]
+    found = head_map(maps, min(at.layer, layers), min(at.head, heads))
+    return replace(found, title=f"{title}. {found.title}")
 
 
 def single_row(shown: LabelledMap, row: int) -> LabelledMap:
@@ -48,7 +87,7 @@ def single_row(shown: LabelledMap, row: int) -> LabelledMap:
         IndexError: there is no such row.
     """
     if not 1 <= row <= len(shown.rows):
-        raise IndexError(f"this map has {len(shown.rows)} rows; there is no row {row}.")
+        raise IndexError(f"This map has {plural(len(shown.rows), 'row')}; there is no row {row}.")
     cut = slice(row - 1, row)
     return replace(
         shown,

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import get_args
 
 import streamlit as st
 
-from explorer.attention.attention_maps import attention_maps
-from explorer.attention.comparison import Comparison, compare, single_row
+from explorer.attention.comparison import Comparison, NothingToCompare, compare, compare_rows, counterpart
 from explorer.attention.coordinates import Place
-from explorer.attention.labelled_map import LabelledMap, head_map
-from explorer.attention.names import KIND_NAMES, KIND_TITLES
+from explorer.attention.names import KIND_TITLES, numbered
 from explorer.text import plain
 from explorer.translation.selection import Selection
 from explorer.translation.translator import InputError, Translation
@@ -26,10 +23,6 @@ WAYS = {"step": "another step", "text": "another sentence", "model": "another mo
 OPERATIONS: dict[Operation, str] = {"zero": "switched off (zero)", "uniform": "looking everywhere equally (uniform)"}
 
 
-class NothingToCompare(ValueError):
-    """There is no second map; the message says what is missing."""
-
-
 def draw(selection: Selection, shown: Translation, at: Place) -> None:
     """The head in view, and its counterpart elsewhere."""
     st.markdown("##### What changes?")
@@ -41,52 +34,40 @@ def draw(selection: Selection, shown: Translation, at: Place) -> None:
     choose = {"text": _sentence, "model": _model, "edit": _edited}
     try:
         if way == "step":
-            found = _steps(choices, shown, at)
+            comparison = _steps(choices, shown, at)
         else:
-            other, words = choose[way or "text"](choices, selection, shown, at)
-            found = compare(_map(shown, at, "A", "what is on screen"), _map(other, at, "B", words))
-    except (NothingToCompare, InputError, EditError, CheckpointError) as without:
-        st.info(plain(str(without)))
+            other, name = choose[way or "text"](choices, selection, shown, at)
+            comparison = compare(
+                counterpart(shown.trace, at, model=shown.model, title="A: what is on screen"),
+                counterpart(other.trace, at, model=other.model, title=f"B: {name}"),
+            )
+    except (NothingToCompare, InputError, EditError, CheckpointError) as missing:
+        st.info(plain(str(missing)))
         return
-    _draw(found, shown.model)
+    _draw(comparison, shown.model)
 
 
-def _draw(found: Comparison, model: str) -> None:
-    for column, one, key in zip(st.columns(2), (found.one, found.other), ("one", "other"), strict=True):
+def _draw(comparison: Comparison, model: str) -> None:
+    for column, one, key in zip(st.columns(2), (comparison.one, comparison.other), ("one", "other"), strict=True):
         with column:
             draw_map(one, key=f"compare_{key}", away=model)
-    if found.difference is not None:
-        draw_map(found.difference, key="compare_difference", note=found.note, away=model, wide=True)
+    if comparison.difference is not None:
+        draw_map(comparison.difference, key="compare_difference", note=comparison.note, away=model, wide=True)
     else:
-        st.caption(plain(found.note))
-
-
-def _map(translation: Translation, at: Place, letter: str, words: str) -> LabelledMap:
-    """The head in view in a translation; where that has fewer layers or heads, its last."""
-    maps = attention_maps(translation.trace, at.kind)
-    layers, heads = maps.weights.shape[:2]
-    if not maps.weights.size:
-        raise NothingToCompare(f"{translation.model} has no {KIND_NAMES[at.kind]}.")
-    made = head_map(maps, min(at.layer, layers), min(at.head, heads))
-    return replace(made, title=f"{letter}: {words}. {made.title}")
+        st.caption(plain(comparison.note))
 
 
 def _steps(choices: Choices, shown: Translation, at: Place) -> Comparison:
     """Two rows of the map in view: two steps of decoding, or two positions of the source."""
-    maps = head_map(attention_maps(shown.trace, at.kind), at.layer, at.head)
-    n_rows = len(maps.rows)
-    if n_rows < 2:
+    rows = numbered(shown.trace.src_tokens if at.kind == "encoder" else shown.trace.read_tokens)
+    if len(rows) < 2:
         choices.keep()
         raise NothingToCompare("There is only one row here.")
-    rows = [row for row in range(1, n_rows + 1) if row != at.row]
-    choices.start("compare_row", "row", rows, rows[min(at.row - 1, n_rows - 2)])
-    other = st.selectbox("The other row", rows, format_func=lambda row: maps.row_labels[row - 1], key="compare_row")
+    others = [row for row in range(1, len(rows) + 1) if row != at.row]
+    choices.start("compare_row", "row", others, others[min(at.row - 1, len(rows) - 2)])
+    other = st.selectbox("The other row", others, format_func=lambda row: rows[row - 1], key="compare_row")
     choices.keep()
-    one, two = single_row(maps, at.row), single_row(maps, int(other or 1))
-    return compare(
-        replace(one, title=f"A: {maps.row_labels[at.row - 1]}"),
-        replace(two, title=f"B: {maps.row_labels[int(other or 1) - 1]}"),
-    )
+    return compare_rows(shown.trace, at, int(other or 1))
 
 
 def _sentence(choices: Choices, selection: Selection, shown: Translation, at: Place) -> tuple[Translation, str]:

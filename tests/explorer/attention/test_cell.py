@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.attention.aggregates import head_norms
-from explorer.attention.cell import Cell, cell, words
+from explorer.attention.cell import Cell, cell
+from explorer.attention.cell_text import cell_caption
 from model.analysis.head_details import HeadDetails, RowDetails, head_details
 from model.edits import HeadEdit, HeadEdits
 from tests.explorer.attention.test_aggregates import PATH, TARGET, encoding
@@ -108,7 +109,7 @@ def test_a_masked_key_has_a_score_but_no_part_in_the_softmax() -> None:
     assert found.row[3].exponential == found.row[3].weight == ""
     assert float(found.row[3].score) == pytest.approx(float(details.rows[0].scores[3]), abs=1e-3)
     assert sum(float(c.weight or 0) for c in found.row) == pytest.approx(1, abs=1e-3)
-    assert "exactly 0" in words(found, "1 je", "4 dog")
+    assert "exactly 0" in cell_caption(found, "1 je", "4 dog")
     check(cell(details, 0, 2))
 
 
@@ -125,17 +126,17 @@ def test_an_edited_row_shows_both_weights() -> None:
     assert found.edited
     assert found.weight == "0.2500"
     assert found.softmax != found.weight
-    assert "A head edit replaced this row: the weight that was used is 0.2500" in words(found, "a", "b")
+    assert "A head edit replaced this row: the weight that was used is 0.2500" in cell_caption(found, "a", "b")
     check(found)
 
 
 def test_the_sentence_says_what_the_table_says() -> None:
     found = cell(planted(1, 4, 16, 7), 0, 2)
-    said = words(found, "3 lis", "2 read")
+    said = cell_caption(found, "3 lis", "2 read")
     for number in (found.total, found.score, found.weight, found.norm, found.head_output, found.divisor):
         assert number in said
-    assert "not scaled" in words(cell(planted(1, 4, 16, 7, scaled=False), 0, 2), "a", "b")
-    assert "no other key" in words(cell(planted(1, 1, 16, 7), 0, 0), "a", "b")
+    assert "not scaled" in cell_caption(cell(planted(1, 4, 16, 7, scaled=False), 0, 2), "a", "b")
+    assert "no other key" in cell_caption(cell(planted(1, 1, 16, 7), 0, 0), "a", "b")
 
 
 @pytest.mark.parametrize(("query", "key"), [(1, 0), (-1, 0), (0, 4), (0, -1)])

@@ -9,7 +9,8 @@ import pytest
 
 from explorer.attention.attention_maps import attention_maps
 from explorer.attention.captions import map_caption
-from explorer.attention.comparison import compare, single_row
+from explorer.attention.comparison import NothingToCompare, compare, compare_rows, counterpart, single_row
+from explorer.attention.coordinates import Place
 from explorer.attention.labelled_map import LabelledMap, head_map
 from tests.explorer.planted import planted_trace
 
@@ -53,3 +54,25 @@ def test_two_rows_of_a_causal_map_are_compared_where_both_could_look() -> None:
     for row in (0, 6):
         with pytest.raises(IndexError, match="no row"):
             single_row(shown, row)
+
+
+def test_the_row_in_view_is_compared_with_another_of_the_same_head() -> None:
+    trace = planted_trace()
+    found = compare_rows(trace, Place("cross", 1, 1, row=2), 4)
+    assert (found.one.title, found.other.title) == ("A: 2 je", f"B: 4 {trace.read_tokens[3]}")
+    assert found.difference is not None
+    np.testing.assert_array_equal(found.difference.values[0], trace.cross[0, 0, 3] - trace.cross[0, 0, 1])
+
+
+def test_a_smaller_model_is_compared_by_its_last_layer_and_head() -> None:
+    small = planted_trace(layers=(1, 1), heads=(2, 2))
+    found = counterpart(small, Place("cross", 3, 4), model="small", title="B: small")
+    np.testing.assert_array_equal(found.values, small.cross[0, 1])
+    assert found.title == "B: small. Cross-attention, layer 1, head 2"
+
+
+def test_a_model_without_this_attention_has_no_counterpart() -> None:
+    trace = planted_trace()
+    bare = replace(trace, encoder=trace.encoder[:0])
+    with pytest.raises(NothingToCompare, match=r"lstm has no encoder self-attention\."):
+        counterpart(bare, Place("encoder", 1, 1), model="lstm", title="B")
