@@ -49,6 +49,8 @@ FLAGS = (
     "--disable-default-apps",
     "--disable-domain-reliability",
     "--disable-features=OptimizationHints,MediaRouter,Translate,AutofillServerCommunication",
+    "--disable-gpu",
+    "--disable-quic",
     "--disable-sync",
     "--metrics-recording-only",
     "--no-default-browser-check",

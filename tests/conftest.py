@@ -1,26 +1,26 @@
-"""Every test starts from the same seeds, on one thread, and property tests draw the same examples on every machine.
+"""What holds for every test: fixed seeds, one thread, equal examples on every machine, and how work is spread.
 
-The whole suite runs in as many processes as there are cores, file by file; one of them begins with all the browser's
-files, since two browsers at once are slower than one after the other.
+The whole suite runs in as many processes as there are cores, one test file at a time each. Each process that meets a
+browser test starts one browser and one server of its own (tests/e2e/conftest.py).
 """
 
 from __future__ import annotations
 
 import os
 import random
-from typing import Any
+from collections.abc import Iterator
+from functools import cache
+from itertools import chain, groupby, zip_longest
+from pathlib import Path
 
 import hypothesis
-import numpy as np
 import pytest
-import torch
-from xdist.scheduler import LoadScopeScheduling
 
-from tests import lines
+from tests import lines, quick
 
 _LINES = lines.start()
 
-# Runs that tests start would otherwise wait for the tests of the other processes.
+# Runs that tests start would otherwise give way to the tests of the other processes.
 os.environ.setdefault("HEADLIGHT_NICE", "0")
 
 hypothesis.settings.register_profile(
@@ -34,7 +34,7 @@ hypothesis.settings.load_profile("headlight")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--slow", action="store_true", help="the whole suite, with the tests that take long")
+    parser.addoption("--slow", action="store_true", help="the whole suite, including the tests marked slow")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -46,41 +46,64 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _is_whole(config: pytest.Config) -> bool:
-    """Whether nobody named files or tests."""
+    """Whether no files or tests were named on the command line."""
     return config.args_source == pytest.Config.ArgsSource.TESTPATHS
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """As many processes as cores for the whole suite; none besides this one for files that were named."""
+    """As many processes as cores for the whole suite; for files that were named, none besides this one."""
     return min(os.cpu_count() or 1, 8) if _is_whole(config) else 0
 
 
-class _Files(LoadScopeScheduling):  # type: ignore[misc]  # the package has no types
-    """A file at a time to each process, and all that drive a browser to one of them."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        file = nodeid.partition("::")[0]
-        return "browser" if "/e2e/" in file else file
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _Files:
-    """In place of --dist loadfile."""
-    return _Files(config, log)
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Under `-m quick`, files without quick tests are not imported."""
+    if config.option.markexpr == "quick" and collection_path.suffix == ".py":
+        return not quick.is_quick(collection_path) or None
+    return None
 
 
-@pytest.hookimpl(trylast=True)
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes longest comes first, so that no process is left with it at the end: what drives a browser."""
-    items.sort(key=lambda item: "e2e" not in item.path.parts)
+    for item in items:
+        if quick.is_quick_throughout(item.path) and not item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.quick)
+    items[:] = _in_turn(items)
+
+
+def _in_turn(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Files with slow tests first, so that no process is left with a long one at the end; browser files in between.
+
+    A browser test mostly waits. In turn with others, they leave the browsers and servers room to answer.
+    """
+    files = [list(group) for _, group in groupby(items, key=lambda item: item.path)]
+    files.sort(key=lambda file: not any(item.get_closest_marker("slow") for item in file))
+    browser = [file for file in files if "e2e" in file[0].path.parts]
+    others = [file for file in files if "e2e" not in file[0].path.parts]
+    return list(chain.from_iterable(chain.from_iterable(zip_longest(browser, others, fillvalue=()))))
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _one_thread() -> None:
+    import torch
+
     torch.set_num_threads(1)
 
 
 @pytest.fixture(autouse=True)
 def _seeded() -> None:
+    import numpy as np
+    import torch
+
     random.seed(0)
     np.random.seed(0)
     torch.manual_seed(0)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _installed_components() -> Iterator[None]:
+    """Streamlit's test harness reads the metadata of every installed package for each app it starts; once is enough."""
+    from streamlit.components.v2 import manifest_scanner
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        yield

@@ -1,4 +1,4 @@
-"""The browser, the server and a page that watches what happens behind it."""
+"""Fixtures of the browser tests: a browser, a server, and a tab whose requests and errors are recorded."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, sync_playwright
 
 from tests.browser import SCREEN, Server, Watch, find_chromium, launch, serve, settle
 
@@ -19,50 +19,50 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.e2e)
-            # A browser, a server and other tests share two cores, and something is late one time in a thousand. What
-            # failed runs once more, and is listed as RERUN at the end of the report; what fails twice has failed.
-            item.add_marker(pytest.mark.flaky(reruns=1))
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """Headless Chromium; without one the test is skipped, but on the CI machine it fails."""
+def playwright() -> Iterator[Playwright]:
+    """Playwright's driver. Without a Chromium the test is skipped; on the CI machine it fails."""
     if find_chromium() is None:
         reason = "no Chromium is installed (HEADLIGHT_BROWSER may name one)"
         if os.environ.get("CI", "").lower() in ("1", "true"):
             pytest.fail(reason)
         pytest.skip(reason)
-    with sync_playwright() as playwright:
-        chromium = launch(playwright)
-        yield chromium
-        chromium.close()
+    with sync_playwright() as driver:
+        yield driver
+
+
+@pytest.fixture(scope="module")
+def browser(playwright: Playwright) -> Iterator[Browser]:
+    """Headless Chromium, a fresh one for each test file: after some seventy tests one browser stopped answering."""
+    chromium = launch(playwright)
+    yield chromium
+    chromium.close()
 
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
-    """A server process that the tests share, those aside that bring a server of their own."""
+    """One server for all tests of this process, apart from those that bring a server of their own."""
     with serve() as running:
         yield running
 
 
 @pytest.fixture
 def fresh_server() -> Callable[..., AbstractContextManager[Server]]:
-    """`with fresh_server() as server`: a process that nobody has asked for anything yet."""
+    """`with fresh_server() as server`: a new process that has not answered any request yet."""
     return serve
 
 
 @pytest.fixture
 def watch() -> Watch:
-    """Requests to other hosts, script errors and dialogs of everything that `context` opens."""
+    """Records requests to other hosts, script errors and dialogs of every tab in `context`."""
     return Watch()
 
 
 @pytest.fixture
 def context(browser: Browser, watch: Watch) -> Iterator[BrowserContext]:
-    """A new, empty browser profile. At the end: nothing went to another host, and no script failed.
-
-    (One profile for all tests would spare each half a second, and hung the browser after some seventy.)
-    """
+    """A new, empty browser profile; afterwards it checks that nothing went to another host and no script failed."""
     fresh = browser.new_context(viewport=SCREEN)
     watch.follow(fresh)
     yield fresh
@@ -80,7 +80,7 @@ def page(context: BrowserContext) -> Page:
 
 @pytest.fixture
 def visit(page: Page, server: Server) -> Callable[[str], Page]:
-    """`visit("/attention?layer=2")`: open an address of the shared server and wait until it is drawn."""
+    """`visit("/attention?layer=2")`: open an address of the shared server and wait until the page is drawn."""
 
     def go(address: str = "/") -> Page:
         page.goto(server.url + address)

@@ -96,14 +96,14 @@ new MutationObserver(() => {
 
 @pytest.fixture
 def small_app(tmp_path: Path) -> Callable[[str], str]:
-    """`small_app(code)`: an app of one page in the frame of ours; returns where it is."""
+    """`small_app(code)`: write an app of one page inside our frame; returns the path of its app.py."""
 
     def write(code: str) -> str:
-        for name, content in (("pages/part.py", code), ("app.py", SMALL_APP), ("explorer/__init__.py", "")):
+        for name, content in (("pages/part.py", code), ("app.py", SMALL_APP)):
             path = tmp_path / name
             path.parent.mkdir(exist_ok=True)
             path.write_text(content, encoding="utf-8")
-        shutil.copy(ROOT / "explorer" / "shell.py", tmp_path / "explorer")
+        shutil.copytree(ROOT / "explorer", tmp_path / "explorer")
         return str(tmp_path / "app.py")
 
     return write

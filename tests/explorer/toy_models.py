@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,13 @@ from model.config import ModelConfig, TrainConfig
 from model.data import get_task
 from model.text.tokenizer import build_tokenizers
 
+_task = cache(get_task)  # making its sentences takes longer than all the rest
+
 
 def save_toy(folder: Path, task_name: str, *, seed: int = 0, **sizes: Any) -> None:
     """Write an untrained model for one of the built-in tasks; depths and head counts differ between the stacks."""
     torch.manual_seed(seed)
-    task = get_task(task_name)
+    task = _task(task_name)
     train = task.splits["train"][:200]
     source, target = build_tokenizers(task.data, [e.source for e in train], [e.target for e in train])
     settings: dict[str, Any] = {

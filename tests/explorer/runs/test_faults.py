@@ -6,7 +6,6 @@ import errno
 import io
 import json
 import os
-import random
 import signal
 import time
 from collections.abc import Callable
@@ -23,6 +22,7 @@ from explorer.screens.train.upload import keep
 from explorer.text import why
 from model.checkpoint import load_model
 from model.folder import PROBE, list_models, read_json, write_json
+from tests.chance import chance
 from tests.explorer.toy_models import save_toy
 from tests.explorer.toy_runs import save_run, write_status
 
@@ -50,7 +50,7 @@ def test_a_file_is_whole_whenever_its_writer_is_killed(tmp_path: Path, number: i
     write_json(path, {"text": "x" * 10})
     killed_while(
         lambda: [write_json(path, {"text": "x" * length}) for length in (10, 3_000_000)],
-        random.SystemRandom().uniform(0.01, 0.15),
+        chance("a file", number).uniform(0.01, 0.15),
     )
     assert set(read_json(path)["text"]) == {"x"}
 
@@ -67,7 +67,7 @@ def test_an_import_is_there_whole_or_not_at_all(tmp_path: Path, number: int) -> 
     count = iter(range(10**6))
     killed_while(
         lambda: take_in(io.BytesIO(content), checkpoints, f"take-{next(count)}"),
-        random.SystemRandom().uniform(0.02, 0.3),
+        chance("an import", number).uniform(0.02, 0.3),
     )
     for summary in list_models(checkpoints):
         assert summary["error"] is None
@@ -100,7 +100,7 @@ class Upload:
 def test_an_upload_is_kept_whole_or_not_at_all(tmp_path: Path, number: int) -> None:
     killed_while(
         lambda: [path.unlink() for path in (keep(Upload(), tmp_path),)],  # type: ignore[func-returns-value]
-        random.SystemRandom().uniform(0.005, 0.05),
+        chance("an upload", number).uniform(0.005, 0.05),
     )
     assert keep(Upload(), tmp_path).read_bytes() == Upload().getvalue()
 

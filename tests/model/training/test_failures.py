@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import shutil
 import signal
 import subprocess
@@ -19,6 +18,7 @@ from model.checkpoint import load_model
 from model.folder import METRICS, STATUS, CheckpointError, read_json
 from model.training.runfolder import is_alive, read_metrics, refuse_running
 from model.training.state import load_state
+from tests.chance import chance
 from tests.model.engine import pairs_file
 from tests.paths import ROOT
 
@@ -69,7 +69,7 @@ def test_killed_terminated_and_resumed_is_the_same_run(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     killed = start(tmp_path, *new)
     wait_for_step(folder, 9, killed)
-    time.sleep(random.SystemRandom().uniform(0, 0.2))
+    time.sleep(chance("killed, terminated and resumed").uniform(0, 0.2))
     assert is_alive(folder)
     with pytest.raises(CheckpointError, match="being trained right now"):
         refuse_running(folder)

@@ -1,0 +1,53 @@
+"""Which tests belong to `python -m pytest -m quick`: what shows within a minute that a change broke something.
+
+Quick are the unit tests of the packages that compute and draw nothing on screen, and one case for each page (marked
+in tests/pages/test_every_page.py). Everything that trains, starts a process, or works through the bundled models for
+seconds is left to the whole suite. Other files are not even imported under `-m quick`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+TESTS = Path(__file__).parent
+# All test files directly in these folders …
+FOLDERS = (
+    "explorer",
+    "explorer/attention",
+    "explorer/experiments",
+    "explorer/figures",
+    "explorer/lessons",
+    "explorer/translation",
+    "model",
+    "model/analysis",
+    "model/data",
+    "model/decoding",
+    "model/text",
+)
+# … and these files …
+FILES = ("pages/test_every_page.py", "test_boundaries.py")
+# … but for these, which take seconds each: whole commands, whole data sets, every bundled model.
+LONG = (
+    "explorer/lessons/test_shipped.py",
+    "model/analysis/test_recorded_batches.py",
+    "model/data/test_data.py",
+    "model/test_cli.py",
+    "model/test_cli_shipped.py",
+    "model/test_cli_train.py",
+    "model/test_lstm_run.py",
+)
+# In these, only the tests that carry the mark themselves.
+BY_MARK = ("pages/test_every_page.py",)
+
+
+def is_quick(path: Path) -> bool:
+    """Whether `-m quick` looks into this file."""
+    if not path.is_relative_to(TESTS):
+        return False
+    name = path.relative_to(TESTS).as_posix()
+    return name not in LONG and (name in FILES or path.parent.relative_to(TESTS).as_posix() in FOLDERS)
+
+
+def is_quick_throughout(path: Path) -> bool:
+    """Whether every test of this file is quick, unless it is marked slow."""
+    return is_quick(path) and path.relative_to(TESTS).as_posix() not in BY_MARK
