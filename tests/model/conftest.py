@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
 
+from model import data
+from model.data.task import Splits, Task
 from tests.model.engine import run, string_setup
 
 
@@ -16,3 +20,26 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("checkpoints")
     assert run(folder, partial(string_setup, max_steps=30, d_model=32, dropout=0.0))
     return folder
+
+
+@pytest.fixture(scope="module")
+def few_sentences() -> Iterator[None]:
+    """Tasks whose sentences are generated have 40 in each split but the training split.
+
+    A model of a few updates decodes every test sentence to the length limit: scoring takes most of a short run's time.
+    """
+
+    def shorter(make: Callable[[int], Task]) -> Callable[[int], Task]:
+        def splits(whole: Task) -> Splits:
+            return {name: kept if name == "train" else kept[:40] for name, kept in whole.splits.items()}
+
+        @cache
+        def made(split_seed: int) -> Task:
+            whole = make(split_seed)
+            return replace(whole, build=partial(splits, whole))
+
+        return made
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(data, "_MADE", {name: shorter(make) for name, make in data._MADE.items()})
+        yield

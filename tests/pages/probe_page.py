@@ -10,7 +10,7 @@ from tests.paths import ROOT
 
 
 def forget() -> None:
-    """Nothing is measured yet."""
+    """Empty what all sessions share: measured samples and the grammar pipeline."""
     probe_store.store.clear()
     probe_grammar._pipeline.clear()
 

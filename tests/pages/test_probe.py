@@ -21,9 +21,15 @@ from tests.pages.teaching import plotted, tables, words
 from tests.paths import ROOT
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _nothing_measured() -> None:
+    """Once for all tests of this file: what one of them has measured, the next ones need not measure again."""
+    forget()
+
+
 @pytest.fixture
 def app() -> AppTest:
-    forget()
+    probe_grammar._pipeline.clear()
     return opened()
 
 
@@ -242,6 +248,7 @@ def test_a_model_of_unknown_data_asks_for_sentences(tmp_path: Path, monkeypatch:
 
 
 def test_work_that_was_stopped_stays_so_until_asked_for(app: AppTest) -> None:
+    forget()
     key = ("probe", "reverse", runtime.fingerprint("reverse"), SampleChoice().key)
     at = app
     at.session_state["probe_stopped"] = {key}

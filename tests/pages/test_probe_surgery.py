@@ -12,9 +12,14 @@ from tests.paths import ROOT
 pytestmark = pytest.mark.slow  # a model is asked again and again
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _nothing_measured() -> None:
+    """Once for all tests of this file: what one of them has measured, the next ones need not measure again."""
+    forget()
+
+
 @pytest.fixture
 def app() -> AppTest:
-    forget()
     return opened()
 
 

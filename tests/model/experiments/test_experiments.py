@@ -115,6 +115,7 @@ def test_stored_results_stay_small() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_sentences")
 def test_the_runner_from_end_to_end(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,6 +150,7 @@ def test_the_runner_from_end_to_end(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("few_sentences")
 def test_the_stored_command_gives_the_same_run(tmp_path: Path) -> None:
     from model.experiments.runner import make
 

@@ -13,7 +13,7 @@ from model.training import launch
 from tests.model.commands import failure
 from tests.model.engine import StopAfter
 
-pytestmark = pytest.mark.slow  # a dozen runs
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("few_sentences")]  # a dozen runs
 
 SIZES = ["d_model=16", "d_ff=16", "n_encoder_heads=2", "n_decoder_heads=2", "snapshots=0", "log_every=2"]
 SHORT = ["max_steps=4", "eval_every=2", "save_every=1", "eval_sentences=10"]
@@ -33,7 +33,7 @@ def weights(folder: Path, name: str) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def by_hand(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def by_hand(few_sentences: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same by two commands."""
     folder = tmp_path_factory.mktemp("by-hand")
     common = [*TASK, "--checkpoints", str(folder)]
