@@ -1,4 +1,4 @@
-"""A real server and a real browser, for the tests in tests/e2e and for the `page` benchmark."""
+"""A real server and a real browser, for the tests in tests/e2e and for the benchmarks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SCREEN = {"width": 1366, "height": 768}
 IDLE = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 TIMEOUT_MS = 20_000
 
-# By name where programs are on the path (Linux), by place where they are not (macOS, Windows).
+# By name where programs are on the path (Linux), by full path elsewhere (macOS, Windows).
 PROGRAMS = (
     "chromium",
     "chromium-browser",
@@ -40,7 +40,7 @@ PROGRAMS = (
     r"${LOCALAPPDATA}\Google\Chrome\Application\chrome.exe",
 )
 
-# A browser that talks to nobody but us; the sandbox needs rights that containers do not give.
+# The browser contacts no host of its own accord; its sandbox needs rights that containers do not grant.
 FLAGS = (
     "--no-sandbox",
     "--disable-background-networking",
@@ -78,7 +78,7 @@ def launch(playwright: Playwright) -> Browser:
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
+    """A free TCP port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -87,7 +87,7 @@ def free_port() -> int:
 
 @dataclass
 class Server:
-    """One `streamlit run app.py`, as a person starts it, on a port of its own."""
+    """One `streamlit run app.py` process, started as a user would, on its own port."""
 
     port: int
     process: subprocess.Popen[bytes]
@@ -98,7 +98,7 @@ class Server:
         return f"http://localhost:{self.port}"
 
     def output(self) -> str:
-        """What the server printed so far."""
+        """Everything the server has printed so far."""
         self.log.flush()
         return Path(self.log.name).read_text(encoding="utf-8", errors="replace")
 
@@ -126,7 +126,7 @@ class Server:
 
 @contextmanager
 def serve(environment: Mapping[str, str] | None = None, *, app: str = "app.py") -> Iterator[Server]:
-    """Start a fresh server process and stop it at the end; `environment` is added to this process's."""
+    """Start a new server process and stop it at the end; `environment` is added to that of this process."""
     port = free_port()
     command = [sys.executable, "-m", "streamlit", "run", app]
     options = ["--server.port", str(port), "--server.headless", "true"]
@@ -149,12 +149,12 @@ def serve(environment: Mapping[str, str] | None = None, *, app: str = "app.py") 
 
 @dataclass
 class Watch:
-    """What the pages of a browser context did behind the scenes."""
+    """Records what the pages of a browser context do unseen: requests, errors, dialogs, policy violations."""
 
     foreign: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     dialogs: list[str] = field(default_factory=list)
-    refused: list[str] = field(default_factory=list)  # what the Content-Security-Policy kept a page from doing
+    refused: list[str] = field(default_factory=list)  # violations of the Content-Security-Policy
 
     def follow(self, context: BrowserContext) -> None:
         context.on("request", lambda request: self._note(request.url))
@@ -171,17 +171,17 @@ class Watch:
             self.refused.append(message.text)
 
     def taken(self) -> list[str]:
-        """Everything that should not have been, each in words; it is forgotten here."""
+        """Each recorded problem in words; the records are cleared."""
         kinds = {
             "a request to another host": self.foreign,
             "a script that failed": self.errors,
             "a dialog": self.dialogs,
             "refused by the Content-Security-Policy": self.refused,
         }
-        found = [f"{kind}: {what}" for kind, noted in kinds.items() for what in noted]
-        for noted in kinds.values():
-            noted.clear()
-        return found
+        problems = [f"{kind}: {what}" for kind, records in kinds.items() for what in records]
+        for records in kinds.values():
+            records.clear()
+        return problems
 
     def _dismiss(self, dialog: Any) -> None:
         self.dialogs.append(dialog.message)
@@ -194,17 +194,16 @@ class Watch:
 
 
 def settle(page: Page, timeout_ms: float = TIMEOUT_MS) -> None:
-    """Wait until Streamlit has run the script, has replaced every placeholder, and has drawn its last frame."""
+    """Wait until Streamlit has run the script, replaced every placeholder, and painted the result."""
     page.wait_for_selector(IDLE, timeout=timeout_ms)
     page.wait_for_function("() => !document.querySelector('[data-testid=stSkeleton]')", timeout=timeout_ms)
     page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
 def download(page: Page, button: str, folder: Path) -> Path:
-    """The file behind a button.
+    """Press a download button and save the file to `folder`.
 
-    A press in the moment when a script run puts new buttons in place of the old ones does nothing; a person presses
-    again, and so does this, once.
+    A press at the moment when a script run replaces the buttons does nothing. A user presses again; so does this, once.
     """
     settle(page)
     for patience in (8_000, 15_000):

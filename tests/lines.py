@@ -1,7 +1,7 @@
 """Which lines of `model/` and `explorer/` the tests run: `HEADLIGHT_LINES=DIR python -m pytest` prints it at the end.
 
-Every process of the run leaves what it saw in DIR; the first one puts it together. Lines that only another process
-runs (a command, a server behind a browser) are not seen, so the share that is printed is a lower bound.
+Each test process writes its counts to DIR, and the main process merges them. Lines that run only in other processes (a
+command, the server behind a browser) are not counted, so the share printed is a lower bound.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ EXCLUDED = [r"if TYPE_CHECKING:", r"^\s*\.\.\.$", r"if __name__ == .__main__.:"]
 
 
 class Lines:
-    """Watches imports from now on, counts, and reports."""
+    """Counts the lines run in modules imported from now on, and reports those never run."""
 
     def __init__(self, folder: Path) -> None:
         import slipcover
@@ -32,13 +32,13 @@ class Lines:
         slipcover.ImportManager(self._counter, slipcover.FileMatcher(sources=sources)).__enter__()
 
     def pytest_sessionfinish(self) -> None:
-        """Leave what this process saw; its name is its own."""
+        """Write the counts of this process to a file named by its id."""
         self._folder.mkdir(parents=True, exist_ok=True)
         seen = json.dumps(self._counter.get_coverage())
         (self._folder / f"{os.getpid()}.json").write_text(seen, encoding="utf-8")
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Add up, in the process that writes the report, after all others have ended."""
+        """Merge the counts, in the process that writes the report, after all others have ended."""
         import slipcover
 
         total: dict[str, Any] = {}
@@ -54,10 +54,10 @@ class Lines:
 
 
 def report(files: dict[str, Any]) -> list[str]:
-    """A line for each file that lacks some, and the total."""
+    """One line for each file with lines not run, then the total."""
     lines, n_run, n_all = [], 0, 0
-    for name, found in sorted(files.items()):
-        run, missing = len(found["executed_lines"]), found["missing_lines"]
+    for name, counts in sorted(files.items()):
+        run, missing = len(counts["executed_lines"]), counts["missing_lines"]
         n_run, n_all = n_run + run, n_all + run + len(missing)
         if missing:
             lines.append(f"{run / (run + len(missing)):6.1%}  {Path(name).as_posix()}: {spans(missing)}")
@@ -66,16 +66,16 @@ def report(files: dict[str, Any]) -> list[str]:
 
 def spans(numbers: list[int]) -> str:
     """Numbers as ranges: [1, 2, 3, 7] → "1-3, 7"."""
-    found: list[list[int]] = []
+    ranges: list[list[int]] = []
     for number in sorted(numbers):
-        if found and number == found[-1][1] + 1:
-            found[-1][1] = number
+        if ranges and number == ranges[-1][1] + 1:
+            ranges[-1][1] = number
         else:
-            found.append([number, number])
-    return ", ".join(f"{first}-{last}" if last > first else f"{first}" for first, last in found)
+            ranges.append([number, number])
+    return ", ".join(f"{first}-{last}" if last > first else f"{first}" for first, last in ranges)
 
 
 def start() -> Lines | None:
-    """Begin, if somebody asked for it; before anything of ours was imported."""
+    """Start counting if HEADLIGHT_LINES is set; call it before model/ or explorer/ are imported."""
     folder = os.environ.get(VARIABLE)
     return Lines(Path(folder)) if folder else None

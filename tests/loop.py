@@ -1,4 +1,4 @@
-"""Running a coroutine in a test: Playwright's browser keeps an event loop of its own in the main thread."""
+"""Run a coroutine in a test: Playwright already runs an event loop in the main thread."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ Value = TypeVar("Value")
 
 
 def run(work: Coroutine[Any, Any, Value]) -> Value:
-    """What `work` comes to, on a loop of its own in a thread of its own."""
+    """The result of `work`, run on a new event loop in a new thread."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, work).result()

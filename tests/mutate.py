@@ -1,7 +1,7 @@
-"""Turn lines wrong and see whether the tests notice: `python -m tests.mutate [WORD …]`.
+"""Mutation testing: change lines for the worse and see whether the tests fail: `python -m tests.mutate [WORD …]`.
 
-Each line of `tests/mutants.py` is changed in a copy of the project, and the quick tests of its file are run there. A
-change that no test notices is printed as survived, and the command ends with exit code 1.
+Each mutant of `tests/mutants.py` is applied to a copy of the project, where the tests it names are run. A mutant under
+which they all pass is printed as survived, and the command ends with exit code 1.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ _OPTIONS = (
     "--timeout=60",
 )
 _HEAVY = ("hypothesis.strategies", "numpy", "torch", "safetensors.torch", "spacy", "tokenizers", "sacrebleu")
-_TESTED = (0, 1, 2)  # passed, failed, could not even import the changed file; with other codes nothing was tested
+_TESTED = (0, 1, 2)  # passed, failed, or the changed file cannot be imported; with other codes nothing was tested
 
 
 class MutationError(ValueError):
-    """Something is wrong with the list or the tests, so that nothing can be said; the message says what."""
+    """The list or the tests are broken, so that mutants cannot be judged; the message says how."""
 
 
 def mutated(mutant: Mutant, root: Path = ROOT) -> str:
-    """The text of the mutant's file with its line turned.
+    """The text of the mutant's file with its line changed.
 
     Raises:
-        MutationError: the file does not exist, or has the line not at all or more than once.
+        MutationError: the file does not exist, or does not have the line exactly once.
     """
     path = root / mutant.file
     if not path.is_file():
@@ -59,12 +59,12 @@ def mutated(mutant: Mutant, root: Path = ROOT) -> str:
 
 
 def run_tests(folder: Path, tests: Sequence[str], log: Path) -> int:
-    """pytest's exit code for these test files of the copy in `folder`; what it printed is in `log`."""
+    """pytest's exit code for these test files of the copy in `folder`; its output goes to `log`."""
     command = [*_OPTIONS, f"--rootdir={folder}", *(str(folder / name) for name in tests)]
     with log.open("wb") as out:
         if not hasattr(os, "fork"):
             return subprocess.call([sys.executable, "-m", "pytest", *command], cwd=folder, stdout=out, stderr=out)
-        # Importing torch takes several times as long as the tests: a child that has it already needs a second.
+        # Importing torch takes several times as long as the tests; a forked child has it already.
         child = os.fork()
         if child == 0:
             _pytest_here(folder, command, out.fileno())
@@ -72,9 +72,9 @@ def run_tests(folder: Path, tests: Sequence[str], log: Path) -> int:
 
 
 def _pytest_here(folder: Path, command: list[str], out: int) -> None:
-    """Run pytest over the copy in this process, and end it."""
+    """Run pytest over the copy in this process, then exit."""
     code = 3
-    with contextlib.suppress(BaseException):  # whatever happens: a child must not go on with its parent's work
+    with contextlib.suppress(BaseException):  # whatever happens, the child must not continue as its parent
         os.dup2(out, 1)
         os.dup2(out, 2)
         sys.stdout = sys.stderr = open(out, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - until the end
@@ -90,10 +90,10 @@ def _pytest_here(folder: Path, command: list[str], out: int) -> None:
 
 
 def check(mutants: Sequence[Mutant]) -> list[Mutant]:
-    """Print killed or survived for each; returns the survivors.
+    """Print killed or survived for each mutant; returns the survivors.
 
     Raises:
-        MutationError: a line is not there, or the tests fail without any change.
+        MutationError: a line is missing, or the tests fail without any change.
     """
     changed = [(mutant, mutated(mutant)) for mutant in mutants]
     survivors = []
@@ -122,7 +122,7 @@ def check(mutants: Sequence[Mutant]) -> list[Mutant]:
 
 
 def _copy(folder: Path) -> None:
-    """The project without what git ignores anyway."""
+    """Copy the project, without most of what git ignores."""
     folder.mkdir()
     skipped = shutil.ignore_patterns("__pycache__", ".*", "snapshots", "state")
     for name in _COPIED:
@@ -134,9 +134,11 @@ def _copy(folder: Path) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Check what was asked for, or everything."""
+    """Check the mutants asked for, or all."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutate", description=__doc__.split("\n")[0])
-    parser.add_argument("words", nargs="*", metavar="WORD", help="only lines whose file or text has one of these words")
+    parser.add_argument(
+        "words", nargs="*", metavar="WORD", help="only mutants whose file or line contains one of these words"
+    )
     words = parser.parse_args(arguments).words
     chosen = [m for m in MUTANTS if not words or any(word in m.file or word in m.line for word in words)]
     for name in _HEAVY:

@@ -1,4 +1,4 @@
-"""Text that would run, load or draw something if any page took it for markup, and folders that are full of it."""
+"""Injection probes: text that would run, load or draw something if taken for markup, and folders full of it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from explorer.runs.process import LAUNCHES
 from model.folder import CARD, CONFIG, PROBE, TOKENIZER
 from tests.explorer.toy_runs import LINES, eval_line, save_run, write_metrics, write_status
 
-MARK = "injected"  # the class that every element of a probe would have
-HOST = "headlight.example"  # no such host: a request to it would be seen, and lead nowhere
-# Without blanks, so that a probe stays one token where words are split at blanks.
+MARK = "injected"  # the class of every element that a probe would create
+HOST = "headlight.example"  # no such host: a request to it is noticed and reaches nobody
+# Without spaces, so that a probe stays one token where text is split at spaces.
 PROBES = (
     f"<img/class='{MARK}'/src='x'/onerror='alert(1)'>",
     f"</script><script/class='{MARK}'>alert(2)</script>",
@@ -32,8 +32,7 @@ PROBES = (
     f"http://{HOST}/{MARK}",
 )
 FILE_NAME = f"<img class={MARK} src=x onerror=alert(9)>"
-# What a page made of probes: every element that one of them would have made, those inside components too, and whether
-# there is any probe to be read, as text or in a field.
+# Elements that probes have created, inside components too, and whether any probe is readable as text or in a field.
 FIND = """mark => {
   const made = []
   let read = false
@@ -81,20 +80,20 @@ Needs: hostile
 
 
 def sentence(start: int = 0) -> str:
-    """All probes in one line, from one of them on."""
+    """All probes in one line, beginning with number `start`."""
     return " ".join((*PROBES[start:], *PROBES[:start]))
 
 
 def save_hostile(checkpoints: Path, name: str = "hostile") -> Path:
-    """A failed run whose tokens, title, card, samples, reason, command and watched sentence are probes.
+    """Write a failed run whose tokens, title, card, samples, error, command and watched sentence are probes.
 
-    Beside it: a model that cannot be opened, for a reason that holds a probe, and a folder whose name is one.
+    Beside it: a model that cannot be opened, with a probe in the reason, and a folder whose name is a probe.
     """
     folder = save_run(checkpoints / name, "adjective-swap", state="failed")
     tokens = json.loads((folder / TOKENIZER).read_text(encoding="utf-8"))
     for side in ("source", "target"):
         tokens[side] |= {"kind": "whitespace", "lowercase": False}
-        n = len(tokens[side]["pieces"])  # whatever the model says, it says a probe
+        n = len(tokens[side]["pieces"])  # whatever the model predicts is a probe
         tokens[side]["pieces"] = [f" {PROBES[i % len(PROBES)]}{i if i >= len(PROBES) else ''}" for i in range(n)]
     (folder / TOKENIZER).write_text(json.dumps(tokens), encoding="utf-8")
     config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
@@ -119,7 +118,7 @@ def save_hostile(checkpoints: Path, name: str = "hostile") -> Path:
 
 
 def save_lessons(folder: Path) -> Path:
-    """Lessons full of probes: one that can be read, one that cannot, and one whose file name is a probe."""
+    """Write lessons full of probes: one valid, one refused, and one whose file name is a probe."""
     folder.mkdir()
     whole = _LESSON.format(
         everything=json.dumps(sentence()),
@@ -134,7 +133,7 @@ def save_lessons(folder: Path) -> Path:
 
 
 def attention_file(kind: str) -> bytes:
-    """Somebody's own attention, as "npz" or "json", its tokens probes; any other kind is a file that is refused."""
+    """An attention file, "npz" or "json", whose tokens are probes; for any other kind, a file that is refused."""
     n = len(PROBES)
     weights = np.full((1, 2, n, n), 1 / n)
     made = io.BytesIO()

@@ -1,4 +1,4 @@
-"""Many visitors on one server: nobody sees another's sentence, whatever the others do meanwhile."""
+"""Many visitors on one server: nobody sees another visitor's sentence, whatever the others do meanwhile."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_everybody_is_shown_what_they_would_be_shown_alone(checkpoints: Path) -> None:
-    """30 visitors type, step and switch heads; the same sentences again, to one visitor of a server of their own."""
+    """30 visitors type, step and switch heads; then a single visitor of a new server types the same sentences."""
     environment = {"HEADLIGHT_CHECKPOINTS": str(checkpoints)}
     with serve(environment) as server:
         log = loop.run(crowd(server.port, sentences(), seconds=4.0))
@@ -40,12 +40,12 @@ def test_everybody_is_shown_what_they_would_be_shown_alone(checkpoints: Path) ->
 
 
 def test_a_visitor_notices_what_was_not_asked_for(checkpoints: Path) -> None:
-    """The test above could not fail otherwise."""
+    """Without this, the test above could not fail."""
 
     async def misled(port: int) -> None:
         visitor = await Visitor.arrive(port, "text=I+read+red+books")
         await visitor.type("We eat green apples")
-        with pytest.raises(Trouble, match="what was there before"):
+        with pytest.raises(Trouble, match="the previous sentence"):
             await visitor.type("We eat green apples")
         visitor._fragment = ""  # a run of the whole page, with a step that does not exist
         with pytest.raises(Trouble, match="step 99"):

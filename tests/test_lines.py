@@ -12,7 +12,7 @@ import pytest
 from tests.lines import VARIABLE, report, spans
 from tests.paths import ROOT
 
-pytestmark = pytest.mark.slow  # other runs of pytest
+pytestmark = pytest.mark.slow  # each case runs pytest in a process of its own
 
 
 @pytest.mark.parametrize(

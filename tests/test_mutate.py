@@ -1,4 +1,4 @@
-"""The list of `python -m tests.mutate`: each line is there, and what is wrong with the list gets a sentence."""
+"""The mutants of `python -m tests.mutate`: each applies to exactly one line, and a broken list is reported."""
 
 from __future__ import annotations
 

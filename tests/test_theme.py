@@ -1,4 +1,4 @@
-"""The app's configuration: options that Streamlit knows, and colours that can be read."""
+"""The app's configuration: every option exists in Streamlit, and colours have enough contrast."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A visitor without a browser: speaks Streamlit's protocol over a websocket, types, steps, and keeps what is shown."""
+"""A visitor without a browser: speaks Streamlit's protocol over a websocket, types, steps, and records the answers."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import ClientConnection, connect
 
 PATIENCE_SECONDS = 60.0
-# Where a person looks is theirs and travels in the header; everything else must be the same for everybody.
+# These fields of the header belong to one visitor; all others must be equal for everybody.
 PLACE = ("step", "kind", "layer", "head")
 
 
 class Trouble(AssertionError):
-    """The page showed an error, or something that this visitor did not ask for."""
+    """The page showed an error, or something this visitor did not ask for."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What the stepper was given: the model, the source tokens put together, and a digest of all else in the block."""
+    """What the stepper received: model, source tokens as one string, number of rows, a digest of all else."""
 
     model: str
     seq: str
@@ -67,15 +67,15 @@ class Visitor:
         return visitor
 
     async def type(self, text: str) -> float:
-        """Put a sentence into the field and press Enter; seconds until the page has answered."""
+        """Type a sentence and press Enter; seconds until the page has answered."""
         self._text, self._at, before = text, {}, self.shown.seq
         seconds = await self._run(BackMsg())
         if self.shown.seq == before:
-            raise Trouble(f"'{text}' was answered with what was there before")
+            raise Trouble(f"'{text}' was answered with the previous sentence")
         return seconds
 
     async def look(self, step: int, layer: int, head: int) -> float:
-        """Go to a step and a head, as the stepper reports it after a pause; seconds until the page has answered."""
+        """Report a step and a head as the stepper does after a pause; seconds until the page has answered."""
         self._at = {"seq": self.shown.seq, "step": step, "kind": "cross", "layer": layer, "head": head}
         message = BackMsg()
         message.rerun_script.fragment_id = self._fragment
@@ -102,7 +102,7 @@ class Visitor:
         return perf_counter() - start
 
     async def _read(self) -> None:
-        """Take in messages until the run has ended."""
+        """Read messages until the script run has finished."""
         while True:
             raw = await self.socket.recv()
             message = ForwardMsg()

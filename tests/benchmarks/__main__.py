@@ -26,7 +26,7 @@ def load() -> None:
 
 
 def commit() -> str:
-    """The commit that is measured, with a + if files differ from it; "unknown" outside a checkout."""
+    """The commit measured, with a + if files differ from it; "unknown" outside a checkout."""
     try:
         return subprocess.run(
             ["git", "describe", "--always", "--dirty=+"], cwd=ROOT, capture_output=True, text=True, check=True
@@ -36,7 +36,7 @@ def commit() -> str:
 
 
 def show(name: str, row: Row) -> str:
-    """A row for people: one line of figures, one of what they are held against."""
+    """A row as text: the measure, our figure beside the peer's, the target, details."""
     lines = [f"{name}: {row.measure}", f"    ours {results.number(row.ours, row.unit)}"]
     if row.other is not None:
         lines[-1] += f" · {row.against} {results.number(row.other, row.unit)} · ratio {results.number(row.ratio)}"
@@ -48,14 +48,14 @@ def show(name: str, row: Row) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Measure what was asked for, or everything, and print it."""
+    """Run the benchmarks asked for, or all, and print their rows."""
     load()
     parser = argparse.ArgumentParser(
         prog="python -m tests.benchmarks",
         description="Measure Headlight against a peer or a baseline, in one run on this machine.",
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which ones: {', '.join(BENCHMARKS)} (default: all)")
-    parser.add_argument("--write", action="store_true", help="keep the rows in results/ and make RESULTS.md anew")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(BENCHMARKS)} (default: all)")
+    parser.add_argument("--write", action="store_true", help="store the rows in results/ and write RESULTS.md again")
     parser.add_argument("--json", action="store_true", help="one JSON object per row on standard output")
     asked = parser.parse_args(arguments)
     unknown = sorted(set(asked.names) - set(BENCHMARKS))
@@ -69,7 +69,7 @@ def main(arguments: list[str]) -> int:
         try:
             rows = BENCHMARKS[name]()
         except MissingPeer as missing:
-            print(f"{name}: not measured, it {missing}", file=sys.stderr, flush=True)
+            print(f"{name}: not measured: it {missing}", file=sys.stderr, flush=True)
             complete = False
             continue
         stamp = {"when": datetime.now(UTC).isoformat(timespec="minutes"), "commit": commit()}

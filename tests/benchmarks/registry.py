@@ -1,4 +1,4 @@
-"""What a benchmark is: a name, a function that measures, and rows that say ours, the other, and the ratio."""
+"""Benchmarks: a name, a function that measures, and rows of our figure, the peer's, and their ratio."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Row:
     """One measured figure.
 
     `ours` and `other` are in `unit`; `other` is the peer or baseline that `against` names, measured in the same run.
-    `target` is what the project promises, in words, and `met` whether this run kept it.
+    `target` is the project's goal in words, and `met` whether this run reached it.
     """
 
     measure: str
@@ -40,7 +40,7 @@ class Row:
 
 
 class MissingPeer(RuntimeError):
-    """What a benchmark is measured against is not installed."""
+    """The peer of a benchmark is not installed."""
 
     def __init__(self, package: str) -> None:
         super().__init__(f"needs {package}: pip install -r tests/benchmarks/requirements.txt")
@@ -51,7 +51,7 @@ BENCHMARKS: dict[str, Measure] = {}
 
 
 def benchmark(name: str) -> Callable[[Measure], Measure]:
-    """Register a function under the name that the command line knows it by."""
+    """Register a function under its name on the command line."""
 
     def register(measure: Measure) -> Measure:
         BENCHMARKS[name] = measure
@@ -62,7 +62,7 @@ def benchmark(name: str) -> Callable[[Measure], Measure]:
 
 @contextmanager
 def torch_threads(n: int) -> Iterator[None]:
-    """Run torch on `n` threads for a while."""
+    """Run torch on `n` threads inside the block."""
     import torch
 
     before = torch.get_num_threads()
@@ -85,7 +85,7 @@ def median(values: Sequence[float]) -> float:
 
 
 def machine() -> dict[str, Any]:
-    """What the figures were measured on, and how busy it was."""
+    """The machine that the figures were measured on, and its load."""
     import torch
 
     return {

@@ -1,7 +1,7 @@
-"""The kept results: lines of JSON in results/, and the table in RESULTS.md that is made from them.
+"""Stored results: JSON lines in results/, and the table in RESULTS.md made from them.
 
-A line is what `--json` prints: a row, its benchmark, machine, command, day, commit. Lines of an older commit, printed
-by that commit's own benchmarks, may be put there too: the table shows the oldest and the newest figure of each measure.
+A line is what `--json` prints: a row with its benchmark, machine, command, day and commit. Lines printed by the
+benchmarks of older commits may be added: the table shows the oldest and the newest figure of each measure.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ ours and the other in turns. How busy the machine was (load) stands in the list 
 
 
 def read(folder: Path = FOLDER) -> list[Line]:
-    """All kept lines, oldest first.
+    """All stored lines, oldest first.
 
     Raises:
-        ValueError: a line is no JSON.
+        ValueError: a line is not JSON.
     """
     lines = [
         json.loads(line) for path in sorted(folder.glob("*.jsonl")) for line in path.read_text("utf-8").splitlines()
@@ -36,7 +36,7 @@ def read(folder: Path = FOLDER) -> list[Line]:
 
 
 def keep(lines: Sequence[Line], folder: Path = FOLDER) -> None:
-    """Add lines to the file of their day."""
+    """Append lines to the file of their day."""
     folder.mkdir(exist_ok=True)
     for line in lines:
         with (folder / f"{line['when'][:10]}.jsonl").open("a", encoding="utf-8") as file:
@@ -44,7 +44,7 @@ def keep(lines: Sequence[Line], folder: Path = FOLDER) -> None:
 
 
 def by_measure(lines: Iterable[Line]) -> dict[tuple[str, str, str], list[Line]]:
-    """Lines of the same benchmark, measure and peer together, oldest first."""
+    """Lines grouped by benchmark, measure and peer, oldest first."""
     found: dict[tuple[str, str, str], list[Line]] = {}
     for line in lines:
         found.setdefault((line["benchmark"], line["measure"], line["against"]), []).append(line)
@@ -103,7 +103,7 @@ def draw(curves: dict[str, list[tuple[int, float]]], path: Path = PLOT) -> None:
 
 
 def write() -> None:
-    """Make the table and the plot from what is kept."""
+    """Write the table and the plot from the stored lines."""
     lines = read()
     TABLE.write_text(table(lines), encoding="utf-8")
     if curves := growth(lines):
@@ -111,7 +111,7 @@ def write() -> None:
 
 
 def number(value: float | None, unit: str = "") -> str:
-    """Three meaningful digits."""
+    """A figure with three significant digits and its unit."""
     if value is None:
         return "–"
     text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"

@@ -1,7 +1,7 @@
-"""axe-core over every page, light and dark: no grave finding in what we draw; Streamlit's own may only get fewer.
+"""axe-core over every page, light and dark: no serious finding in what we draw; Streamlit's own may only get fewer.
 
-The list holds (rule, part of the selector). A finding that is not on it fails, and so does an entry that nothing needs
-any more. On the way, no page may want what its Content-Security-Policy forbids, nor speak to another host.
+The list holds (rule, part of the selector). A finding that is not on it fails the test, and so does an entry that no
+finding needs. Meanwhile no page may violate its Content-Security-Policy or contact another host.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Probes as tokens, sentences, names, labels, files and parameters on every page: text to be read, and nothing else.
+"""Injection probes as tokens, sentences, names, labels, files and parameters on every page: shown as text, never run.
 
-One tab goes everywhere. Its browser does not enforce the Content-Security-Policy, so that whatever a probe would load
-or run is seen here, and does not only fail thanks to the policy.
+One tab visits every page. Its browser does not enforce the Content-Security-Policy, so that anything a probe loads or
+runs is seen here instead of being stopped by the policy alone.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tests.probes import (
 
 pytestmark = pytest.mark.slow  # every page, many times
 
-# A few sentences to measure on, so that the Probe page is soon done.
+# A sample of three sentences, so that the Probe page is measured quickly.
 SAMPLE = to_link(SampleChoice("own", tuple(f"{sentence(i)}\t{sentence(i + 1)}" for i in range(3))))
 HOSTILE = {"model": "hostile", "text": sentence(), "run": "hostile", "entry": "hostile", "sample": SAMPLE}
 # Parameters that pages read themselves; the names of widgets in the address are Streamlit's business.
@@ -44,7 +44,7 @@ PARAMETERS = (
 
 
 def made_by_probes(page: Page) -> list[str]:
-    """Elements that a probe has made."""
+    """Elements that a probe has created."""
     found: list[str] = page.evaluate(FIND, [MARK, HOST])["made"]
     return found
 
@@ -67,7 +67,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def tour(browser: Browser, server: Server) -> Iterator[Tour]:
     with touring(browser, server, made_by_probes, bypass_csp=True) as going:
         yield going
-        going.page.wait_for_timeout(500)  # for what runs or loads late on the last page
+        going.page.wait_for_timeout(500)  # scripts and requests of the last page may come late
         going.look("the end")
         assert going.problems() == []
 
@@ -91,7 +91,7 @@ def test_the_search_finds_what_a_probe_would_make(tour: Tour) -> None:
 
 
 def test_a_page_that_takes_probes_for_markup_is_noticed(browser: Browser, server: Server) -> None:
-    """What a careless page would do with each of them, and what the tour says to that."""
+    """What a page without escaping would do with each probe is reported by the tour."""
     with touring(browser, server, made_by_probes) as tour:
         for probe in PROBES:
             if "<" in probe:

@@ -1,4 +1,4 @@
-"""One tab that goes from page to page of one server, and notes what each of them does wrong."""
+"""One tab that visits page after page of one server and records what is wrong with each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.browser import SCREEN, Server, Watch, settle
 from tests.paths import ROOT
 
 PATIENCE_MS = 40_000  # the machine may be busy with other things
-# A component comes to life after Streamlit has made room for it.
+# A component is drawn some time after Streamlit has created its container.
 _ALIVE = """() => [...document.querySelectorAll("[data-testid^=stBidiComponent]")].every(
   room => (room.shadowRoot ?? room).childElementCount)"""
 Look = Callable[[Page], list[str]]
@@ -20,9 +20,9 @@ ADDRESSES = tuple(f"/{path.stem}" for path in sorted((ROOT / "pages").glob("*.py
 
 
 class Tour:
-    """A tab, the page it is at, and everything that went wrong so far, each with the name of its page.
+    """A tab, and every problem seen so far, each with the name of its page.
 
-    `look` says what is wrong with a page that is drawn.
+    `look` lists what is wrong with a page once it is drawn.
     """
 
     def __init__(self, page: Page, server: Server, watch: Watch, look: Look) -> None:
@@ -31,12 +31,12 @@ class Tour:
         self._problems: list[str] = []
 
     def go(self, address: str, where: str = "") -> Page:
-        """Open an address, wait until it is drawn, and look; `where` is what to call it."""
+        """Open an address, wait until it is drawn, and check it; `where` names it in the problems."""
         self.page.goto(self._server.url + address, timeout=PATIENCE_MS)
         return self.look(where or address.partition("?")[0])
 
     def look(self, where: str) -> Page:
-        """Wait until everything is drawn, and look what is wrong; `where` is what to call it."""
+        """Wait until everything is drawn, and check the page; `where` names it in the problems."""
         settle(self.page, PATIENCE_MS)
         self.page.wait_for_function(_ALIVE, timeout=PATIENCE_MS)
         done = self._watch.taken()
@@ -45,15 +45,15 @@ class Tour:
         return self.page
 
     def tabs(self, where: str) -> None:
-        """Open each tab of the page, and look."""
+        """Open each tab of the page and check it."""
         for tab in self.page.get_by_role("tab").all():
             tab.click()
             self.look(f"{where}, {tab.inner_text()}")
 
     def problems(self) -> list[str]:
-        """What went wrong since this was asked last."""
-        found, self._problems = self._problems, []
-        return found
+        """The problems seen since the last call."""
+        problems, self._problems = self._problems, []
+        return problems
 
 
 @contextmanager
