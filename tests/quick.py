@@ -29,6 +29,7 @@ FILES = ("pages/test_every_page.py", "test_boundaries.py")
 # … but for these, which take seconds each: whole commands, whole data sets, every bundled model.
 LONG = (
     "explorer/lessons/test_shipped.py",
+    "explorer/translation/test_head_edits.py",
     "model/analysis/test_recorded_batches.py",
     "model/data/test_data.py",
     "model/test_cli.py",

@@ -15,7 +15,7 @@ STEP_TOLERANCE = 1e-5
 
 
 def tiny_config(**changes: Any) -> ModelConfig:
-    """Two encoder layers of two heads, three decoder layers of four: nothing may assume that the stacks are alike."""
+    """Two encoder layers of two heads, three decoder layers of four: no test may rely on equal stacks."""
     settings: dict[str, Any] = {
         "src_vocab_size": VOCAB,
         "tgt_vocab_size": VOCAB,
@@ -32,7 +32,7 @@ def tiny_config(**changes: Any) -> ModelConfig:
 
 
 def tiny_model(*, seed: int = 0, **changes: Any) -> Transformer:
-    """An untrained model with weights and biases that are all away from 0, ready for evaluation."""
+    """An untrained model in evaluation mode; none of its weights and biases is 0."""
     model = Transformer(tiny_config(**changes))
     generator = torch.Generator().manual_seed(seed)
     model.reset_parameters(generator)

@@ -1,4 +1,4 @@
-"""What the fuzzing tests draw: text as people, scripts and cats type it, JSON of any shape, and files with damage."""
+"""Inputs of the fuzzing tests: text of every sort, JSON of any shape, and damaged files."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 from hypothesis import settings
 from hypothesis import strategies as st
 
-# `HEADLIGHT_FUZZ=50 python -m pytest tests/fuzz` looks fifty times as long, at other examples each time.
+# `HEADLIGHT_FUZZ=50 python -m pytest tests/fuzz` tries fifty times as many examples, and other ones in each run.
 _TIMES = max(1, int(os.environ.get("HEADLIGHT_FUZZ", "1")))
 
 
 def tries(number: int) -> settings:
-    """So many examples in an ordinary run of the tests."""
+    """Settings for this many examples in an ordinary run."""
     return settings(max_examples=number * _TIMES, derandomize=_TIMES == 1)
 
 
@@ -39,7 +39,7 @@ VALUES = st.recursive(
 
 
 def paths(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """The places in a JSON value where another value may be put; of long lists only the beginning."""
+    """Paths to all parts of a JSON value that may be replaced; of long lists only the first items."""
     found = [at] if at else []
     if isinstance(value, dict):
         for key, inner in value.items():
@@ -52,7 +52,7 @@ def paths(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 @st.composite
 def changed(draw: st.DrawFn, value: Any) -> Any:
-    """The value with one to three of its parts replaced by anything, or left out."""
+    """The value with one to three of its parts replaced by any value, or removed."""
     made = copy.deepcopy(value)
     for _ in range(draw(st.integers(1, 3))):
         places = paths(made)
@@ -71,7 +71,7 @@ def changed(draw: st.DrawFn, value: Any) -> Any:
 
 @st.composite
 def damaged(draw: st.DrawFn, content: bytes) -> bytes:
-    """The file with some bytes changed, cut off, put in or doubled."""
+    """The file with some bytes changed, cut off, inserted or repeated."""
     made = bytearray(content)
     for _ in range(draw(st.integers(1, 4))):
         at = draw(st.integers(0, max(len(made) - 1, 0)))

@@ -1,4 +1,4 @@
-"""Command lines of any sort: an answer, or one sentence and exit code 2; nothing written outside the models."""
+"""Arbitrary command lines: an answer, or one sentence and exit code 2; nothing is written outside the model folders."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from model.commands import run_command
 from tests.explorer.toy_models import save_toy
 from tests.fuzz.inputs import STRANGE, tries
 
-# Words that a shell can hand over: no zero bytes, and no half surrogate pairs but those that stand for raw bytes.
+# Words that a shell can pass: no zero bytes, and of lone surrogates only those that stand for raw bytes.
 WORDS = st.one_of(
     st.sampled_from([word for word in STRANGE if "\0" not in word and "\ud800" not in word and len(word) < 100]),
     st.sampled_from(["toy", "reverse", "copy", "files", "0", "1", "-1", "3.5", "x=1", "d_model=16", "tiny", "beam"]),
@@ -50,7 +50,7 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @st.composite
 def arguments(draw: st.DrawFn, command: str) -> list[str]:
-    """A sensible beginning or none, then flags and words in any order."""
+    """A valid start or none, then flags and words in any order."""
     given = list(START[command]) if draw(st.booleans()) else []
     for _ in range(draw(st.integers(0, 4))):
         given.append(draw(st.sampled_from(FLAGS[command]) | WORDS))

@@ -1,4 +1,4 @@
-"""Folders of models and runs whose files say anything: a sentence or a model, and never another error."""
+"""Folders of models and runs with arbitrary file contents: a model, or a sentence; never any other error."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ STATE |= {"epoch": 0, "eta_s": 3.0, "tokens_per_s": 5.0, "probe_step": 2}
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of models that the examples of one test change in turn; beside it lies one that must stay as it is."""
+    """A folder of models that the examples of one test change in turn."""
     root = tmp_path_factory.mktemp("fuzz")
     save_run(root / "checkpoints" / "run")
     save_toy(root / "checkpoints" / "words", "adjective-swap")
@@ -44,7 +44,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def listed(checkpoints: Path) -> None:
-    """All that the pages say about the folder before anything is opened."""
+    """Everything the pages show about the folder before a model is opened."""
     for summary in list_models(checkpoints):
         if summary["error"] is None:
             lines = [title(summary), *facts(summary), *(prompt.source for prompt in examples_of(summary))]

@@ -1,4 +1,4 @@
-"""The sentence box, links, manifests, lessons and pairs: anything typed or brought gets an answer or a sentence."""
+"""The sentence box, links, manifests, lessons and pairs: arbitrary input gets an answer or a sentence."""
 
 from __future__ import annotations
 

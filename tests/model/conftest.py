@@ -1,4 +1,4 @@
-"""What several tests of the commands share."""
+"""Fixtures of the tests that train: a folder with a trained model, and short held-out splits."""
 
 from __future__ import annotations
 

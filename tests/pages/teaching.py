@@ -17,6 +17,13 @@ def words(at: AppTest) -> str:
     return " ".join(element.value for element in found).replace("\\", "")
 
 
+def assert_shows_something(at: AppTest) -> None:
+    """No error, and in the main part of the page a figure, a table, or a notice that says why there is none."""
+    assert not at.exception
+    content = {"bidi_component", "dataframe", "error", "info", "plotly_chart", "vega_lite_chart", "warning"}
+    assert content & {element.type for element in at.main}
+
+
 def plotted(at: AppTest) -> list[dict[str, Any]]:
     """Every Plotly figure on the page as data and layout; arrays as numpy arrays."""
     return [decoded(json.loads(element.proto.spec)) for element in at.get("plotly_chart")]

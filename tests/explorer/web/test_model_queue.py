@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from explorer.web import model_queue
+from explorer.web import model_queue, runtime
 from explorer.web.model_queue import Queue
 
 
@@ -87,3 +87,24 @@ def test_an_error_gives_the_place_back(monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(2):
         with pytest.raises(ZeroDivisionError), model_queue.place():
             raise ZeroDivisionError
+
+
+def test_two_of_twelve_visitors_use_a_model_at_once() -> None:
+    """Whoever opens a model through the gateway waits for a place; two visitors do compute side by side."""
+    inside, most, lock, both = 0, 0, threading.Lock(), threading.Barrier(2, timeout=30)
+
+    def visitor() -> None:
+        nonlocal inside, most
+        with runtime.model("adjective-swap"):
+            with lock:
+                inside += 1
+                most = max(most, inside)
+            both.wait()
+            with lock:
+                inside -= 1
+
+    threads = [start(visitor) for _ in range(12)]
+    for thread in threads:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in threads)
+    assert most == 2
