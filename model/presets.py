@@ -24,7 +24,7 @@ PRESETS: dict[str, Preset] = {
     for preset in (
         Preset(
             "tiny",
-            "Tiny: learns to reverse letters in about a minute on two cores",
+            "Tiny: trains in about a minute on two cores",
             model={"d_model": 64, "d_ff": 128, "norm_first": True, "dropout": 0.0, "max_positions": 128},
             training={
                 "max_steps": 750,

@@ -1,4 +1,4 @@
-"""The command of a run: what somebody would type, made from what was chosen on the page."""
+"""The command of a run, as one would type it, from the choices on the page."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ TRAIN = ("python", "-m", "model.train")
 
 
 @dataclass(frozen=True)
-class Order:
-    """What to train: a task, a preset to start from, and what is changed in it.
+class TrainingOrder:
+    """What to train: a task, a preset to start from, and the changes to it.
 
-    `changes` are pairs of setting and value as they stand after `--set`; `data` are further words for data of one's
-    own, such as ("--data", "pairs.tsv"); `init` the model to start from, none if empty.
+    `changes` are pairs of setting and value as they stand after `--set`; `data` are further arguments for a person's
+    own data, such as ("--data", "pairs.tsv"); `init` is the model whose weights to start from, or empty.
     """
 
     name: str
@@ -34,34 +34,34 @@ class Order:
 
     def command(self, checkpoints: Path) -> list[str]:
         """The whole command, beginning with "python"."""
-        words = [*TRAIN, "--task", self.task, "--name", self.name, "--preset", self.preset, *self.data]
+        arguments = [*TRAIN, "--task", self.task, "--name", self.name, "--preset", self.preset, *self.data]
         if self.init:
-            words += ["--init", self.init]
+            arguments += ["--init", self.init]
         if self.changes:
-            words += ["--set", *(f"{key}={value}" for key, value in self.changes)]
+            arguments += ["--set", *(f"{key}={value}" for key, value in self.changes)]
         if self.device != "auto":
-            words += ["--device", self.device]
+            arguments += ["--device", self.device]
         if self.precision != "auto":
-            words += ["--precision", self.precision]
+            arguments += ["--precision", self.precision]
         if self.compile:
-            words.append("--compile")
-        return words + _where(checkpoints)
+            arguments.append("--compile")
+        return arguments + _where(checkpoints)
 
     def trial(self, checkpoints: Path) -> list[str]:
-        """The command that says what the run would take, and writes nothing."""
+        """The command that estimates the run and writes nothing."""
         return [*self.command(checkpoints), "--dry-run", "--json"]
 
 
 def resume_command(name: str, checkpoints: Path) -> list[str]:
-    """The command that lets a stopped run go on."""
+    """The command that continues a stopped run."""
     return [*TRAIN, "--resume", name, *_where(checkpoints)]
 
 
 def _where(checkpoints: Path) -> list[str]:
-    """Nothing for the folder that the command uses by itself, since it is started in the project's folder."""
+    """The `--checkpoints` argument; nothing for the command's default, as it is started in the project's folder."""
     return [] if checkpoints.resolve() == ROOT / "checkpoints" else ["--checkpoints", str(checkpoints)]
 
 
-def shown(command: Sequence[str]) -> str:
-    """The command as this system's terminal takes it."""
+def quoted_command(command: Sequence[str]) -> str:
+    """The command, quoted for this system's terminal."""
     return subprocess.list2cmdline(command) if os.name == "nt" else shlex.join(command)

@@ -1,4 +1,4 @@
-"""What a run would take, asked of the training command itself before it starts: `--dry-run --json`."""
+"""The estimate of a run before it starts, from the training command itself: `--dry-run --json`."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from explorer.runs.process import ROOT, RunError, lower_priority, niceness
+from explorer.text import plural
 
 TIMEOUT_SECONDS = 180.0
 MAX_PLANS = 128
 MAX_ASKERS = 512
-REFUSAL = 2  # the exit code that goes with one sentence for people
+REFUSAL = 2  # the exit code of the command when it prints one sentence for people
 
 
 class PlanError(ValueError):
     """There is no plan; the message says why.
 
-    `refused` is True where the run itself could not start as it is: the message is then the command's own sentence.
+    `refused`: the run itself could not start with these settings, and the message is the command's own sentence.
     """
 
     def __init__(self, message: str, *, refused: bool = False) -> None:
@@ -33,11 +34,11 @@ class PlanError(ValueError):
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run would take.
+    """The estimate of a run.
 
-    `memory` in bytes, `seconds` for the whole run on `device_name` at `tokens_per_s` (source and target, without
-    padding); `examples` by split; `skipped` training examples that are too long or empty; `schedule` pairs of step and
-    learning rate.
+    `memory` in bytes; `seconds` for the whole run on `device_name` at `tokens_per_s` (source and target, without
+    padding); `examples` by split; `skipped`: number of training pairs that are too long or empty; `schedule`: pairs of
+    step and learning rate.
     """
 
     parameters: int
@@ -55,12 +56,29 @@ class Plan:
     examples: dict[str, int] = field(default_factory=dict)
     schedule: tuple[tuple[int, float], ...] = ()
 
+    @property
+    def memory_text(self) -> str:
+        """The memory in MB or GB."""
+        return f"{self.memory / 2**30:.1f} GB" if self.memory >= 2**29 else f"{self.memory / 2**20:.0f} MB"
+
+    def summary(self) -> str:
+        """Device, updates, passes over the data and vocabularies in a few sentences."""
+        pairs = self.examples.get("train", 0)
+        data = "the only training pair" if pairs == 1 else f"the {pairs:,} training pairs"
+        verb = "is" if self.skipped == 1 else "are"
+        skipped = f" {plural(self.skipped, 'pair')} {verb} left out, empty or too long." if self.skipped else ""
+        return (
+            f"On {self.device_name} ({self.precision}): {plural(self.steps, 'update')} at about "
+            f"{self.tokens_per_s:,.0f} tokens/s, {self.epochs:.3g} times through {data}. Vocabulary: "
+            f"{plural(self.src_vocab_size, 'source token')} and {plural(self.tgt_vocab_size, 'target token')}.{skipped}"
+        )
+
 
 def read_plan(output: str) -> Plan:
     """The plan in what `--dry-run --json` printed.
 
     Raises:
-        PlanError: that is no plan.
+        PlanError: the output is not a plan.
     """
     try:
         values: dict[str, Any] = json.loads(output)
@@ -81,11 +99,11 @@ def read_plan(output: str) -> Plan:
             schedule=tuple((int(step), float(rate)) for step, rate in values.get("schedule", ())),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise PlanError(f"The training command printed no plan ({error}); start it on a terminal to see why.") from None
+        raise PlanError(f"The training command printed no plan ({error}); run it in a terminal to see why.") from None
 
 
 def run_trial(command: Sequence[str]) -> Plan:
-    """Run the command (beginning with "python") to its end and read its plan.
+    """Run the command (beginning with "python") and read its plan.
 
     Raises:
         PlanError: it refused, failed, or took too long.
@@ -106,24 +124,24 @@ def run_trial(command: Sequence[str]) -> Plan:
     )
     lower_priority(process.pid, nice)
     try:
-        output, said = process.communicate(timeout=TIMEOUT_SECONDS)
+        output, errors = process.communicate(timeout=TIMEOUT_SECONDS)
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()
         raise PlanError(
-            f"Estimating took more than {TIMEOUT_SECONDS:.0f} seconds and was given up; the run may start all the same."
+            f"The estimate took more than {TIMEOUT_SECONDS:.0f} seconds and was abandoned; you can still start the run."
         ) from None
     if process.returncode:
-        lines = [line.strip() for line in said.splitlines() if line.strip()]
-        said_why = process.returncode == REFUSAL and bool(lines)
-        raise PlanError(lines[-1] if lines else "The training command failed without a word.", refused=said_why)
+        lines = [line.strip() for line in errors.splitlines() if line.strip()]
+        refused = process.returncode == REFUSAL and bool(lines)
+        raise PlanError(lines[-1] if lines else "The training command failed without a message.", refused=refused)
     return read_plan(output)
 
 
-class PlanDesk:
-    """Answers questions for plans one at a time, and remembers the answers; all sessions share one desk.
+class PlanService:
+    """Makes plans one at a time and caches them; all sessions share one service.
 
-    A question that nobody waits for any more, because its asker has changed something since, is passed over.
+    A request that nobody waits for any more, because its asker has changed something since, is skipped.
     """
 
     def __init__(self) -> None:
@@ -133,7 +151,7 @@ class PlanDesk:
         self._wanted: OrderedDict[str, tuple[str, ...]] = OrderedDict()
 
     def ask(self, asker: str, command: Sequence[str]) -> Plan | PlanError | None:
-        """The plan of this command, why there is none, or None while that is not known yet; never waits."""
+        """The plan of this command, the reason why there is none, or None while it is being made; never blocks."""
         key = tuple(command)
         with self._lock:
             self._wanted[asker] = key
@@ -141,7 +159,7 @@ class PlanDesk:
             while len(self._wanted) > MAX_ASKERS:
                 self._wanted.popitem(last=False)
             answer = self._answers.get(key)
-            if answer is None or (answer.done() and _passed_over(answer)):
+            if answer is None or (answer.done() and _skipped(answer)):
                 answer = self._answers[key] = self._worker.submit(self._answer, key)
             self._answers.move_to_end(key)
             while len(self._answers) > MAX_PLANS:
@@ -154,7 +172,7 @@ class PlanDesk:
         return error if isinstance(error, PlanError) else PlanError(f"The estimate failed: {error}.")
 
     def forget(self, command: Sequence[str]) -> None:
-        """Let the next question for this plan be asked anew, where the last answer was a failure of the estimate."""
+        """Make the next request for this plan start a new estimate, after one that failed."""
         with self._lock:
             answer = self._answers.get(tuple(command))
             if answer is not None and answer.done():
@@ -167,5 +185,5 @@ class PlanDesk:
         return run_trial(key)
 
 
-def _passed_over(answer: Future[Plan | None]) -> bool:
+def _skipped(answer: Future[Plan | None]) -> bool:
     return answer.exception() is None and answer.result() is None

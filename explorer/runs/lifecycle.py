@@ -1,7 +1,8 @@
-"""Training runs: start, resume, stop, rename, delete, list. A run is a process and a folder; its code stays unknown.
+"""Training runs: start, resume, stop, rename, delete, list. A run is a process and a folder.
 
-The process is `python -m model.train …`, started as one would type it. It writes the folder; this module reads it and
-leaves two files there: `stop`, which asks the process to end, and `probe.json`, the sentence that somebody watches.
+The process is `python -m model.train …`, started as one would type it; none of its code is imported here. It writes
+the folder; this module reads it and writes two files there: `stop`, which asks the process to end, and `probe.json`,
+the sentence that is being watched.
 """
 
 from __future__ import annotations
@@ -33,12 +34,12 @@ from model.folder import (
     write_json,
 )
 
-MAX_PROBE_TEXT = 300  # characters; longer sentences have maps that nobody can read in a corner of a page
+MAX_PROBE_TEXT = 300  # characters; the maps of longer sentences are unreadable at the size of a thumbnail
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of the list of runs and models: the folder's summary (see model.folder) and how its run stands."""
+    """One entry of the list of runs and models: the folder's summary (see model.folder) and the status of its run."""
 
     name: str
     summary: dict[str, Any]
@@ -46,12 +47,12 @@ class Entry:
 
     @property
     def bundled(self) -> bool:
-        """Whether it came with the program."""
+        """Whether it came with Headlight."""
         return self.name in SHIPPED
 
     @property
     def busy(self) -> bool:
-        """Whether a process is at work on it."""
+        """Whether it is being trained, or waits for its turn."""
         return self.status is not None and self.status.busy
 
     @property
@@ -71,52 +72,53 @@ class Runs:
     def __init__(self, checkpoints: Path) -> None:
         self.checkpoints = checkpoints
 
-    # What there is
+    # Queries
 
     def folder(self, name: str) -> Path:
-        """Where the run called `name` is, or would be.
+        """The folder of the run called `name`, which need not exist.
 
         Raises:
-            CheckpointError: no run can have this name.
+            CheckpointError: the name is not allowed.
         """
         return self.checkpoints / check_name(name)
 
     def status(self, name: str) -> RunStatus | None:
-        """How the run stands; None for a model without a run and for what does not exist.
+        """The status of the run; None for a model without a run and for a name that does not exist.
 
         Raises:
-            CheckpointError: the name is impossible, or its status.json is damaged.
+            CheckpointError: the name is not allowed, or status.json is damaged.
         """
         self.folder(name)
         return read_status(self.checkpoints, name, read_launch(self.checkpoints, name))
 
     def peek(self, name: str) -> RunStatus | None:
-        """The same, but None where status.json is damaged, or is just being written on a system that locks files."""
+        """The same, but None where status.json is damaged, or is being written on a system that locks files."""
         try:
             return self.status(name)
         except CheckpointError:
             return None
 
     def launch(self, name: str) -> Launch | None:
-        """The process that a page last started for it, dead or alive."""
+        """The process last started from a page for it, dead or alive."""
         return read_launch(self.checkpoints, name)
 
     def entries(self) -> list[Entry]:
-        """All runs and models: first those at work, then a person's own, the newest first, then what came along.
+        """All runs and models: active runs first, then a person's own, newest first, then those that came along.
 
-        Of these the one with snapshots comes first: it has something to watch. What cannot be opened is there too.
+        Among the last, those with snapshots come first: they have something to watch. Folders that cannot be opened
+        are included.
         """
         names = {path.name for path in model_folders(self.checkpoints)}
         names |= {launch.name for launch in launches(self.checkpoints)}
-        found = [entry for name in sorted(names) if (entry := self.entry(name)) is not None]
-        return sorted(found, key=self._place)
+        entries = [entry for name in sorted(names) if (entry := self.entry(name)) is not None]
+        return sorted(entries, key=self._sort_key)
 
-    def _place(self, entry: Entry) -> tuple[bool, bool, bool, float]:
+    def _sort_key(self, entry: Entry) -> tuple[bool, bool, bool, float]:
         watched = entry.bundled and any((self.folder(entry.name) / SNAPSHOTS).glob("*.safetensors"))
         return (not entry.busy, entry.bundled, not watched, 0.0 if entry.bundled else -entry.date)
 
     def entry(self, name: str) -> Entry | None:
-        """One of them; None where there is nothing of this name."""
+        """The entry of this name; None where there is none."""
         folder = self.folder(name)
         summary = summarize(folder) if folder.is_dir() else {"name": name, "error": None}
         try:
@@ -126,7 +128,7 @@ class Runs:
         return Entry(name, summary, status) if folder.is_dir() or status is not None else None
 
     def statuses(self) -> list[RunStatus]:
-        """How all runs stand: those at work first, then those that wait, then the newest."""
+        """The status of all runs: active ones first, then those that wait, then the newest."""
         names = {path.parent.name for path in self.checkpoints.glob(f"[A-Za-z0-9]*/{STATUS}")}
         names |= {launch.name for launch in launches(self.checkpoints)}
         known = [status for name in names if (status := self.peek(name)) is not None]
@@ -135,7 +137,7 @@ class Runs:
         )
 
     def free_name(self, wanted: str) -> str:
-        """`wanted`, or the first of wanted-2, wanted-3 … that is not taken."""
+        """`wanted`, or the first free name among wanted-2, wanted-3 …"""
         return next(
             name for name in (wanted, *(f"{wanted}-{number}" for number in range(2, 10_000))) if not self._taken(name)
         )
@@ -144,33 +146,33 @@ class Runs:
         launch = read_launch(self.checkpoints, name)
         return (self.checkpoints / name).exists() or name in SHIPPED or (launch is not None and launch.alive)
 
-    # What can be done
+    # Actions
 
     def start(self, name: str, arguments: Sequence[str]) -> None:
         """Start the process of a new run; `arguments` is the whole command, beginning with "python".
 
         Raises:
-            CheckpointError: no run can have this name. RunError: the name is taken, or HEADLIGHT_NICE is no niceness.
+            CheckpointError: the name is not allowed. RunError: the name is taken, or HEADLIGHT_NICE is not a niceness.
         """
         self._refuse_viewers()
         check_name(name)
         if self._taken(name):
-            raise RunError(f"There is a run or model '{name}' already; choose another name.")
+            raise RunError(f"There is already a run or model '{name}'; choose another name.")
         start_process(self.checkpoints, name, arguments)
 
     def resume(self, name: str) -> None:
-        """Let a stopped or failed run go on.
+        """Continue a stopped or failed run.
 
         Raises:
-            RunError: it is at work, or there is nothing to go on with.
+            RunError: it is active, finished, or not a run.
         """
         self._refuse_viewers()
         status = self.status(name)
         if status is None or not status.resumable:
-            raise RunError(f"'{name}' cannot go on: it is {status.state if status else 'no run'}.")
+            raise RunError(f"'{name}' cannot be resumed: it is {status.state if status else 'not a run'}.")
         launch = self.launch(name)
         if launch is not None and not (self.folder(name) / STATUS).exists():
-            start_process(self.checkpoints, name, launch.arguments)  # it never began: start it as before
+            start_process(self.checkpoints, name, launch.arguments)  # it never began: start it with the same command
             return
         start_process(self.checkpoints, name, resume_command(name, self.checkpoints))
 
@@ -186,7 +188,7 @@ class Runs:
         if status is None or not status.busy:
             return
         if status.state == "starting" and launch is not None:
-            terminate(launch)  # it does not look for a stop file yet, and has nothing to save
+            terminate(launch)  # it does not check for a stop file yet, and has nothing to save
             if not folder.exists():
                 forget_launch(self.checkpoints, name)
             return
@@ -204,24 +206,24 @@ class Runs:
     def watched(self, name: str) -> str:
         """The sentence that the run was asked to watch; empty where there is none."""
         try:
-            found = read_json(self.folder(name) / PROBE).get("source")
+            text = read_json(self.folder(name) / PROBE).get("source")
         except CheckpointError:
             return ""
-        return found if isinstance(found, str) else ""
+        return text if isinstance(text, str) else ""
 
     def rename(self, name: str, new: str) -> None:
         """Give a run or model another name, also in the heading of its card.
 
         Raises:
-            CheckpointError: no run can have the new name. RunError: it came with the program, is at work, or the new
-                name is taken.
+            CheckpointError: the new name is not allowed. RunError: it came with Headlight, is being trained, or the
+                new name is taken.
         """
         self._refuse_bundled(name, "renamed")
         check_name(new)
         if new == name:
             return
         if self._taken(new):
-            raise RunError(f"There is a run or model '{new}' already; choose another name.")
+            raise RunError(f"There is already a run or model '{new}'; choose another name.")
         folder = self.folder(new)
         replace_file(self.folder(name), folder)
         forget_launch(self.checkpoints, name)
@@ -235,14 +237,14 @@ class Runs:
         """Delete a run or model with everything in it.
 
         Raises:
-            RunError: it came with the program, or is at work.
+            RunError: it came with Headlight, or is being trained.
         """
         self._refuse_bundled(name, "deleted")
         folder = self.folder(name)
         if folder.exists():
             doomed = self.checkpoints / f".{name}.deleted"
             shutil.rmtree(doomed, ignore_errors=True)
-            replace_file(folder, doomed)  # gone in one step, whatever happens to the rest
+            replace_file(folder, doomed)  # atomic, whatever happens to the deletion
             shutil.rmtree(doomed, ignore_errors=True)
         forget_launch(self.checkpoints, name)
 
@@ -250,12 +252,12 @@ class Runs:
         if viewing():
             raise RunError(f"Runs can be watched here, but not changed: {REASON}.")
 
-    def _refuse_bundled(self, name: str, done: str) -> None:
+    def _refuse_bundled(self, name: str, participle: str) -> None:
         self._refuse_viewers()
         if name in SHIPPED:
-            raise RunError(f"'{name}' came with Headlight and cannot be {done}; export it and import it as a copy.")
+            raise RunError(f"'{name}' came with Headlight and cannot be {participle}; export it and import a copy.")
         status, launch = self.peek(name), self.launch(name)
-        # Where nothing can be learned from status.json, the process that a page started counts.
+        # Without a readable status.json, the process started from a page decides.
         busy = status.busy if status is not None else launch is not None and launch.alive
         if busy:
             raise RunError(f"'{name}' is being trained; stop it first.")

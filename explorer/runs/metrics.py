@@ -1,4 +1,4 @@
-"""What a run wrote down about itself while it trained, read as it grows: metrics.jsonl."""
+"""The metrics of a run, read from metrics.jsonl while it grows."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-CHUNK = 1 << 20  # bytes read at a time; a line longer than this is no line that training writes
-ANCHOR = 64  # bytes before the place read so far: when they differ, the file was written anew
-MAX_POINTS = 1000  # of each kind; beyond twice as many, every second one goes
-MAX_SAMPLES = 8  # evaluations whose sample translations are kept: the first and the last ones
+CHUNK = 1 << 20  # bytes read at a time; training writes no line longer than this
+ANCHOR = 64  # bytes before the current offset: if they differ, the file has been rewritten
+MAX_POINTS = 1000  # of each kind; at twice as many, every second one is dropped
+MAX_SAMPLES = 8  # evaluations whose sample translations stay in memory: the first and the latest
 MAX_STEP = 10**12
 MAX_NUMBER = 1e300
 MAX_TEXT = 400  # characters of a sample sentence
@@ -24,7 +24,7 @@ Point = dict[str, float]
 
 
 @dataclass(frozen=True)
-class Sample:
+class SampleTranslation:
     """One validation sentence as the model translated it at an evaluation."""
 
     source: str
@@ -34,7 +34,7 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Metrics:
-    """A run so far, oldest first, each step once. `version` changes whenever anything else does.
+    """The metrics so far, oldest first, each step once. `version` changes whenever anything else does.
 
     `train` points hold step and, where known, epoch, loss (nats per target token), lr, grad_norm, tokens_per_s;
     `evals` hold step and epoch, loss, exact_match, token_accuracy (0 to 1), bleu (0 to 100). `samples` are pairs of
@@ -43,12 +43,12 @@ class Metrics:
 
     train: tuple[Point, ...] = ()
     evals: tuple[Point, ...] = ()
-    samples: tuple[tuple[int, tuple[Sample, ...]], ...] = ()
+    samples: tuple[tuple[int, tuple[SampleTranslation, ...]], ...] = ()
     version: int = 0
 
     @property
     def last_step(self) -> int:
-        """The last step that anything is known about."""
+        """The last step with any metrics."""
         return int(max((points[-1]["step"] for points in (self.train, self.evals) if points), default=0))
 
     def latest(self, kind: str, name: str) -> float | None:
@@ -58,10 +58,10 @@ class Metrics:
 
 
 class MetricsReader:
-    """Reads one metrics.jsonl piece by piece, for all sessions together; only whole lines count.
+    """Reads one metrics.jsonl incrementally, for all sessions together; only complete lines count.
 
-    A resumed run drops the lines after its last save and writes them again: the file is then read from the start, and
-    a step that comes twice replaces what was known from there on.
+    A resumed run drops the lines after its last save and writes them again. The file is then read from the start, and
+    a step that occurs twice replaces everything from there on.
     """
 
     def __init__(self, path: Path) -> None:
@@ -75,18 +75,18 @@ class MetricsReader:
         self._anchor = b""
         self._train: list[Point] = []
         self._evals: list[Point] = []
-        self._samples: list[tuple[int, tuple[Sample, ...]]] = []
+        self._samples: list[tuple[int, tuple[SampleTranslation, ...]]] = []
 
     def read(self) -> Metrics:
-        """All that is known now; costs next to nothing when the file has not grown."""
+        """The metrics so far; costs next to nothing when the file has not grown."""
         with self._lock:
-            if self._take_news():
+            if self._read_new():
                 self._known = Metrics(
                     tuple(self._train), tuple(self._evals), tuple(self._samples), self._known.version + 1
                 )
             return self._known
 
-    def _take_news(self) -> bool:
+    def _read_new(self) -> bool:
         try:
             with open(self.path, "rb") as file:
                 changed = False
@@ -94,39 +94,39 @@ class MetricsReader:
                     self._reset()
                     changed = True
                 file.seek(self._offset)
-                return self._take_lines(file) or changed
+                return self._read_lines(file) or changed
         except FileNotFoundError:  # deleted, or a run of the same name that has logged nothing yet
             had_something = self._offset > 0
             self._reset()
             return had_something
 
     def _continues(self, number: int) -> bool:
-        """Whether the file still begins with what was read of it, judged by the last bytes of that."""
+        """Whether the file still begins with what has been read, judged by the last bytes of that."""
         if os.fstat(number).st_size < self._offset:
             return False
         os.lseek(number, self._offset - len(self._anchor), os.SEEK_SET)
         return os.read(number, len(self._anchor)) == self._anchor
 
-    def _take_lines(self, file: Any) -> bool:
-        taken = False
+    def _read_lines(self, file: Any) -> bool:
+        added = False
         while piece := file.read(CHUNK):
             end = piece.rfind(b"\n") + 1
             if not end:
                 if len(piece) < CHUNK:
-                    break  # half a line: the rest is still to come
-                end = len(piece)  # a line beyond all measure: skip it piece by piece
+                    break  # an incomplete line: the rest has not been written yet
+                end = len(piece)  # an overlong line: skip it piece by piece
             for line in piece[:end].splitlines():
-                taken = self._take_line(line) or taken
+                added = self._read_line(line) or added
             self._offset += end
             self._anchor = (self._anchor + piece[:end])[-ANCHOR:]
             file.seek(self._offset)
-        return taken
+        return added
 
-    def _take_line(self, line: bytes) -> bool:
+    def _read_line(self, line: bytes) -> bool:
         try:
             values = json.loads(line)
         except (ValueError, RecursionError):
-            return False  # torn by a kill; the step is done again when the run goes on
+            return False  # cut off by a kill; the step is repeated when the run is resumed
         if not isinstance(values, dict):
             return False
         step = values.get("step")
@@ -157,12 +157,14 @@ def _point(step: int, values: dict[str, Any], names: tuple[str, ...]) -> Point:
     return {"step": float(step)} | {
         name: float(value)
         for name, value in numbers.items()
-        # Not isfinite(): whole numbers of hundreds of digits are JSON, too, and no float.
+        # Not isfinite(): JSON allows integers of hundreds of digits, which do not fit a float.
         if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < MAX_NUMBER
     }
 
 
-def _samples(values: Any) -> tuple[Sample, ...]:
-    found = [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
+def _samples(values: Any) -> tuple[SampleTranslation, ...]:
+    items = [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
     parts = ("source", "target", "prediction")
-    return tuple(Sample(*(str(value.get(part, ""))[:MAX_TEXT] for part in parts)) for value in found[:MAX_SAMPLES])
+    return tuple(
+        SampleTranslation(*(str(value.get(part, ""))[:MAX_TEXT] for part in parts)) for value in items[:MAX_SAMPLES]
+    )

@@ -1,4 +1,4 @@
-"""Training processes as the system knows them: started apart from the page, recognised again by pid and start time."""
+"""Training processes: started independently of the page, recognised later by pid and start time."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from model.folder import write_json
 
 ROOT = Path(__file__).resolve().parents[2]
 LAUNCHES = ".launches"  # inside the checkpoints folder; hidden, so that no model can have this name
-# A clock that is set right moves the start of every process; a pid is given out again only much later.
+# Adjusting the clock shifts every start time; a pid is reused only much later.
 SAME_START_SECONDS = 30.0
 MAX_LOG_BYTES = 16_384
-NICENESS = "HEADLIGHT_NICE"  # how far training steps back for the page, 0 to 19
+NICENESS = "HEADLIGHT_NICE"  # the niceness of training started from a page, 0 to 19
 
-_exit_codes: dict[int, int] = {}  # of processes that this server started and saw end
+_exit_codes: dict[int, int] = {}  # of processes that this server started and that have ended
 
 
 class RunError(ValueError):
-    """Something that cannot be done with a run; the message says why."""
+    """An action that is not possible on a run; the message says why."""
 
 
 @dataclass(frozen=True)
 class Launch:
-    """A process that some page started for the run called `name`, and when (seconds since 1970)."""
+    """A process started from a page for the run called `name`, and when (seconds since 1970)."""
 
     name: str
     pid: int
@@ -49,12 +49,12 @@ class Launch:
 
 
 def start_process(checkpoints: Path, name: str, arguments: Sequence[str]) -> Launch:
-    """Start `python -m …` so that it outlives this server, at low priority, and remember it beside the models.
+    """Start `python -m …` at low priority so that it outlives this server, and record it beside the models.
 
-    Its output goes to a log that :func:`last_words` reads.
+    Its output goes to a log that :func:`last_lines` reads.
 
     Raises:
-        RunError: HEADLIGHT_NICE is no niceness.
+        RunError: HEADLIGHT_NICE is not a valid niceness.
     """
     nice = niceness()
     folder = checkpoints / LAUNCHES
@@ -66,7 +66,7 @@ def start_process(checkpoints: Path, name: str, arguments: Sequence[str]) -> Lau
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
-            **_apart(),
+            **_detached(),
         )
     started = lower_priority(process.pid, nice)
     threading.Thread(target=_reap, args=(process,), daemon=True).start()
@@ -77,8 +77,8 @@ def start_process(checkpoints: Path, name: str, arguments: Sequence[str]) -> Lau
     return launch
 
 
-def _apart() -> dict[str, Any]:
-    """What keeps a child alive when the terminal or the server goes: a session, or on Windows a group, of its own."""
+def _detached() -> dict[str, Any]:
+    """The options that let a child outlive terminal and server: its own session, or on Windows its own group."""
     if os.name == "nt":
         flags = ("CREATE_NEW_PROCESS_GROUP", "CREATE_NO_WINDOW", "BELOW_NORMAL_PRIORITY_CLASS")
         return {"creationflags": sum(getattr(subprocess, flag) for flag in flags)}
@@ -86,10 +86,10 @@ def _apart() -> dict[str, Any]:
 
 
 def niceness() -> int:
-    """How far training steps back for the page: HEADLIGHT_NICE from 0 (not at all) to 19, or 10.
+    """The niceness of training started from a page: HEADLIGHT_NICE from 0 (normal priority) to 19; 10 by default.
 
     Raises:
-        RunError: it is something else.
+        RunError: the variable holds anything else.
     """
     given = os.environ.get(NICENESS, "10")
     if not re.fullmatch("1?[0-9]", given):
@@ -98,59 +98,59 @@ def niceness() -> int:
 
 
 def lower_priority(pid: int, nice: int) -> float:
-    """Make a new process yield to others; returns when it started."""
+    """Lower the priority of a new process; returns when it started, in seconds since 1970."""
     try:
         process = psutil.Process(pid)
         if os.name != "nt":
-            process.nice(max(nice, process.nice()))  # going forward again needs rights
+            process.nice(max(nice, process.nice()))  # raising the priority needs privileges
             _lower_session(pid, nice)
         return float(process.create_time())
     except (psutil.Error, ProcessLookupError):
-        return time.time()  # it has ended already, and its log says why
+        return time.time()  # it has already ended, and its log says why
 
 
 def _lower_session(pid: int, nice: int) -> None:
-    """Linux may share the cores among sessions first, and looks at niceness only within each: sched(7), autogroup."""
+    """Linux may divide the cores among sessions first and apply niceness only within each: sched(7), autogroup."""
     if os.getsid(pid) != pid:
-        return  # its session is the server's
-    with suppress(OSError):  # no such file: another system, or sessions are not treated so here
+        return  # it shares the server's session
+    with suppress(OSError):  # no such file: another system, or autogroups are off
         Path(f"/proc/{pid}/autogroup").write_text(str(nice), encoding="ascii")
 
 
 def _reap(process: subprocess.Popen[bytes]) -> None:
-    """Wait for a child's end: otherwise it would stay in the process table as if alive."""
+    """Wait for a child to end; otherwise it would stay in the process table as a zombie."""
     _exit_codes[process.pid] = process.wait()
 
 
 def exit_code(pid: int) -> int | None:
-    """How a process that this server started ended (negative: by which signal); None where that is not known."""
+    """The exit code of a process that this server started (negative: the signal); None where it is not known."""
     return _exit_codes.get(pid)
 
 
 def is_alive(pid: int, started: float) -> bool:
-    """Whether the process of this pid is the one that started then; a pid may be given out again."""
+    """Whether the process with this pid is the one that started then; pids are reused."""
     try:
         process = psutil.Process(pid)
         same = abs(process.create_time() - started) < SAME_START_SECONDS
         return same and process.status() != psutil.STATUS_ZOMBIE
-    except (psutil.Error, ValueError, OverflowError):  # the last two: a number that no process can have
+    except (psutil.Error, ValueError, OverflowError):  # the last two: not a possible pid
         return False
 
 
 def terminate(launch: Launch) -> None:
-    """End a process that has no run folder yet, and so cannot see a stop file."""
+    """End a process that has no run folder yet and therefore cannot see a stop file."""
     if launch.alive:
         psutil.Process(launch.pid).terminate()
 
 
 def launches(checkpoints: Path) -> list[Launch]:
-    """All that was started from a page and not forgotten, by name."""
+    """All recorded processes, sorted by name."""
     names = sorted(path.name.removesuffix(".json") for path in (checkpoints / LAUNCHES).glob("*.json"))
     return [launch for name in names if (launch := read_launch(checkpoints, name)) is not None]
 
 
 def read_launch(checkpoints: Path, name: str) -> Launch | None:
-    """The process that a page last started for this run; None where there is none, or its record makes no sense."""
+    """The process last started from a page for this run; None where there is none, or its record is unreadable."""
     try:
         values = json.loads((checkpoints / LAUNCHES / f"{name}.json").read_text(encoding="utf-8"))
         return Launch(name, int(values["pid"]), float(values["started"]), tuple(map(str, values["arguments"])))
@@ -159,7 +159,7 @@ def read_launch(checkpoints: Path, name: str) -> Launch | None:
 
 
 def forget_launch(checkpoints: Path, name: str) -> None:
-    """Remove what is remembered about the processes of a run."""
+    """Delete the record and the log of a run's processes."""
     (checkpoints / LAUNCHES / f"{name}.json").unlink(missing_ok=True)
     _log(checkpoints, name).unlink(missing_ok=True)
 
@@ -168,8 +168,8 @@ def _log(checkpoints: Path, name: str) -> Path:
     return checkpoints / LAUNCHES / f"{name}.log"
 
 
-def last_words(checkpoints: Path, name: str) -> list[str]:
-    """The last lines that the run's process wrote, oldest first; none where it wrote nothing."""
+def last_lines(checkpoints: Path, name: str) -> list[str]:
+    """The last lines that the run's process printed, oldest first."""
     path = _log(checkpoints, name)
     if not path.is_file():
         return []

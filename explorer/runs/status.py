@@ -1,4 +1,4 @@
-"""How a run stands: what it says of itself, and what became of it when it says nothing any more."""
+"""The status of a run: what its status.json says, and the likely reason if its process is gone."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ from typing import Any, Literal
 
 import psutil
 
-from explorer.runs.process import Launch, exit_code, is_alive, last_words
+from explorer.runs.process import Launch, exit_code, is_alive, last_lines
+from explorer.text import plural
 from model.folder import STATUS, STOP, CheckpointError, read_json
 
 State = Literal["starting", "queued", "running", "stopping", "stopped", "finished", "failed"]
 BUSY: tuple[State, ...] = ("starting", "queued", "running", "stopping")
 STATES: tuple[State, ...] = (*BUSY, "stopped", "finished", "failed")
 
-_MOST = 10**15  # steps, seconds: whatever is beyond was not written by a run
+_MAX_NUMBER = 10**15  # steps, seconds; no run writes larger numbers
 _FULL_DISK_BYTES = 20 * 1024**2
 _OUT_OF_MEMORY = ("out of memory", "memoryerror", "bad_alloc", "can't allocate memory", "cannot allocate memory")
+_SAVE_MEMORY = "lower 'Tokens in a batch' (max_tokens) or choose a smaller model"
 _NO_SPACE = ("no space left on device", "disk is full")
 
 
@@ -29,9 +31,9 @@ _NO_SPACE = ("no space left on device", "disk is full")
 class RunStatus:
     """One run at one moment.
 
-    `state` is `starting` until the process has made its folder; a run that says it is active although its process is
-    gone counts as `failed`, and `error` says why in a sentence. `eta_s` are seconds to go, `updated` seconds since
-    1970, `best` the best evaluation so far, `probe_step` the step of the last answer to a watched sentence.
+    `state` is `starting` until the process has created its folder. A run that claims to be active although its process
+    is gone counts as `failed`, and `error` gives the reason in a sentence. `eta_s`: remaining seconds; `updated`:
+    seconds since 1970; `probe_step`: the step at which the watched sentence was last translated.
     """
 
     name: str
@@ -47,33 +49,33 @@ class RunStatus:
 
     @property
     def busy(self) -> bool:
-        """Whether a process is at work on it, or waits for its turn."""
+        """Whether it is being trained, or waits for its turn."""
         return self.state in BUSY
 
     @property
     def resumable(self) -> bool:
-        """Whether it can go on from where it is."""
+        """Whether it can be resumed."""
         return self.state in ("stopped", "failed")
 
     @property
     def share(self) -> float:
-        """How much of it is done, 0 to 1."""
+        """The share that is done, 0 to 1."""
         if self.state == "finished":
             return 1.0
         return min(self.step / self.max_steps, 1.0) if self.max_steps else 0.0
 
 
 def read_status(checkpoints: Path, name: str, launch: Launch | None = None) -> RunStatus | None:
-    """How the run called `name` stands; None for a model that no run stands behind.
+    """The status of the run called `name`; None for a model without a run.
 
-    `launch` is the process that a page last started for it, if any.
+    `launch` is the process last started from a page for it, if any.
 
     Raises:
         CheckpointError: status.json is damaged.
     """
     folder = checkpoints / name
     values = read_json(folder / STATUS) if (folder / STATUS).is_file() else None
-    if launch is not None and not _has_reported(values, launch) and not _at_work(values):
+    if launch is not None and not _has_reported(values, launch) and not _is_active(values):
         if launch.alive:
             return RunStatus(name, "starting", step=_number(values, "step"), max_steps=_number(values, "max_steps"))
         code = exit_code(launch.pid)
@@ -91,15 +93,15 @@ def read_status(checkpoints: Path, name: str, launch: Launch | None = None) -> R
 
 
 def _has_reported(values: dict[str, Any] | None, launch: Launch) -> bool:
-    """Whether status.json is the word of this process, or of a later one, and not of one before it."""
+    """Whether status.json was written by this process or a later one, and not by an earlier one."""
     if values is None:
         return False
     started = values.get("started")
     return values.get("pid") == launch.pid or (isinstance(started, (int, float)) and started > launch.started)
 
 
-def _at_work(values: dict[str, Any] | None) -> bool:
-    """Whether the process that status.json names says that it is at work, and lives: whoever started it."""
+def _is_active(values: dict[str, Any] | None) -> bool:
+    """Whether the process in status.json says that it is active, and is alive, whoever started it."""
     if values is None or values.get("state") not in BUSY:
         return False
     pid, started = values.get("pid"), _seconds(values.get("started"))
@@ -109,11 +111,11 @@ def _at_work(values: dict[str, Any] | None) -> bool:
 def _status(checkpoints: Path, name: str, values: dict[str, Any]) -> RunStatus:
     said = values.get("state")
     if said not in STATES:
-        raise CheckpointError(f"{name}/{STATUS} says the state {said!r}, which is none of {', '.join(STATES)}.")
+        raise CheckpointError(f"{name}/{STATUS} gives the state {said!r}, which is not one of {', '.join(STATES)}.")
     state: State = said
     error = str(values.get("error") or "")
     if state in BUSY:
-        if not _at_work(values):
+        if not _is_active(values):
             state = "failed"
             error = _why_gone(checkpoints, name, values)
         elif (checkpoints / name / STOP).exists():
@@ -135,7 +137,7 @@ def _status(checkpoints: Path, name: str, values: dict[str, Any]) -> RunStatus:
 
 def _number(values: dict[str, Any] | None, name: str) -> int:
     found = (values or {}).get(name)
-    return min(max(found, 0), _MOST) if isinstance(found, int) else 0
+    return min(max(found, 0), _MAX_NUMBER) if isinstance(found, int) else 0
 
 
 def _updated(values: dict[str, Any]) -> float:
@@ -143,44 +145,44 @@ def _updated(values: dict[str, Any]) -> float:
 
 
 def _seconds(found: Any) -> float | None:
-    """A number that a run wrote down; None for what no run would write."""
-    return float(found) if isinstance(found, (int, float)) and 0 <= found <= _MOST else None
+    """A number that a run wrote; None for anything that no run would write."""
+    return float(found) if isinstance(found, (int, float)) and 0 <= found <= _MAX_NUMBER else None
 
 
 def _never_began(checkpoints: Path, name: str, launch: Launch) -> str:
-    """What the command said before it made a run folder: its last line is a sentence for people."""
-    said = last_words(checkpoints, name)
-    reason = _in_log(said) or (said[-1] if said else "")
-    return reason or f"The command ended before it could make the run's folder{_how(exit_code(launch.pid))}."
+    """Why the command ended before it created a run folder: its last line is a sentence for people."""
+    lines = last_lines(checkpoints, name)
+    reason = _in_log(lines) or (lines[-1] if lines else "")
+    return reason or f"The command ended before it could create the run's folder{_how(exit_code(launch.pid))}."
 
 
 def _why_gone(checkpoints: Path, name: str, values: dict[str, Any]) -> str:
-    """The likeliest reason why a process that said it was at work is gone, and what to do."""
+    """The most likely reason why an active process is gone, and what to do."""
     step = _number(values, "step")
-    going_on = "Resume goes on from the last save." if step else "Resume starts it again."
+    advice = "Resume continues from the last save." if step else "Resume starts it again."
     if psutil.boot_time() > _updated(values) > 0:
-        return f"The computer was switched off or restarted while this run was at step {step}. {going_on}"
+        return f"The computer was switched off or restarted while this run was at step {step}. {advice}"
     if shutil.disk_usage(checkpoints).free < _FULL_DISK_BYTES:
-        return f"The disk is full, and the process ended at step {step}. Free some space; then {_lower(going_on)}"
-    told = _in_log(last_words(checkpoints, name))
-    if told:
-        return f"{told} {going_on}"
+        return f"The disk is full, and the process ended at step {step}. Free some space; then {_lower(advice)}"
+    reason = _in_log(last_lines(checkpoints, name))
+    if reason:
+        return f"{reason} {advice}"
     pid = values.get("pid")
     code = exit_code(pid) if isinstance(pid, int) else None
     if code is not None and code < 0 and code != -_signal("SIGKILL"):
-        return f"The process was ended from outside at step {step}{_how(code)}. {going_on}"
+        return f"The process was killed at step {step}{_how(code)}. {advice}"
     if code is not None and code > 0:
-        return f"The program failed at step {step}{_how(code)}; its log says more. {going_on}"
+        return f"The program failed at step {step}{_how(code)}; its log says more. {advice}"
     return (
-        f"The process was ended from outside at step {step}, most likely by the system because memory ran out, or by "
-        f"hand. If it happens again, lower max_tokens or choose a smaller model. {going_on}"
+        f"The process was killed at step {step}, most likely by the system because memory ran out, or by hand. If it "
+        f"happens again, {_SAVE_MEMORY}. {advice}"
     )
 
 
 def _in_log(lines: list[str]) -> str:
     text = "\n".join(lines).lower()
     if any(sign in text for sign in _OUT_OF_MEMORY):
-        return "Memory ran out: lower max_tokens or choose a smaller model."
+        return f"Memory ran out: {_SAVE_MEMORY}."
     if any(sign in text for sign in _NO_SPACE):
         return "The disk is full: free some space."
     return ""
@@ -208,7 +210,7 @@ def age(seconds_since_1970: float, now: float | None = None) -> str:
     for size, unit in ((86_400, "day"), (3_600, "h"), (60, "min")):
         if size <= passed < math.inf:
             number = int(passed // size)
-            return f"{number} {unit}{'s' if unit == 'day' and number > 1 else ''} ago"
+            return f"{plural(number, unit) if unit == 'day' else f'{number} {unit}'} ago"
     return "just now"
 
 
@@ -222,4 +224,4 @@ def clock(seconds: float) -> str:
     if whole < 86_400:
         return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
     days, rest = divmod(whole, 86_400)
-    return f"{days} day{'s' if days > 1 else ''} {rest // 3600} h"
+    return f"{plural(days, 'day')} {rest // 3600} h"

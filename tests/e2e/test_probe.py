@@ -109,7 +109,7 @@ def test_stopped_work_goes_on_where_it_was(page: Page, server: Server) -> None:
     before = int(re.findall(r"\d+", counted.inner_text())[0])
     # Streamlit's own Stop stands in the header while a run of the page takes long.
     page.get_by_test_id("stMain").get_by_role("button", name="Stop").click()
-    expect(page.get_by_text("stopped. For 5 minutes it can go on where it was.")).to_be_visible()
+    expect(page.get_by_text("stopped. For 5 minutes it can continue where it stopped.")).to_be_visible()
     page.get_by_role("button", name="Go on").click()
     expect(counted).to_be_visible()
     assert int(re.findall(r"\d+", counted.inner_text())[0]) >= before

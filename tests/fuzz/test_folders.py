@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.runs.lifecycle import Runs
+from explorer.runs.listing import description
 from explorer.runs.metrics import MetricsReader
 from explorer.runs.process import LAUNCHES
 from explorer.runs.status import age, clock
-from explorer.screens.runs.actions import about
 from explorer.text import plain
 from explorer.translation.examples import examples_of
 from explorer.translation.model_summary import facts, title
@@ -53,7 +53,7 @@ def listed(checkpoints: Path) -> None:
         assert all(isinstance(plain(line), str) for line in lines)
     runs = Runs(checkpoints)
     for entry in runs.entries():
-        assert isinstance(about(entry), str)
+        assert isinstance(description(entry), str)
         assert isinstance(entry.problem, str)
         assert isinstance(runs.watched(entry.name), str)
         if entry.status is not None:

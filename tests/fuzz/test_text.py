@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from explorer.export.manifest import ManifestError, read_manifest
 from explorer.lessons.lesson import LessonError
 from explorer.lessons.lesson_file import parse_lesson
-from explorer.screens.train.upload import keep
+from explorer.runs.uploads import store
 from explorer.translation.selection import from_query, to_query
 from explorer.translation.translator import InputError, Translator
 from model.checkpoint import load_model
@@ -121,7 +121,7 @@ def test_any_pairs_are_read_or_refused_and_stay_in_their_folder(
     suffix = data.draw(st.sampled_from([".tsv", ".csv", ".jsonl", ".txt", ""]))
     name = data.draw(TEXTS.filter(lambda text: "\ud800" not in text)) + suffix
     content = data.draw(damaged(JSONL if suffix == ".jsonl" else PAIRS) | st.binary(max_size=80))
-    path = keep(Upload(name, content), checkpoints)
+    path = store(Upload(name, content), checkpoints)
     assert path.resolve().is_relative_to(checkpoints.resolve())
     assert {found.name for found in root.iterdir()} == {"checkpoints"}
     for read in (lambda: read_pairs(path), lambda: read_parallel(path, path)):

@@ -104,7 +104,7 @@ def test_run_again_fills_the_train_form(
 ) -> None:
     """The command on the Train page comes to the same settings as the stored one; what was there before is gone."""
     monkeypatch.setattr(dry_run, "run_trial", lambda command: read_plan(json.dumps(ANSWER)))
-    train_form.plan_desk.clear()
+    train_form.plan_service.clear()
     experiment = EXPERIMENTS[name]
     recipe = experiment.recipe(experiment.arms[arm])
     at = opened(name)

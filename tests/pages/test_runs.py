@@ -96,7 +96,7 @@ def test_rename(app: AppTest, checkpoints: Path) -> None:
     button(at, "Rename").click().run()
     at.text_input(key="runs_new_name").set_value("other")  # in a dialog, the harness runs the whole page at once
     at.button(key="runs_rename_go").click().run()
-    assert "There is a run or model 'other' already" in words(at)
+    assert "There is a run or model 'other'; choose another" in words(at)
     button(at, "Rename").click().run()
     at.text_input(key="runs_new_name").set_value("better")
     at.button(key="runs_rename_go").click().run()
@@ -119,7 +119,7 @@ def test_delete_asks_first(app: AppTest, checkpoints: Path) -> None:
     button(at, "Delete").click().run()
     at.button(key="runs_delete_go").click().run()
     assert not at.exception
-    assert "'mine' is deleted." in words(at)
+    assert "'mine' has been deleted." in words(at)
     assert [path.name for path in checkpoints.iterdir()] == ["other"]
     assert at.selectbox(key="entry").value == "other"
 
@@ -141,7 +141,7 @@ def test_import(app: AppTest, checkpoints: Path, tmp_path: Path) -> None:
     at.get("file_uploader")[0].set_value(("theirs.zip", content, "application/zip")).run()
     button(at, "Import").click().run()
     assert not at.exception
-    assert "'theirs' is here now." in words(at)
+    assert "'theirs' has been imported." in words(at)
     assert at.selectbox(key="entry").value == "theirs"
     assert (checkpoints / "theirs" / METRICS).is_file()
 
@@ -189,9 +189,9 @@ def test_heads_form_over_the_snapshots(app: AppTest, checkpoints: Path) -> None:
     assert [frame["step"] for frame in shown["frames"]] == [0, 10, 30]  # type: ignore[attr-defined]
     assert shown["kind"] == "cross"
     assert {tuple(frame["rows"]) for frame in shown["frames"]}.__len__() == 1  # type: ignore[attr-defined]
-    assert "By itself the model answers at this step:" in words(at)
+    assert "The model's own answer at this step:" in words(at)
     assert "as a mean over 32 validation sentences with known alignment" in words(at)
-    assert "is not yet a proof that the model uses what it finds there" in words(at)
+    assert "does not prove that the model uses what it finds there" in words(at)
     assert len(at.get("vega_lite_chart")) == 2
 
 
@@ -259,4 +259,4 @@ def test_a_run_that_never_began_is_listed_with_its_reason(app: AppTest, checkpoi
     assert "ghost" in at.dataframe[0].value["name"].tolist()
     at.selectbox(key="entry").set_value("ghost").run()
     assert not at.exception
-    assert "The command ended before it could make the run's folder." in words(at)
+    assert "The command ended before it could create the run's folder." in words(at)

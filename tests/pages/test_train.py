@@ -38,7 +38,7 @@ def checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pat
         "start_process",
         lambda folder, name, command: start_process(folder, name, ["python", "-c", SLEEP, *command]),
     )
-    train_form.plan_desk.clear()
+    train_form.plan_service.clear()
     yield tmp_path
     for path in (tmp_path / LAUNCHES).glob("*.json"):
         launch = read_launch(tmp_path, path.stem)
@@ -234,7 +234,7 @@ def test_a_running_run_is_watched_after_a_reload(app: AppTest, checkpoints: Path
     assert (metric(at, "Exactly right"), metric(at, "Tokens/s")) == ("50.0 %", "4.2 k")
     assert len(at.get("vega_lite_chart")) == 2
     assert "Training loss 1.00 at step 30" in words(at)
-    assert "0 of these 1 validation sentences are exactly right" in words(at)
+    assert "Exactly right at step 30: 0 of 1 validation sentence." in words(at)
 
 
 def test_the_form_says_who_is_first(app: AppTest, checkpoints: Path) -> None:

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.runs.archive import ArchiveError, take_in
+from explorer.runs.archive import ArchiveError, import_zip
 from explorer.runs.lifecycle import Runs
 from explorer.runs.process import RunError
+from explorer.runs.uploads import store
 from explorer.runs.viewer_mode import VARIABLE, ViewerError, viewing
-from explorer.screens.train.upload import keep
 from explorer.web import runtime
 from tests.explorer.toy_runs import save_run
 from tests.pages.teaching import words
@@ -121,14 +121,14 @@ def test_what_no_page_offers_is_refused_too(checkpoints: Path, action: Callable[
 def test_files_are_refused_too(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = files(checkpoints)
     with pytest.raises(ArchiveError, match="this server is for looking only"):
-        take_in(io.BytesIO(b"whatever"), checkpoints)
+        import_zip(io.BytesIO(b"whatever"), checkpoints)
     upload = io.BytesIO(b"a\tb\n")
     upload.name = "pairs.tsv"
     with pytest.raises(ViewerError, match="this server is for looking only"):
-        keep(upload, checkpoints)  # type: ignore[arg-type]
+        store(upload, checkpoints)  # type: ignore[arg-type]
     assert files(checkpoints) == before
     monkeypatch.delenv(VARIABLE)
-    assert keep(upload, checkpoints).is_file()  # type: ignore[arg-type]
+    assert store(upload, checkpoints).is_file()  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("value", "on"), [("1", True), ("yes", True), ("0", False), ("", False), ("off", False)])

@@ -1,4 +1,4 @@
-"""What can be done with one run or model: open, watch, resume, rename, delete, export; and import of a new one."""
+"""Actions on one run or model: open, watch, resume, rename, delete, export; and the import of a new one."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import IO
 
 import streamlit as st
 
-from explorer.runs.archive import ArchiveError, export, take_in
+from explorer.runs.archive import ArchiveError, export, import_zip
 from explorer.runs.lifecycle import Entry, Runs
 from explorer.runs.process import RunError
-from explorer.runs.status import age
-from explorer.runs.viewer_mode import REASON, viewing
+from explorer.runs.viewer_mode import viewing
 from explorer.text import count, plain, why
 from explorer.web.downloads import download_button
 from explorer.web.selected_run import ENTRY, choose_run, is_settling
@@ -20,16 +19,17 @@ from explorer.web.viewer_mode import closed
 from model.folder import CheckpointError
 
 MAX_ZIP_MEGABYTES = 1024
-_SAID, _IMPORTED = "_runs_said", "_runs_imported"
+_OUTCOME = "_runs_outcome"
 
 
-def draw_said() -> None:
-    """What came of the last thing that was done; it goes with the next thing that the person does."""
-    said = st.session_state.get(_SAID)
+def draw_outcome() -> None:
+    """The outcome of the last action; it disappears with the person's next action."""
+    outcome = st.session_state.get(_OUTCOME)
     if not is_settling():
-        st.session_state.pop(_SAID, None)
-    if said:
-        (st.success if said[0] else st.error)(plain(said[1]))
+        st.session_state.pop(_OUTCOME, None)
+    if outcome:
+        succeeded, sentence = outcome
+        (st.success if succeeded else st.error)(plain(sentence))
 
 
 def draw_actions(runs: Runs, entry: Entry) -> None:
@@ -54,43 +54,29 @@ def draw_actions(runs: Runs, entry: Entry) -> None:
                 f"{entry.name}.zip",
                 "application/zip",
                 key="runs_export",
-                help="Weights, tokenizers, card, curves and snapshots as one zip file.",
+                help="Weights, tokenizers, card, metrics and snapshots as one zip file.",
             )
         if changes and st.button("Delete", key="runs_delete", disabled=fixed):
             _delete(runs, entry)
 
 
-def about(entry: Entry) -> str:
-    """What there is to know about an entry before doing anything with it."""
-    parts = [f"Changed {age(entry.date)}"] if entry.date else []
-    if entry.bundled:
-        parts.append("It came with Headlight and can be neither renamed nor deleted")
-    elif viewing():
-        parts.append(f"It can be neither renamed nor deleted here: {REASON}")
-    elif entry.busy:
-        parts.append("It is at work: stop it before you rename or delete it")
-    if entry.status is not None and entry.status.error:
-        parts.append(entry.status.error.removesuffix("."))
-    return ". ".join(parts) + "." if parts else ""
-
-
 def _attempt(action: Callable[[str], None], name: str, done: str) -> bool:
-    """Do something with a run and remember what to say about it; whether it was done."""
+    """Do something with a run and store the outcome for the next draw; returns whether it succeeded."""
     try:
         action(name)
     except (RunError, CheckpointError, OSError) as refused:
-        st.session_state[_SAID] = (False, why(refused))
+        st.session_state[_OUTCOME] = (False, why(refused))
         return False
-    st.session_state[_SAID] = (True, f"'{name}' {done}.")
+    st.session_state[_OUTCOME] = (True, f"'{name}' {done}.")
     return True
 
 
 def _resume(runs: Runs, name: str) -> None:
-    _attempt(runs.resume, name, "goes on")
+    _attempt(runs.resume, name, "continues")
 
 
 def _exported(runs: Runs, entry: Entry) -> bytes:
-    """The zip file, made when somebody asks for it; a stopped run takes along what it needs to go on elsewhere."""
+    """The zip file, made on request; that of a stopped run includes what it needs to continue elsewhere."""
     path = export(runs.folder(entry.name), resumable=entry.status is not None and entry.status.resumable)
     try:
         return path.read_bytes()
@@ -122,38 +108,38 @@ def _delete(runs: Runs, entry: Entry) -> None:
 
 
 def _delete_now(runs: Runs, name: str) -> None:
-    _attempt(runs.delete, name, "is deleted")
+    _attempt(runs.delete, name, "has been deleted")
 
 
 def _close_with(label: str, key: str, action: Callable[..., None], args: tuple[object, ...]) -> None:
-    """A button that does something and closes the dialog it stands in."""
+    """A button that does something and closes its dialog."""
     if st.button(label, key=key, type="primary", on_click=action, args=args):
         st.rerun()
 
 
 def draw_import(runs: Runs) -> None:
-    """A zip file in; what it may not hold is refused."""
+    """The import of a zip file; anything that no exported model contains is refused."""
     if closed("Importing is"):
         return
-    st.caption("A zip file that was exported here or on another machine. Nothing in it is run, and nothing unpickled.")
+    st.caption("A zip file that was exported here or on another machine. Nothing in it is executed or unpickled.")
     file = st.file_uploader("Zip file", type=["zip"], max_upload_size=MAX_ZIP_MEGABYTES, key="runs_zip")
     name = st.text_input(
         "Name",
         key="runs_zip_name",
         max_chars=64,
         placeholder="as in the zip file",
-        help="Only needed if there is a model of that name already.",
+        help="Needed only if there is already a model of that name.",
     )
     if st.button("Import", key="runs_import", disabled=file is None) and file is not None:
-        _take_in(runs, file, name.strip())
+        _import(runs, file, name.strip())
         st.rerun()
 
 
-def _take_in(runs: Runs, file: IO[bytes], name: str) -> None:
+def _import(runs: Runs, file: IO[bytes], name: str) -> None:
     try:
-        taken = take_in(file, runs.checkpoints, name)
+        imported = import_zip(file, runs.checkpoints, name)
     except (ArchiveError, CheckpointError, OSError) as refused:
-        st.session_state[_SAID] = (False, why(refused))
+        st.session_state[_OUTCOME] = (False, why(refused))
         return
-    st.session_state[_SAID] = (True, f"'{taken}' is here now.")
-    choose_run(taken, ENTRY)
+    st.session_state[_OUTCOME] = (True, f"'{imported}' has been imported.")
+    choose_run(imported, ENTRY)

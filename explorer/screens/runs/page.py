@@ -5,9 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.runs.lifecycle import Runs
-from explorer.screens.runs.actions import about, draw_actions, draw_import, draw_said
+from explorer.runs.listing import description
+from explorer.runs.viewer_mode import viewing
+from explorer.screens.runs.actions import draw_actions, draw_import, draw_outcome
+from explorer.screens.runs.comparison import draw_comparison
 from explorer.screens.runs.head_history import draw_heads
-from explorer.screens.runs.listing import draw_comparison, draw_table
+from explorer.screens.runs.listing import draw_table
 from explorer.text import plain
 from explorer.web import runtime
 from explorer.web.figures import freeze_after
@@ -23,18 +26,18 @@ def draw() -> None:
         st.info("There is no run and no model here yet. Train one, or import a zip file.")
         draw_import(runs)
         return
-    said = st.container()
+    outcome = st.container()
     draw_table(entries)
     by_name = {entry.name: entry for entry in entries}
     box, actions = st.columns([1, 3], vertical_alignment="center")
     with box:
         name = run_box(ENTRY, "Run or model", list(by_name))
-    with said:
-        draw_said()
+    with outcome:
+        draw_outcome()
     entry = by_name.get(name) or entries[0]
     with actions:
         draw_actions(runs, entry)
-    st.caption(plain(about(entry)))
+    st.caption(plain(description(entry, read_only=viewing())))
     heads, curves, new = st.tabs(["Watch heads form", "Compare curves", "Import"], on_change="rerun", key="runs_tab")
     if heads.open:
         with heads:

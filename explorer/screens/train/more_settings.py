@@ -1,4 +1,4 @@
-"""How a run is computed and what it starts from: the settings of the Train page that hardly anybody needs."""
+"""How a run is computed and what it starts from: settings of the Train page that are rarely changed."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _FRESH = ""
 _INIT = "train_init"
 
 
-def choose_ways() -> dict[str, Any]:
-    """Draw the fields and return what they say, by the names that `Order` has for it."""
+def choose_computation() -> dict[str, Any]:
+    """Draw the fields and return their values under the names of `TrainingOrder`."""
     columns = st.columns(4, vertical_alignment="bottom")
     with columns[0]:
         init = _start()
@@ -27,31 +27,31 @@ def choose_ways() -> dict[str, Any]:
         device = _one_of(
             "Device",
             ("auto", "cpu", "cuda", "mps"),
-            "auto takes an NVIDIA GPU (cuda), then Apple's GPU (mps), then the CPU.",
+            "auto uses an NVIDIA GPU (cuda) if there is one, else Apple's GPU (mps), else the CPU.",
         )
     with columns[2]:
         precision = _one_of(
             "Precision",
             ("auto", "fp32", "bf16"),
-            "fp32 computes with 32 bits a number, bf16 multiplies with 16 where that does no harm. "
-            "auto tries what is quicker here.",
+            "fp32 computes with 32 bits per number; bf16 multiplies with 16 where that does no harm. "
+            "auto times both and takes the faster one.",
         )
     with columns[3]:
         compiled = st.toggle(
             "Compile",
             key="train_compile",
             persist_state="session",
-            help="Let torch.compile look for a quicker way before the first update. It takes a minute or more, so it "
-            "pays for long runs only, and needs a C++ compiler.",
+            help="Optimise the model with torch.compile before the first update. It takes a minute or more, so it pays "
+            "off for long runs only, and needs a C++ compiler.",
         )
     return {"init": init, "device": device, "precision": precision, "compile": compiled}
 
 
-def choose_rest(preset: Preset, data: Data, scope: str, init: str) -> Changes:
-    """The remaining settings; how text is cut can only be chosen where the tokenizers are made anew."""
+def choose_further(preset: Preset, data: Data, scope: str, init: str) -> Changes:
+    """The remaining settings; those of the tokenizer only where the tokenizers are built anew."""
     if init:
         tokenizer = runtime.models()[init]["data"].get("tokenizer")
-        st.caption(plain(f"Sizes and tokenizers are those of '{init}'. Words that it does not know stay unknown."))
+        st.caption(plain(f"Sizes and tokenizers are those of '{init}'. Words that it does not know remain unknown."))
         return further_fields(preset, scope, str(tokenizer))
     changes = token_fields(data.data, data.task)
     return changes + further_fields(preset, scope, dict(changes).get("tokenizer", data.data.tokenizer))
@@ -67,7 +67,7 @@ def _start() -> str:
         format_func=lambda name: name or "nothing",
         key=_INIT,
         persist_state="session",
-        help="nothing: weights are drawn by chance. A model: its weights are the first ones, and learn on.",
+        help="nothing: the weights are initialised at random. A model: training continues from its weights.",
     )
     return chosen or _FRESH
 

@@ -1,4 +1,4 @@
-"""Train: a model from nothing, watched while it learns."""
+"""Train: train a model from scratch and watch it learn."""
 
 from __future__ import annotations
 

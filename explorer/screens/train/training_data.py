@@ -1,4 +1,4 @@
-"""The data part of the Train page: a task that is built in, with samples shown, or files of one's own."""
+"""The data part of the Train page: a built-in task, with samples, or a person's own files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from explorer.screens.train.upload import choose_files
-from explorer.text import plain
+from explorer.text import plain, plural
 from model.config import DataConfig
 from model.data import MADE_HERE, TASKS, DataError, get_task
 from model.data.files import files_task, split_pairs
@@ -20,17 +20,17 @@ _PREFERRED = "reverse"
 
 @dataclass(frozen=True)
 class Data:
-    """What a run is to learn from: the task's name, further words of the command, and where its settings start."""
+    """What a run learns from: task, data settings, default preset, further arguments, and a suggested name."""
 
     task: str
     data: DataConfig
     default_preset: str
-    words: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
     wanted_name: str = ""
 
 
 def choose_data(checkpoints: Path) -> Data | None:
-    """Draw the choice of data; None while there is nothing that a run could start with."""
+    """Draw the choice of data; None while no usable data are chosen."""
     names = [*TASKS, FILES]
     task = st.selectbox(
         "Data",
@@ -39,7 +39,7 @@ def choose_data(checkpoints: Path) -> Data | None:
         format_func=_title,
         key="train_task",
         persist_state="session",
-        help="What the model is to learn. Each task comes with its own training, validation and test sentences.",
+        help="What the model learns. Each task has its own training, validation and test sentences.",
     )
     return _own_files(checkpoints) if task == FILES else _built_in(task or _PREFERRED)
 
@@ -55,7 +55,9 @@ def _built_in(name: str) -> Data:
     if name in MADE_HERE or st.session_state.get(f"train_fetched_{name}"):
         _show_samples(name)
     else:
-        st.caption("Its sentences are not made here: training reads them from this machine, or downloads them first.")
+        st.caption(
+            "These sentences do not come with Headlight: training reads them from this machine or downloads them."
+        )
         if st.button("Fetch and show some", key=f"train_fetch_{name}"):
             st.session_state[f"train_fetched_{name}"] = True
             st.rerun()
@@ -68,13 +70,14 @@ def _show_samples(name: str) -> None:
     except DataError as missing:
         st.warning(plain(str(missing)))
         return
-    st.dataframe(rows, hide_index=True, height=35 * (SHOWN + 1) + 3, alt=f"{len(rows)} training pairs")
-    st.caption(f"{len(rows)} of {counts['train']:,} training pairs; {counts['valid']:,} more for validation.")
+    st.dataframe(rows, hide_index=True, height=35 * (SHOWN + 1) + 3, alt=plural(len(rows), "training pair"))
+    pairs = plural(counts["train"], "training pair")
+    st.caption(f"{len(rows)} of {pairs}; {counts['valid']:,} more for validation.")
 
 
-@st.cache_resource(max_entries=16, show_spinner="Getting the sentences …")
+@st.cache_resource(max_entries=16, show_spinner="Reading the sentences …")
 def _samples(name: str) -> tuple[list[dict[str, str]], dict[str, int]]:
-    """A few training pairs, spread over the data, and the number of examples in each split."""
+    """A few training pairs from all parts of the data, and the number of examples in each split."""
     splits = get_task(name).splits
     train = splits["train"]
     chosen = [train[(2 * i + 1) * len(train) // (2 * SHOWN)] for i in range(min(SHOWN, len(train)))]
@@ -83,9 +86,9 @@ def _samples(name: str) -> tuple[list[dict[str, str]], dict[str, int]]:
 
 
 def _own_files(checkpoints: Path) -> Data | None:
-    found = choose_files(checkpoints)
-    if found is None:
+    chosen = choose_files(checkpoints)
+    if chosen is None:
         return None
-    words, pairs, src_lang, tgt_lang = found
+    arguments, pairs, src_lang, tgt_lang = chosen
     task = files_task(split_pairs(pairs), src_lang=src_lang, tgt_lang=tgt_lang)
-    return Data(FILES, task.data, task.default_preset, words, wanted_name="my-model")
+    return Data(FILES, task.data, task.default_preset, arguments, wanted_name="my-model")

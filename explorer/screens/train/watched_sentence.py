@@ -1,4 +1,4 @@
-"""The watched sentence of a run: what all heads look at in it, drawn anew at each evaluation."""
+"""The watched sentence of a run: the attention of all heads in it, updated at each evaluation."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _REFUSED = "_probe_refused"
 
 
 def draw_sentence(runs: Runs, name: str, *, watching: bool) -> None:
-    """The field of the sentence that is watched; only a run at work listens to it."""
+    """The field for the watched sentence, which only an active run reads."""
     st.markdown("##### What its heads look at")
     if not runs.folder(name).is_dir():
-        st.caption("The heads are drawn here as soon as the run has begun.")
+        st.caption("The heads appear here as soon as the run has started.")
         return
     key = f"probe_text_{name}"
     asked = runs.watched(name)
@@ -39,7 +39,7 @@ def draw_sentence(runs: Runs, name: str, *, watching: bool) -> None:
         return
     seen = f"_{key}_seen"
     if key not in st.session_state or st.session_state.get(seen) != asked:
-        # Somebody else may have chosen another sentence: the field says what is drawn below.
+        # Another session may have chosen another sentence: the field shows the one that is drawn below.
         st.session_state[key] = asked
         st.session_state[seen] = asked
     st.text_input(
@@ -48,7 +48,7 @@ def draw_sentence(runs: Runs, name: str, *, watching: bool) -> None:
         persist_state="session",
         max_chars=MAX_PROBE_TEXT,
         placeholder="Type a sentence and press Enter",
-        help="It is translated at each evaluation, and the attention of every head is drawn below.",
+        help="It is translated at each evaluation, and the attention of every head is shown below.",
         on_change=_watch,
         args=(runs, name, key),
     )
@@ -71,18 +71,18 @@ def _ask(runs: Runs, name: str, text: str) -> None:
 
 def _suggestion(runs: Runs, name: str) -> str:
     entry = runs.entry(name)
-    prompts = examples_of(entry.summary) if entry is not None and entry.summary.get("task") else ()
-    return prompts[0].source if prompts else ""
+    examples = examples_of(entry.summary) if entry is not None and entry.summary.get("task") else ()
+    return examples[0].source if examples else ""
 
 
 def draw_heads(runs: Runs, name: str) -> None:
-    """The attention of every head in the watched sentence, as the run last answered."""
+    """The attention of every head in the watched sentence at the last evaluation."""
     if not runs.folder(name).is_dir():
         return
     status, path = runs.peek(name), runs.folder(name) / PROBE_ANSWER
     trace = _read(path)
     if status is None or trace is None:
-        st.caption("The first evaluation draws the heads here; until then there is nothing to see.")
+        st.caption("The first evaluation draws the heads here.")
         return
     step = status.probe_step or status.step
     kind = choose_kind("probe_kind")
@@ -91,7 +91,7 @@ def draw_heads(runs: Runs, name: str) -> None:
     film = Film(f"{name} {kind} {layers} {heads}", kind, (frame,), layer=layers)
     place = film_view(film, key="probe_film")
     weights = frame.weights[place.layer - 1, place.head - 1]
-    answer = said(trace)
+    answer = translation_text(trace)
     st.caption(
         plain(
             f"At step {step:,} the model answers: {answer or '(nothing)'}. Layer {place.layer}, head {place.head}: "
@@ -103,8 +103,8 @@ def draw_heads(runs: Runs, name: str) -> None:
         table.dataframe(head_table(weights, frame.rows, frame.columns, frame.predicted), hide_index=True)
 
 
-def said(trace: AttentionTrace) -> str:
-    """What a decoding came to, as text: tokens of one word together, words apart."""
+def translation_text(trace: AttentionTrace) -> str:
+    """The decoded translation as text: tokens of one word joined, words separated by spaces."""
     text, before = "", -1
     for token, word in zip(trace.predicted_tokens, (*trace.tgt_words[1:], -1), strict=True):
         if token != "<eos>":
@@ -114,7 +114,7 @@ def said(trace: AttentionTrace) -> str:
 
 
 def _read(path: Path) -> AttentionTrace | None:
-    """The run's last answer; None while there is none, or it cannot be read."""
+    """The trace of the last evaluation; None while there is none, or it cannot be read."""
     try:
         status = path.stat()
         if status.st_size > MAX_TRACE_BYTES:

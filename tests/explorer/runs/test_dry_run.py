@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from explorer.runs import dry_run
-from explorer.runs.command import Order, resume_command, shown
-from explorer.runs.dry_run import Plan, PlanDesk, PlanError, read_plan, run_trial
+from explorer.runs.command import TrainingOrder, quoted_command, resume_command
+from explorer.runs.dry_run import Plan, PlanError, PlanService, read_plan, run_trial
 from explorer.runs.process import ROOT
 from model.train import parser
 
@@ -43,7 +43,7 @@ def answering(answer: str, code: int = 0) -> list[str]:
     ]
 
 
-def wait_for(desk: PlanDesk, asker: str, command: list[str]) -> Plan | PlanError:
+def wait_for(desk: PlanService, asker: str, command: list[str]) -> Plan | PlanError:
     end = time.monotonic() + 30
     while (answer := desk.ask(asker, command)) is None:
         assert time.monotonic() < end
@@ -52,14 +52,14 @@ def wait_for(desk: PlanDesk, asker: str, command: list[str]) -> Plan | PlanError
 
 
 def test_the_command_is_what_the_command_line_takes(tmp_path: Path) -> None:
-    order = Order("mine", "reverse", "tiny", (("d_model", "32"), ("seed", "7")), device="cpu")
+    order = TrainingOrder("mine", "reverse", "tiny", (("d_model", "32"), ("seed", "7")), device="cpu")
     command = order.command(tmp_path)
     assert command[:3] == ["python", "-m", "model.train"]
     options = parser().parse_args(command[3:])
     assert (options.task, options.name, options.preset, options.device) == ("reverse", "mine", "tiny", "cpu")
     assert options.set == ["d_model=32", "seed=7"]
     assert (options.init, options.precision, options.compile) == (None, None, False)
-    order = Order("mine", "reverse", "tiny", (("seed", "7"),), init="old", precision="bf16", compile=True)
+    order = TrainingOrder("mine", "reverse", "tiny", (("seed", "7"),), init="old", precision="bf16", compile=True)
     options = parser().parse_args(order.command(tmp_path)[3:])
     assert (options.init, options.precision, options.compile, options.set) == ("old", "bf16", True, ["seed=7"])
     assert options.checkpoints == tmp_path
@@ -69,7 +69,7 @@ def test_the_command_is_what_the_command_line_takes(tmp_path: Path) -> None:
 
 
 def test_the_project_s_own_folder_needs_no_word() -> None:
-    assert Order("mine", "reverse", "tiny").command(ROOT / "checkpoints")[3:] == [
+    assert TrainingOrder("mine", "reverse", "tiny").command(ROOT / "checkpoints")[3:] == [
         *("--task", "reverse"),
         *("--name", "mine"),
         *("--preset", "tiny"),
@@ -77,7 +77,7 @@ def test_the_project_s_own_folder_needs_no_word() -> None:
 
 
 def test_what_is_shown_can_be_pasted() -> None:
-    assert shown(["python", "x y", "a=b"]) in ("python 'x y' a=b", 'python "x y" a=b')
+    assert quoted_command(["python", "x y", "a=b"]) in ("python 'x y' a=b", 'python "x y" a=b')
 
 
 def test_a_plan_is_read() -> None:
@@ -105,7 +105,7 @@ def test_a_refusal_is_the_command_s_own_sentence() -> None:
 
 def test_an_estimate_that_takes_too_long_forbids_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dry_run, "TIMEOUT_SECONDS", 0.2)
-    with pytest.raises(PlanError, match="was given up") as caught:
+    with pytest.raises(PlanError, match="was abandoned") as caught:
         run_trial(["python", "-c", "import time; time.sleep(60)"])
     assert not caught.value.refused
 
@@ -120,7 +120,7 @@ def test_the_desk_never_waits_and_answers_everybody_once(monkeypatch: pytest.Mon
         return read_plan(json.dumps(ANSWER))
 
     monkeypatch.setattr(dry_run, "run_trial", trial)
-    desk = PlanDesk()
+    desk = PlanService()
     assert desk.ask("a", ["x"]) is None
     assert desk.ask("b", ["x"]) is None
     go.set()
@@ -139,7 +139,7 @@ def test_a_question_that_nobody_has_any_more_is_passed_over(monkeypatch: pytest.
         return read_plan(json.dumps(ANSWER))
 
     monkeypatch.setattr(dry_run, "run_trial", trial)
-    desk = PlanDesk()
+    desk = PlanService()
     for question in ("first", "second", "third"):
         desk.ask("a", [question])
     go.set()
@@ -158,7 +158,7 @@ def test_a_failed_estimate_can_be_asked_for_again(monkeypatch: pytest.MonkeyPatc
         return answer
 
     monkeypatch.setattr(dry_run, "run_trial", trial)
-    desk = PlanDesk()
+    desk = PlanService()
     assert str(wait_for(desk, "a", ["x"])) == "too slow"
     assert str(desk.ask("a", ["x"])) == "too slow"
     desk.forget(["x"])
@@ -167,7 +167,7 @@ def test_a_failed_estimate_can_be_asked_for_again(monkeypatch: pytest.MonkeyPatc
 
 def test_the_desk_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dry_run, "run_trial", lambda command: read_plan(json.dumps(ANSWER)))
-    desk = PlanDesk()
+    desk = PlanService()
     for number in range(dry_run.MAX_ASKERS + 20):
         desk.ask(f"asker {number}", [str(number)])
     assert len(desk._answers) <= dry_run.MAX_PLANS
@@ -176,7 +176,7 @@ def test_the_desk_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 def test_the_real_command_has_a_plan(tmp_path: Path) -> None:
-    order = Order("trial", "adjective-swap", "tiny", (("d_model", "16"), ("d_ff", "16")), device="cpu")
+    order = TrainingOrder("trial", "adjective-swap", "tiny", (("d_model", "16"), ("d_ff", "16")), device="cpu")
     plan = run_trial([sys.executable, *order.trial(tmp_path)[1:]])
     assert plan.parameters > 1000
     assert plan.seconds > 0
@@ -184,3 +184,14 @@ def test_the_real_command_has_a_plan(tmp_path: Path) -> None:
     assert plan.examples["train"] > 300
     assert max(rate for _, rate in plan.schedule) > 0
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_plan_in_words() -> None:
+    plan = read_plan(json.dumps(ANSWER | {"examples": {"train": 1}, "skipped": 1, "steps": 1, "tgt_vocab_size": 1}))
+    said = plan.summary()
+    assert ": 1 update at about " in said
+    assert " times through the only training pair." in said
+    assert " and 1 target token." in said
+    assert said.endswith(" 1 pair is left out, empty or too long.")
+    assert read_plan(json.dumps(ANSWER | {"memory_bytes": 3 * 2**20})).memory_text == "3 MB"
+    assert read_plan(json.dumps(ANSWER | {"memory_bytes": 3 * 2**30})).memory_text == "3.0 GB"

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from explorer.runs import lifecycle
-from explorer.runs.archive import export, take_in
+from explorer.runs.archive import export, import_zip
 from explorer.runs.lifecycle import Runs
 from explorer.runs.process import LAUNCHES, Launch, RunError, start_process
 from explorer.runs.status import age, read_status
@@ -66,7 +66,7 @@ def test_an_import_is_there_whole_or_not_at_all(tmp_path: Path, number: int) -> 
     checkpoints.mkdir()
     count = iter(range(10**6))
     killed_while(
-        lambda: take_in(io.BytesIO(content), checkpoints, f"take-{next(count)}"),
+        lambda: import_zip(io.BytesIO(content), checkpoints, f"take-{next(count)}"),
         chance("an import", number).uniform(0.02, 0.3),
     )
     for summary in list_models(checkpoints):
@@ -83,7 +83,7 @@ def test_what_a_killed_import_left_is_swept_away_later(tmp_path: Path) -> None:
         left.mkdir(parents=True)
         then = time.time() - 3600 * hours
         os.utime(left.parent, (then, then))
-    take_in(io.BytesIO(packed.read_bytes()), checkpoints)
+    import_zip(io.BytesIO(packed.read_bytes()), checkpoints)
     packed.unlink()
     assert {path.name for path in checkpoints.iterdir()} == {".import-new", "theirs"}
 
@@ -187,5 +187,5 @@ def test_deleted_while_it_is_listed(tmp_path: Path) -> None:
     assert runs.entry("gone") is None
     assert runs.watched("gone") == ""
     runs.delete("gone")
-    with pytest.raises(RunError, match="cannot go on: it is no run"):
+    with pytest.raises(RunError, match="cannot be resumed: it is not a run"):
         runs.resume("gone")

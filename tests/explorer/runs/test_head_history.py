@@ -8,9 +8,20 @@ import numpy as np
 import pytest
 
 from explorer.runs import head_history
-from explorer.runs.head_history import head_scores, load_snapshot, moment, sample, stamp
+from explorer.runs.head_history import (
+    HeadScores,
+    first_head,
+    head_scores,
+    load_snapshot,
+    moment,
+    score_caption,
+    score_names,
+    scores_by_step,
+    stamp,
+    validation_examples,
+)
 from model.checkpoint import LoadedModel, load_model, snapshot_path, snapshot_steps
-from model.config import EOS
+from model.config import ATTENTION_KINDS, EOS
 from model.data.files import save_splits
 from model.data.task import Example
 from model.folder import CheckpointError
@@ -27,19 +38,19 @@ def loaded(run: Path) -> LoadedModel:
     return load_model(run)
 
 
-def test_spread_is_0_for_one_token_and_1_for_all_alike() -> None:
+def test_normalised_entropy_is_0_for_one_token_and_1_for_all_alike() -> None:
     """Two sentences of 4 and 2 source tokens and 3 and 1 target tokens, padded; causal rows see ever more tokens."""
     lengths = [(4, 3), (2, 1)]
     even = np.zeros((2, 2, 3, 4), dtype=np.float32)
     for sentence, (n_src, n_tgt) in enumerate(lengths):
         even[sentence, 0, :n_tgt, :n_src] = 1 / n_src
         even[sentence, 1, :n_tgt, 0] = 1.0
-    np.testing.assert_allclose(head_history._spread(even, "cross", lengths), [1.0, 0.0], atol=1e-6)
+    np.testing.assert_allclose(head_history._normalised_entropy(even, "cross", lengths), [1.0, 0.0], atol=1e-6)
     causal = np.zeros((2, 2, 3, 3), dtype=np.float32)
     for query in range(3):
         causal[:, 0, query, : query + 1] = 1 / (query + 1)
         causal[:, 1, query, query] = 1.0
-    np.testing.assert_allclose(head_history._spread(causal, "decoder", lengths), [1.0, 0.0], atol=1e-6)
+    np.testing.assert_allclose(head_history._normalised_entropy(causal, "decoder", lengths), [1.0, 0.0], atol=1e-6)
 
 
 def test_alignment_is_the_weight_on_the_right_tokens() -> None:
@@ -61,21 +72,21 @@ def test_an_alignment_of_other_tokens_is_not_used(alignment: tuple[tuple[int, ..
 
 
 def test_scores_of_every_head_at_a_snapshot(run: Path, loaded: LoadedModel) -> None:
-    examples = sample(loaded)
+    examples = validation_examples(loaded)
     assert 0 < len(examples) <= head_history.SENTENCES
     scores = head_scores(load_snapshot(run, 10), 10, examples)
     config = loaded.model_config
-    assert scores.spread["encoder"].shape == (config.n_encoder_layers, config.n_encoder_heads)
-    assert scores.spread["decoder"].shape == (config.n_decoder_layers, config.n_decoder_heads)
+    assert scores.normalised_entropy["encoder"].shape == (config.n_encoder_layers, config.n_encoder_heads)
+    assert scores.normalised_entropy["decoder"].shape == (config.n_decoder_layers, config.n_decoder_heads)
     assert scores.aligned is not None
     assert scores.aligned.shape == (config.n_decoder_layers, config.n_decoder_heads)
-    for values in (*scores.spread.values(), scores.aligned):
+    for values in (*scores.normalised_entropy.values(), scores.aligned):
         assert np.all((values >= 0) & (values <= 1 + 1e-6))
 
 
 def test_batching_changes_no_score(run: Path, loaded: LoadedModel) -> None:
     """Sentences of different lengths are padded: the mean over single sentences weighted by rows is the same."""
-    examples = sample(loaded)[:6]
+    examples = validation_examples(loaded)[:6]
     together = head_scores(loaded, 0, examples)
     alone = [head_scores(loaded, 0, [example]) for example in examples]
     weights = [len(example.target) for example in examples]
@@ -114,9 +125,26 @@ def test_own_data_is_taken_from_the_run_and_foreign_data_is_not_fetched(tmp_path
     save_splits({"train": pairs, "valid": pairs}, run)
     config = run / "config.json"
     config.write_text(config.read_text().replace('"task": "reverse"', '"task": "files"'))
-    examples = sample(load_model(run))
+    examples = validation_examples(load_model(run))
     assert [example.source for example in examples] == ["abc", "bcd", "cde"]
     assert head_scores(load_model(run), 0, examples).aligned is None
     (run / "data.jsonl").unlink()
     config.write_text(config.read_text().replace('"task": "files"', '"task": "multi30k-en-de"'))
-    assert sample(load_model(run)) == []
+    assert validation_examples(load_model(run)) == []
+
+
+def test_the_first_head_is_the_best_aligned_or_else_the_most_focused() -> None:
+    def scores(step: int, entropy: float, aligned: float | None) -> HeadScores:
+        entropies = {kind: np.array([[0.9, entropy], [0.8, 0.7]]) for kind in ATTENTION_KINDS}
+        return HeadScores(step, entropies, None if aligned is None else np.array([[0.1, 0.2], [aligned, 0.3]]), 4)
+
+    history = [scores(0, 0.1, 0.0), scores(10, 0.6, 0.9)]
+    assert first_head(history, "cross") == (2, 1)
+    assert first_head(history, "encoder") == (1, 2)
+    assert score_names(history, "cross") == ("aligned", "normalised_entropy")
+    assert score_names(history, "decoder") == score_names([scores(0, 0.1, None)], "cross") == ("normalised_entropy",)
+    by_step = scores_by_step(history, "cross", "aligned")
+    assert {step: values[1, 0] for step, values in by_step.items()} == {0: 0.0, 10: 0.9}
+    assert scores_by_step(history, "encoder", "normalised_entropy")[10][0, 1] == 0.6
+    assert "over 1 validation sentence with known alignment" in score_caption("aligned", 1)
+    assert "over 2 validation sentences, without" in score_caption("normalised_entropy", 2)

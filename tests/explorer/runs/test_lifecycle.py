@@ -120,7 +120,7 @@ def test_only_what_has_stopped_can_go_on(runs: Runs, state: str) -> None:
     save_run(runs.checkpoints / "mine", state=state)
     with pytest.raises(RunError, match=f"it is {state}"):
         runs.resume("mine")
-    with pytest.raises(RunError, match="no run"):
+    with pytest.raises(RunError, match="not a run"):
         runs.resume("nothing")
 
 

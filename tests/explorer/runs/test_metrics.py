@@ -37,8 +37,8 @@ def test_the_file_is_read_once_however_many_ask(tmp_path: Path, monkeypatch: pyt
     reader = MetricsReader(path)
     first = reader.read()
     parsed: list[bytes] = []
-    original = MetricsReader._take_line
-    monkeypatch.setattr(MetricsReader, "_take_line", lambda self, line: (parsed.append(line), original(self, line))[1])
+    original = MetricsReader._read_line
+    monkeypatch.setattr(MetricsReader, "_read_line", lambda self, line: (parsed.append(line), original(self, line))[1])
     assert reader.read() is first
     assert not parsed
     with open(path, "ab") as file:

@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from explorer.runs.command import Order
+from explorer.runs.command import TrainingOrder
 from explorer.runs.lifecycle import Runs
 from explorer.runs.process import LAUNCHES, read_launch
 from model.folder import METRICS
@@ -34,7 +34,7 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runs]:
 def start(runs: Runs, name: str, max_steps: int) -> None:
     settings = {**TINY, "max_steps": max_steps, "eval_every": max_steps, "save_every": max_steps, "log_every": 1}
     changes = tuple((key, str(value)) for key, value in settings.items())
-    order = Order(name, "adjective-swap", "tiny", changes, device="cpu", precision="fp32")
+    order = TrainingOrder(name, "adjective-swap", "tiny", changes, device="cpu", precision="fp32")
     runs.start(name, order.command(runs.checkpoints))
 
 

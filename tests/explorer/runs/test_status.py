@@ -17,7 +17,7 @@ import pytest
 
 from explorer.runs import process as run_process
 from explorer.runs import status as run_status
-from explorer.runs.process import LAUNCHES, NICENESS, Launch, RunError, is_alive, last_words, start_process
+from explorer.runs.process import LAUNCHES, NICENESS, Launch, RunError, is_alive, last_lines, start_process
 from explorer.runs.status import RunStatus, age, clock, read_status
 from model.folder import STATUS, STOP, CheckpointError
 from tests.explorer.toy_runs import write_status
@@ -86,8 +86,8 @@ def test_a_dead_process_is_a_failed_run_with_a_reason(tmp_path: Path, state: str
     assert found is not None
     assert found.state == "failed"
     assert found.resumable
-    assert "ended from outside at step 30, most likely by the system because memory ran out" in found.error
-    assert found.error.endswith("Resume goes on from the last save.")
+    assert "killed at step 30, most likely by the system because memory ran out" in found.error
+    assert found.error.endswith("Resume continues from the last save.")
 
 
 def test_the_reason_is_a_restart_of_the_computer(tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ def test_a_niceness_that_is_none_is_refused(tmp_path: Path, monkeypatch: pytest.
 def test_only_the_end_of_a_log_is_read(tmp_path: Path) -> None:
     (tmp_path / LAUNCHES).mkdir()
     (tmp_path / LAUNCHES / "run.log").write_bytes(b"x" * 100_000 + b"\n\xff last words \n\n")
-    said = last_words(tmp_path, "run")
+    said = last_lines(tmp_path, "run")
     assert said[-1] == "\ufffd last words"
     assert sum(map(len, said)) < 20_000
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from explorer.screens.train.upload import KEPT_SECONDS, UPLOADS, keep
+from explorer.runs.uploads import KEPT_SECONDS, UPLOADS, store
 
 
 @dataclass
@@ -36,21 +36,21 @@ class Sent:
     ],
 )
 def test_names_are_harmless(tmp_path: Path, name: str, kept: str) -> None:
-    path = keep(Sent(name, b"a\tb\n"), tmp_path)
+    path = store(Sent(name, b"a\tb\n"), tmp_path)
     assert path.name == kept
     assert path.parent.parent == tmp_path / UPLOADS
     assert path.read_bytes() == b"a\tb\n"
 
 
 def test_the_same_content_is_kept_once(tmp_path: Path) -> None:
-    first = keep(Sent("a.tsv", b"x"), tmp_path)
-    assert keep(Sent("a.tsv", b"x"), tmp_path) == first
-    assert keep(Sent("a.tsv", b"y"), tmp_path) != first
+    first = store(Sent("a.tsv", b"x"), tmp_path)
+    assert store(Sent("a.tsv", b"x"), tmp_path) == first
+    assert store(Sent("a.tsv", b"y"), tmp_path) != first
 
 
 def test_old_uploads_go(tmp_path: Path) -> None:
-    old = keep(Sent("old.tsv", b"old"), tmp_path)
+    old = store(Sent("old.tsv", b"old"), tmp_path)
     past = time.time() - KEPT_SECONDS - 60
     os.utime(old.parent, (past, past))
-    keep(Sent("new.tsv", b"new"), tmp_path)
+    store(Sent("new.tsv", b"new"), tmp_path)
     assert not old.exists()

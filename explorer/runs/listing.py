@@ -1,0 +1,81 @@
+"""The list of runs and models as rows and sentences, and the curves of several runs as one table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from explorer.runs.lifecycle import Entry
+from explorer.runs.status import RunStatus, age
+from explorer.runs.viewer_mode import REASON
+from explorer.text import plural
+
+
+def rows(entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    """A row for each run or model, as text and numbers; columns without any value are left out."""
+    table = [_row(entry) for entry in entries]
+    known = [name for name in table[0] if any(row[name] is not None for row in table)] if table else []
+    return [{name: row[name] for name in known} for row in table]
+
+
+def _row(entry: Entry) -> dict[str, Any]:
+    summary, results = entry.summary, entry.summary.get("results") or {}
+    scores = results.get("test") or results.get("valid") or {}
+    exact = scores.get("exact_match")
+    size = summary.get("bytes")
+    return {
+        "name": entry.name,
+        "state": state_label(entry),
+        "task": summary.get("task"),
+        "parameters": summary.get("parameters"),
+        "exact match (%)": 100 * exact if isinstance(exact, (int, float)) else None,
+        "BLEU": scores.get("bleu"),
+        "loss": scores.get("loss"),
+        "weights (MB)": size / 1e6 if size else None,
+        "changed": datetime.fromtimestamp(entry.date) if entry.date else None,
+    }
+
+
+def state_label(entry: Entry) -> str:
+    """The state of a run or model, in a word or two."""
+    if entry.problem:
+        return "cannot be opened"
+    status = entry.status
+    if status is None:
+        bundled = "came with Headlight" if entry.bundled else "finished"
+        return bundled if entry.summary.get("trained") else "untrained"
+    return _with_share(status)
+
+
+def _with_share(status: RunStatus) -> str:
+    return f"{status.state} ({100 * status.share:.0f} %)" if status.state in ("running", "stopped") else status.state
+
+
+def summary(entries: Sequence[Entry]) -> str:
+    """How many runs and models there are, and which of them are active."""
+    active = [f"{entry.name} is {entry.status.state}" for entry in entries if entry.busy and entry.status]
+    number = plural(len(entries), "run or model", "runs and models")
+    return f"{number}; {', '.join(active) if active else 'none is being trained'}."
+
+
+def description(entry: Entry, *, read_only: bool = False, now: float | None = None) -> str:
+    """What to know about an entry before doing anything with it; `read_only` is viewer mode."""
+    parts = [f"Changed {age(entry.date, now)}"] if entry.date else []
+    if entry.bundled:
+        parts.append("It came with Headlight and can be neither renamed nor deleted")
+    elif read_only:
+        parts.append(f"It can be neither renamed nor deleted here: {REASON}")
+    elif entry.busy:
+        parts.append("It is being trained: stop it before you rename or delete it")
+    if entry.status is not None and entry.status.error:
+        parts.append(entry.status.error.removesuffix("."))
+    return ". ".join(parts) + "." if parts else ""
+
+
+def curve_rows(data: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """Curves given as columns `step`, `value` and `curve`, as a row for each step with a column for each curve."""
+    by_step: dict[float, dict[str, Any]] = {}
+    for step, value, curve in zip(data["step"], data["value"], data["curve"], strict=True):
+        by_step.setdefault(step, {"step": int(step)})[curve] = round(value, 4)
+    return [by_step[step] for step in sorted(by_step)]

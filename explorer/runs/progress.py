@@ -1,0 +1,84 @@
+"""What is said about a run that is being watched: state, progress, its numbers, and its sample translations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from explorer.runs.metrics import Metrics, SampleTranslation
+from explorer.runs.status import RunStatus, State, clock
+from explorer.text import count, plural
+
+STATE_SENTENCES: Mapping[State, str] = {
+    "starting": "The process is starting: it reads the data and builds the model.",
+    "queued": "Waiting: another run is being trained on this machine. This one starts when that has ended.",
+    "stopping": "Stopping after the current batch; everything is saved first.",
+}
+_UNKNOWN = "–"
+
+
+def progress(status: RunStatus) -> str:
+    """How far the run is, and how long it will still take."""
+    done = f"step {status.step:,} of {status.max_steps:,}" if status.max_steps else "no step yet"
+    if status.state == "finished":
+        return f"Finished at step {status.step:,}."
+    if status.busy and status.eta_s is not None and status.step:
+        return f"{done}, about {clock(status.eta_s)} left"
+    return done
+
+
+def headline_numbers(metrics: Metrics, status: RunStatus, score: str) -> tuple[tuple[str, str], ...]:
+    """The newest numbers of a run as pairs of label and text; `score` names the measure of quality, such as bleu."""
+    value = metrics.latest("evals", score)
+    rate = metrics.latest("train", "lr")
+    if score == "bleu":
+        quality = ("BLEU", f"{value:.1f}" if value is not None else _UNKNOWN)
+    else:
+        quality = ("Exactly right", f"{100 * value:.1f} %" if value is not None else _UNKNOWN)
+    return (
+        ("Training loss", _loss(metrics.latest("train", "loss"))),
+        ("Validation loss", _loss(metrics.latest("evals", "loss"))),
+        quality,
+        ("Learning rate", f"{rate:.2g}" if rate is not None else _UNKNOWN),
+        ("Tokens/s", count(status.tokens_per_s) if status.tokens_per_s else _UNKNOWN),
+    )
+
+
+def _loss(value: float | None) -> str:
+    return _UNKNOWN if value is None else f"{value:.3f}"
+
+
+@dataclass(frozen=True)
+class SampleTable:
+    """Sample translations of the newest evaluation, beside those of the one before, by columns."""
+
+    step: int
+    columns: dict[str, list[str]]
+    caption: str
+
+
+def sample_table(samples: Sequence[tuple[int, tuple[SampleTranslation, ...]]]) -> SampleTable | None:
+    """The newest sample translations as a table; None before the first evaluation."""
+    if not samples:
+        return None
+    step, now = samples[-1]
+    before = {sample.source: sample.prediction for sample in samples[-2][1]} if len(samples) > 1 else {}
+    columns = {
+        "source": [sample.source for sample in now],
+        "right answer": [sample.target for sample in now],
+        "model's answer": [sample.prediction for sample in now],
+        "": ["right" if sample.prediction == sample.target else "" for sample in now],
+        "one evaluation earlier": [before.get(sample.source, "") for sample in now],
+    }
+    right = sum(sample.prediction == sample.target for sample in now)
+    sentences = plural(len(now), "validation sentence")
+    return SampleTable(step, columns, f"Exactly right at step {step:,}: {right} of {sentences}.")
+
+
+def busy_sentence(statuses: Sequence[RunStatus]) -> str:
+    """Which run is being trained and how many wait, for somebody about to start another; empty if there is none."""
+    busy = [status for status in statuses if status.busy]
+    if not busy:
+        return ""
+    waiting = f" ({len(busy) - 1} more waiting)" if len(busy) > 1 else ""
+    return f"'{busy[0].name}' is {busy[0].state} on this machine{waiting}; a new run waits until it has ended."

@@ -1,0 +1,47 @@
+"""Curves of several runs in one figure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from explorer.figures.training_curves import MAX_CURVES, MEASURES, comparison_figure
+from explorer.runs.lifecycle import Entry, Runs
+from explorer.runs.listing import curve_rows
+from explorer.web.figures import draw_figure
+from explorer.web.run_metrics import metrics_of
+from model.folder import METRICS
+
+
+def draw_comparison(runs: Runs, entries: Sequence[Entry], name: str) -> None:
+    """Curves of several runs, one measure at a time; the run called `name` is among them at first."""
+    names = [entry.name for entry in entries if (runs.folder(entry.name) / METRICS).is_file()]
+    if not names:
+        st.info("There is nothing to compare yet: no run here has logged any metrics.")
+        return
+    chosen = st.multiselect(
+        "Runs to compare",
+        names,
+        default=[name] if name in names else names[:2],
+        max_selections=MAX_CURVES,
+        key=f"compare_{name}",
+        persist_state="session",
+    )
+    measure = st.segmented_control(
+        "Measure",
+        list(MEASURES),
+        default="loss",
+        required=True,
+        format_func=lambda key: MEASURES[key][0],
+        key="compare_measure",
+        persist_state="session",
+        label_visibility="collapsed",
+    )
+    if not chosen:
+        st.info("Choose one or more runs.")
+        return
+    figure = comparison_figure({run: metrics_of(runs, run) for run in chosen}, measure or "loss")
+    draw_figure(figure)
+    with st.expander("These curves as a table"):
+        st.dataframe(curve_rows(figure.data), hide_index=True)

@@ -1,0 +1,53 @@
+"""What is said about a run that is being watched."""
+
+from __future__ import annotations
+
+from explorer.runs.metrics import Metrics, SampleTranslation
+from explorer.runs.progress import busy_sentence, headline_numbers, progress, sample_table
+from explorer.runs.status import RunStatus
+
+
+def test_progress() -> None:
+    assert progress(RunStatus("a", "starting")) == "no step yet"
+    assert progress(RunStatus("a", "running", 30, 100, eta_s=200.0)) == "step 30 of 100, about 3 min 20 s left"
+    assert progress(RunStatus("a", "stopped", 30, 1000, eta_s=200.0)) == "step 30 of 1,000"
+    assert progress(RunStatus("a", "finished", 1000, 1000)) == "Finished at step 1,000."
+
+
+def test_numbers_that_are_not_known_yet() -> None:
+    status = RunStatus("a", "running")
+    assert {value for _, value in headline_numbers(Metrics(), status, "bleu")} == {"–"}
+    metrics = Metrics(
+        train=({"step": 1.0, "loss": 2.0, "lr": 0.001},), evals=({"step": 1.0, "loss": 1.5, "exact_match": 0.5},)
+    )
+    numbers = dict(headline_numbers(metrics, RunStatus("a", "running", tokens_per_s=12_345.0), "exact_match"))
+    assert numbers == {
+        "Training loss": "2.000",
+        "Validation loss": "1.500",
+        "Exactly right": "50.0 %",
+        "Learning rate": "0.001",
+        "Tokens/s": "12.3 k",
+    }
+
+
+def test_samples_stand_beside_those_of_the_evaluation_before() -> None:
+    assert sample_table([]) is None
+    first = (10, (SampleTranslation("ab", "ba", "b"),))
+    alone = sample_table([first])
+    assert alone is not None
+    assert alone.columns["one evaluation earlier"] == [""]
+    assert alone.caption == "Exactly right at step 10: 0 of 1 validation sentence."
+    second = (1_020, (SampleTranslation("ab", "ba", "ba"), SampleTranslation("c", "c", "d")))
+    both = sample_table([first, second])
+    assert both is not None
+    assert both.step == 1_020
+    assert both.columns["one evaluation earlier"] == ["b", ""]
+    assert both.columns[""] == ["right", ""]
+    assert both.caption == "Exactly right at step 1,020: 1 of 2 validation sentences."
+
+
+def test_who_is_being_trained() -> None:
+    assert busy_sentence([RunStatus("a", "finished")]) == ""
+    assert busy_sentence([RunStatus("a", "running"), RunStatus("b", "queued"), RunStatus("c", "failed")]) == (
+        "'a' is running on this machine (1 more waiting); a new run waits until it has ended."
+    )
