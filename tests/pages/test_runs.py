@@ -96,7 +96,7 @@ def test_rename(app: AppTest, checkpoints: Path) -> None:
     button(at, "Rename").click().run()
     at.text_input(key="runs_new_name").set_value("other")  # in a dialog, the harness runs the whole page at once
     at.button(key="runs_rename_go").click().run()
-    assert "There is a run or model 'other'; choose another" in words(at)
+    assert "There is already a run or model 'other'" in words(at)
     button(at, "Rename").click().run()
     at.text_input(key="runs_new_name").set_value("better")
     at.button(key="runs_rename_go").click().run()
