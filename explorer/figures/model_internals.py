@@ -1,4 +1,4 @@
-"""Pictures of the walk through the model: activations, queries and keys, layer by layer, the prediction, the budget."""
+"""Figures of the Inside page: activations, queries and keys, layer by layer, the prediction, parameters and FLOPs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from explorer.figures.plotly_charts import (
     numbered,
     width_of,
 )
-from explorer.text import count
+from explorer.text import count, quoted
 from model.analysis.operations import Projection
 from model.analysis.size import Part
 
@@ -32,64 +32,71 @@ Floats = NDArray[np.float32]
 MAX_COLUMNS = 32
 
 
-def activation_plot(values: Floats, tokens: Sequence[str], title: str, *, side: str) -> Plot:
-    """The result of an operation as [position, dimension]; a diverging scale, cut at the 99th percentile."""
+def activation_plot(values: Floats, tokens: Sequence[str], title: str, *, side: str, first: int = 1) -> Plot:
+    """The result of an operation [position, dimension]; the diverging scale is cut at the 99th percentile.
+
+    `first` is the position of the first token.
+    """
     top = float(np.quantile(np.abs(values), 0.99)) or 1.0
     figure = heatmap(
         values, x_title="dimension", y_title=side, span=(-top, top), height=120 + 24 * min(len(values), 16)
     )
-    names = labels(tokens)
+    names = labels(tokens, first)
     figure.update_layout(margin_l=beside(names), yaxis=names_at(names, figure.layout.height - 66))
     flat = int(np.abs(values).argmax())
     row, column = divmod(flat, values.shape[1])
     caption = (
-        f"{values.shape[0]} × {values.shape[1]} numbers, mean {values.mean():.3f}, spread {values.std():.3f}. The "
-        f"largest in size is {values[row, column]:.2f}, at {row + 1} {tokens[row]}, dimension {column}. "
-        f"Colours end at ±{top:.2g}."
+        f"{values.shape[0]} × {values.shape[1]} numbers, mean {values.mean():.3f}, standard deviation "
+        f"{values.std():.3f}. The largest in magnitude is {values[row, column]:.2f}, at {row + first} "
+        f"{quoted(tokens[row])}, dimension {column}. The colour scale ends at ±{top:.2g}."
     )
-    columns: Columns = {"position": numbered(tokens)}
+    columns: Columns = {"position": numbered(tokens, first)}
     columns |= {f"dim {i}": values[:, i].round(4).tolist() for i in range(min(values.shape[1], MAX_COLUMNS))}
     return Plot(figure, caption, title, columns)
 
 
-def matrix_plot(values: Floats, rows: Sequence[str], columns: Sequence[str], title: str, *, weights: bool) -> Plot:
-    """Scores or weights of one head, [query, key]; what a mask closed stays empty."""
+def matrix_plot(
+    values: Floats, rows: Sequence[str], columns: Sequence[str], title: str, *, weights: bool, first: int = 1
+) -> Plot:
+    """Scores or weights of one head, [query, key]; masked cells stay empty. `first` is the first query's position."""
     lowest = float(np.finfo(np.float32).min)
     shown = np.where(values <= lowest, np.nan, values)
     top = float(np.nanmax(np.abs(shown))) or 1.0
     figure = heatmap(
         shown,
         x=labels(columns),
-        y=labels(rows),
+        y=labels(rows, first),
         x_title="key",
         y_title="query",
         span=(0.0, 1.0) if weights else (-top, top),
     )
     row, column = divmod(int(np.nanargmax(shown)), shown.shape[1])
     unit = f"{100 * shown[row, column]:.0f} %" if weights else f"{shown[row, column]:.2f}"
-    caption = f"The largest is {unit}: {row + 1} {rows[row]} and {column + 1} {columns[column]}."
-    table: Columns = {"query": numbered(rows)}
+    caption = (
+        f"The largest is {unit}: query {row + first} {quoted(rows[row])}, key {column + 1} {quoted(columns[column])}."
+    )
+    table: Columns = {"query": numbered(rows, first)}
     for i, key in enumerate(numbered(columns)):
         table[key] = [None if np.isnan(value) else round(float(value), 4) for value in shown[:, i]]
     return Plot(figure, caption, title, table)
 
 
-def firing_plot(activations: Floats, tokens: Sequence[str]) -> Plot:
+def firing_plot(activations: Floats, tokens: Sequence[str], *, first: int = 1) -> Plot:
     """How many feed-forward units are above zero at each position; activations [position, d_ff]."""
     share = 100 * (activations > 0).mean(axis=1)
     never = int((activations <= 0).all(axis=0).sum())
     always = int((activations > 0).all(axis=0).sum())
-    figure = bars({"units": share.tolist()}, tokens, y_title="units above zero (%)", top=100, height=260)
+    figure = bars({"units": share.tolist()}, tokens, y_title="units above zero (%)", top=100, height=260, first=first)
     caption = (
-        f"Of {activations.shape[1]} units {share.mean():.0f} % fire on average; {never} fire nowhere in view, "
-        f"{always} everywhere."
+        f"Of {activations.shape[1]} units, {share.mean():.0f} % are active on average; {never} are never "
+        f"active in view, {always} always."
     )
-    columns: Columns = {"position": numbered(tokens), "units above zero (%)": share.round(1).tolist()}
-    return Plot(figure, caption, "How many units fire", columns)
+    columns: Columns = {"position": numbered(tokens, first), "units above zero (%)": share.round(1).tolist()}
+    return Plot(figure, caption, "Active units", columns)
 
 
 def projection_plot(found: Projection, groups: Sequence[tuple[str, Sequence[str]]], title: str) -> Plot:
-    """Points of several groups, each with its tokens, in the plane in which they differ most."""
+    """Points of several groups, each with its tokens, in the plane of their two principal components."""
     made = go.Figure()
     start, symbols = 0, ("circle", "diamond", "square")
     columns: Columns = {"group": [], "token": [], "x": [], "y": []}
@@ -117,15 +124,15 @@ def projection_plot(found: Projection, groups: Sequence[tuple[str, Sequence[str]
         margin=margin(top=44),
         legend={"orientation": "h", "y": 1.1},
         xaxis={
-            "title": {"text": "direction of most difference", "standoff": 10},
+            "title": {"text": "first principal component", "standoff": 10},
             "zeroline": False,
             "automargin": False,
         },
-        yaxis={"title": {"text": "second", "standoff": 14}, "zeroline": False, "automargin": False},
+        yaxis={"title": {"text": "second principal component", "standoff": 14}, "zeroline": False, "automargin": False},
     )
     caption = (
-        f"The two directions hold {100 * found.kept:.0f} % of what the vectors differ by; the rest is not in the "
-        f"picture, so points that lie together here may still be apart."
+        f"The two principal components hold {100 * found.kept:.0f} % of the variance; the rest is not in the picture, "
+        f"so points that lie together here may still be far apart."
     )
     return Plot(made, caption, title, columns)
 
@@ -152,13 +159,13 @@ def lens_plot(
     last, final = len(rows) - 1, words[-1][-1]
     settled = next(s for s in range(len(stages)) if all(words[t][last] == final for t in range(s, len(stages))))
     caption = (
-        f"After {rows[last]} the last word is {final} ({100 * probabilities[-1, last]:.0f} %); it leads from "
-        f"'{stages[settled]}' on."
+        f"After {quoted(rows[last])} the prediction is {quoted(final)} ({100 * probabilities[-1, last]:.0f} %); it is "
+        f"first from '{stages[settled]}' on."
     )
     table: Columns = {"decoder reads": numbered(rows)}
     for s, stage in enumerate(stages):
         table[stage] = [f"{words[s][r]} ({100 * probabilities[s, r]:.1f} %)" for r in range(len(rows))]
-    return Plot(figure, caption, "The prediction forming", table)
+    return Plot(figure, caption, "How the prediction forms", table)
 
 
 def chances_plot(tokens: Sequence[str], series: Mapping[str, Sequence[float]], caption: str, title: str) -> Plot:
@@ -179,8 +186,8 @@ def smoothing_plot(epsilons: Sequence[float], losses: Sequence[float], least: Se
     )
     at = int(np.abs(np.asarray(epsilons) - chosen).argmin())
     caption = (
-        f"At ε = {epsilons[at]:.2f} this prediction costs {losses[at]:.3f} nats; no prediction could cost less than "
-        f"{least[at]:.3f}. The surer the model, the more smoothing costs it."
+        f"At ε = {epsilons[at]:.2f} the loss of this prediction is {losses[at]:.3f} nats; no prediction could have "
+        f"less than {least[at]:.3f}. The more confident the model, the more smoothing costs it."
     )
     columns: Columns = {
         "ε": [round(e, 3) for e in epsilons],
@@ -215,7 +222,7 @@ def budget_plot(parts: Sequence[Part], *, flops: bool) -> Plot:
         yaxis={"automargin": False},
     )
     most, value = max(known, key=lambda each: each[1])
-    caption = f"{count(sum(values))} {unit}; most of them in the {most} ({100 * value / total:.0f} %)."
+    caption = f"{count(sum(values))} {unit}; the largest part is the {most} ({100 * value / total:.0f} %)."
     table: Columns = {
         "part": [part.name for part in parts],
         unit: list(values),
@@ -224,7 +231,7 @@ def budget_plot(parts: Sequence[Part], *, flops: bool) -> Plot:
     return Plot(figure, caption, "Where the FLOPs are" if flops else "Where the parameters are", table)
 
 
-def row_table(tokens: Sequence[str], **numbers: Sequence[float]) -> Columns:
-    """A row a position; underscores in names become spaces."""
-    table: dict[str, list[Any]] = {"position": numbered(tokens)}
+def row_table(tokens: Sequence[str], first: int = 1, **numbers: Sequence[float]) -> Columns:
+    """One row per position, counted from `first`; underscores in names become spaces."""
+    table: dict[str, list[Any]] = {"position": numbered(tokens, first)}
     return table | {name.replace("_", " "): [round(float(v), 4) for v in values] for name, values in numbers.items()}

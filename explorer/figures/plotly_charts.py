@@ -45,14 +45,14 @@ def label(text: str) -> str:
     return escape(text, quote=False)
 
 
-def labels(tokens: Sequence[str]) -> list[str]:
-    """Tokens with their positions from 1, so that repeated ones stay apart."""
-    return [label(f"{i} {token}") for i, token in enumerate(tokens, start=1)]
+def labels(tokens: Sequence[str], first: int = 1) -> list[str]:
+    """Axis labels: tokens with their positions, counted from `first`, so that repeated tokens stay apart."""
+    return [label(text) for text in numbered(tokens, first)]
 
 
-def numbered(tokens: Sequence[str]) -> list[str]:
+def numbered(tokens: Sequence[str], first: int = 1) -> list[str]:
     """The same for tables, which show every character as it is."""
-    return [f"{i} {token}" for i, token in enumerate(tokens, start=1)]
+    return [f"{i} {token}" for i, token in enumerate(tokens, start=first)]
 
 
 def margin(*, left: int = 64, right: int = 14, top: int = 14, bottom: int = 50) -> dict[str, Any]:
@@ -205,9 +205,13 @@ def bars(
     y_title: str,
     top: float | None = None,
     height: int = HEIGHT,
+    first: int = 1,
 ) -> go.Figure:
-    """A bar for each token under each name, side by side; patterns as well as colours tell the names apart."""
-    names = labels(tokens)
+    """A bar for each token under each name, side by side; patterns as well as colours tell the names apart.
+
+    `first` is the position of the first token.
+    """
+    names = labels(tokens, first)
     widest = max((width_of(unescape(name)) for name in names), default=0)
     aslant = (widest + 8) * len(names) > 400
     bottom = 16 + (round(0.72 * widest) if aslant else _LINE)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.translation.model_description import ModelDescription
 from explorer.web.page_parts import URL
-from model.config import AttentionKind
+from model.config import AttentionKind, ModelConfig
 
 KINDS: dict[AttentionKind, str] = {
     "encoder": "Encoder self-attention",
@@ -15,11 +14,8 @@ KINDS: dict[AttentionKind, str] = {
 }
 
 
-def choose_head(
-    described: ModelDescription, key: str, kinds: tuple[AttentionKind, ...]
-) -> tuple[AttentionKind, int, int]:
-    """Kind, layer and head, counted from 0."""
-    config = described.model_config
+def choose_head(config: ModelConfig, key: str, kinds: tuple[AttentionKind, ...]) -> tuple[AttentionKind, int, int]:
+    """The chosen kind of attention, and layer and head counted from 0."""
     kind = kinds[0]
     if len(kinds) == 1:
         middle, right, _ = st.columns([1, 1, 3])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -122,3 +123,16 @@ def longest(examples: Sequence[Example], source: Tokenizer, *, looked_at: int = 
     """Source tokens (without <eos>) of the longest of the examples, looked for among those with most characters."""
     candidates = sorted(examples, key=lambda example: -len(example.source))[:looked_at]
     return max((len(source.encode(example.source)) for example in candidates), default=0)
+
+
+def shuffled_order(length: int, seed: int) -> tuple[int, ...]:
+    """A random order of the tokens of a sentence, <eos> still last; never the original one, if there is another.
+
+    `length` counts <eos>; the same seed gives the same order.
+    """
+    words = list(range(length - 1))
+    rng = random.Random(f"shuffle {seed}")
+    shuffled = words[:]
+    while len(words) > 1 and shuffled == words:
+        rng.shuffle(shuffled)
+    return (*shuffled, length - 1)

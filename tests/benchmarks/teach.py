@@ -45,7 +45,7 @@ SLIDES = (
     ("positions", "The rotation", "Offset k"),
     ("positions", "Alternatives", "Length"),
     ("positions", "Shuffle the words", "Shuffle number"),
-    ("positions", "Longer than trained", "Say the sentence"),
+    ("positions", "Longer than trained", "Repeat the sentence"),
     ("masks", "While decoding", "Step"),
     ("masks", "Open padding", "Padding tokens"),
     ("inside", "The computation", "Step"),

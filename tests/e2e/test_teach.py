@@ -35,7 +35,7 @@ def test_position_sliders_make_another_table(visit: Visit) -> None:
     page = visit("/positions?model=reverse")
     expect(main_part(page)).to_contain_text("the largest difference between the two tables is 0.")
     expect(page.locator(".js-plotly-plot")).to_have_count(2)
-    slide(page, "d_model (numbers a position)", "ArrowLeft", 3)
+    slide(page, "d_model (numbers per position)", "ArrowLeft", 3)
     expect(main_part(page)).to_contain_text("58 numbers between −1 and 1")
     slide(page, "Length (positions)", "ArrowRight")
     expect(main_part(page)).to_contain_text("within these 65 positions")
@@ -91,7 +91,7 @@ def test_shuffled_words_and_no_positions(visit: Visit) -> None:
     page = visit("/positions?model=reverse")
     tab(page, "Shuffle the words")
     expect(main_part(page)).to_contain_text("Attention follows the words exactly")
-    expect(main_part(page)).to_contain_text("Attention does not just follow the words")
+    expect(main_part(page)).to_contain_text("Attention does more than follow the words")
 
 
 def test_the_causal_mask_can_be_lifted(visit: Visit) -> None:
@@ -123,7 +123,7 @@ def test_opening_an_operation(visit: Visit) -> None:
     expect(main_part(page)).to_contain_text("In the code: encoder.layers.0.self_attn.weights.")
     diagram.get_by_role("button", name="Activation").focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="How many units fire")).to_be_visible()
+    expect(page.get_by_role("heading", name="Active units")).to_be_visible()
 
 
 def test_the_budget_answers_its_sliders(visit: Visit) -> None:

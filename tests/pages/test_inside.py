@@ -128,7 +128,7 @@ def test_what_is_open_is_what_was_computed(app: AppTest, checkpoints: Path) -> N
     at = opened(at, "Decoder 1", "decoder.layers.0.norm2")
     (table,) = tables(at)
     assert np.allclose(table["mean before"], found["decoder.layers.0.residual2"].value[0].mean(dim=1), atol=1e-4)
-    assert np.allclose(table["spread after"], 1, atol=0.05)
+    assert np.allclose(table["standard deviation after"], 1, atol=0.05)
 
 
 def test_queries_and_keys_lie_together(app: AppTest) -> None:
@@ -214,7 +214,7 @@ def test_a_link_opens_an_operation(app: AppTest) -> None:
     app.query_params["op"] = "encoder.layers.0.feed_forward.activation"
     at = app.run()
     assert not at.exception
-    assert "How many units fire" in words(at)
+    assert "Active units" in words(at)
     assert at.query_params["op"] == "encoder.layers.0.feed_forward.activation"
     at.query_params["op"] = "<b>no such operation</b>"
     at = at.run()

@@ -101,7 +101,9 @@ def test_the_rotation_is_verified_live(app: AppTest) -> None:
     for offset in (1, 7, 63):
         at.slider(key="pe_offset").set_value(offset).run()
         assert not at.exception
-        assert f"PE(p + {offset}) = M · PE(p) holds at all {64 - offset} positions" in words(at)
+        where = f"at all {64 - offset} positions" if offset < 63 else "at the only position that is left"
+        assert f"PE(p + {offset}) = M · PE(p) holds {where}" in words(at)
+        assert [slider.disabled for slider in at.slider if slider.label == "Position p"] == [offset == 63]
         (table,) = tables(at)
         assert len(table) == 8
         assert table["largest error (10⁻¹⁵)"].max() < 1000

@@ -1,4 +1,4 @@
-"""The walk from text to prediction: the diagram of one part of the model, and any operation opened."""
+"""The tab The computation: the operations of one part of the model as a diagram, and one of them in numbers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from explorer.screens.inside.operation_names import (
     summary,
     title_of,
 )
-from explorer.text import plain
+from explorer.text import plain, quoted
 from explorer.translation.model_description import ModelDescription
 from explorer.translation.translator import Translation
 from explorer.web import runtime, session
@@ -37,12 +37,12 @@ OPERATION = "op"  # its name in the address
 
 
 def choose_step(shown: Translation, key: str = "inside_step") -> int:
-    """The step of the decoding, from 1: the one that other pages show, too, and the last one at first."""
+    """The decoding step, from 1, shared with the other pages; the last one at first."""
     last = len(shown.path)
     if last < 2:
         return 1
     reads, predicts = shown.trace.read_tokens, shown.trace.predicted_tokens
-    # The place in the session is what counts: the widget says it, and its changes go there.
+    # The session holds the step: the widget shows it and reports changes to it.
     here, widget = session.place().step, f"{key}_{last}"
     st.session_state[widget] = min(here, last) if here else last
     return int(
@@ -62,7 +62,7 @@ def _stepped(widget: str) -> None:
 
 
 def walked(shown: Translation, step: int, *, whole: bool) -> Walk:
-    """The recorded run of one step; computed once for all that ask."""
+    """The recorded run of one step, computed once for all sessions."""
     return _walk(shown.model, runtime.fingerprint(shown.model), shown.source.ids, shown.path, step, whole)
 
 
@@ -73,9 +73,9 @@ def _walk(name: str, version: str, source: tuple[int, ...], path: tuple[int, ...
         return walk(translator.loaded.transformer, source, path, step, whole=whole)
 
 
-def draw_walk_tab(described: ModelDescription, shown: Translation) -> None:
-    """The diagram of one part, and the operation that is chosen in it."""
-    config = described.model_config
+def draw_computation_tab(shown: Translation, model: ModelDescription) -> None:
+    """The diagram of one part, and the operation chosen in it."""
+    config = model.model_config
     left, right = st.columns([3, 2], gap="large", vertical_alignment="bottom")
     with left:
         step = choose_step(shown)
@@ -87,7 +87,7 @@ def draw_walk_tab(described: ModelDescription, shown: Translation) -> None:
             required=True,
             key="inside_way",
             bind=URL,
-            help="A step of decoding reads one token and keeps the keys and values of earlier ones. In training all "
+            help="A decoding step reads one token; the keys and values of earlier ones are cached. In training all "
             "rows are read at once. Both give the same prediction.",
         )
     found = walked(shown, step, whole=way == ALL)
@@ -109,20 +109,20 @@ def draw_walk_tab(described: ModelDescription, shown: Translation) -> None:
         opened = _choose_operation(part, rows_of(found, part, config))
         st.caption(
             plain(
-                f"{part}, {norm}. A line leads from what an operation reads to where it is read, and the last column "
-                f"names the rows; the heavy lines go round a sublayer (residual), full dots have parameters. Choose an "
-                f"operation to open it."
+                f"{part}, {norm}. A line leads from a result to the operation that reads it, and the last column names "
+                f"the rows; heavy lines are residual connections, filled dots have parameters. Choose an operation to "
+                f"open it."
             )
         )
     with right:
-        _open(described, shown, found, found[opened], config)
+        _open(model, shown, found, found[opened], config)
     st.caption(plain(f"The whole run: {summary(found)}"))
     columns = _everything(found, config)
     draw_numbers(columns, "Every operation of the run", "inside_all", "Every operation in order, as a table")
 
 
 def _choose_operation(part: str, rows: Sequence[WalkRow]) -> str:
-    """The operation that is open; it stands in the address unless it is the first of its part."""
+    """The open operation; it is in the address unless it is the first of its part."""
     opened = walk_view(part, rows, key="inside_walk", asked=st.query_params.get(OPERATION, ""))
     if opened == rows[0].name:
         if OPERATION in st.query_params:
@@ -142,36 +142,34 @@ def _everything(found: Walk, config: ModelConfig) -> Columns:
         "axes": [axes_of(o) for o in operations],
         "parameters": [o.parameters for o in operations],
         "mean": [round(o.mean, 4) for o in operations],
-        "spread": [round(o.spread, 4) for o in operations],
+        "standard deviation": [round(o.spread, 4) for o in operations],
         "reads": [read_words(o, part_of(o.name, config), config) for o in operations],
         "name in the code": [o.name for o in operations],
     }
 
 
-def _open(
-    described: ModelDescription, shown: Translation, found: Walk, operation: Operation, config: ModelConfig
-) -> None:
-    """One operation: what it is for, what it read, what it wrote."""
+def _open(model: ModelDescription, shown: Translation, found: Walk, operation: Operation, config: ModelConfig) -> None:
+    """One operation: its purpose, what it read and what it wrote."""
     st.markdown(f"##### {plain(title_of(operation.name))}")
     st.markdown(plain(meaning_of(operation.name, config)))
     read = read_words(operation, part_of(operation.name, config), config)
     st.caption(
         plain(
             f"Reads {read}. Writes {shape_words(operation)} ({axes_of(operation)}). Parameters: "
-            f"{parameter_words(operation)}. Mean {operation.mean:.4f}, spread {operation.spread:.4f}. "
+            f"{parameter_words(operation)}. Mean {operation.mean:.4f}, standard deviation {operation.spread:.4f}. "
             f"In the code: {operation.name}."
         )
     )
-    rows = rows_tokens(shown, found, operation.name)
+    rows, first = rows_tokens(shown, found, operation.name), first_position(found, operation.name)
     value = operation.value[0].float().numpy()
     if operation.name in ("output", "softmax"):
-        _open_scores(described, value if value.ndim == 1 else value[-1], chances=operation.name == "softmax")
+        _open_scores(model, value if value.ndim == 1 else value[-1], chances=operation.name == "softmax")
         return
     if operation.short in ("scores", "masked", "weights"):
         head = _head(value.shape[0])
         keys = key_tokens(shown, found, operation.name)
         title = f"Head {head + 1}"
-        plot = figures.matrix_plot(value[head], rows, keys, title, weights=operation.short == "weights")
+        plot = figures.matrix_plot(value[head], rows, keys, title, weights=operation.short == "weights", first=first)
         draw_plot(plot, f"open_{operation.short}")
         return
     if value.ndim == 3:
@@ -179,52 +177,66 @@ def _open(
         inside = operation.short in ("key", "value")
         tokens = key_tokens(shown, found, operation.name) if inside else rows
         side = "position (key)" if inside else "position (query)"
-        draw_plot(figures.activation_plot(value[head], tokens, f"Head {head + 1}", side=side), "open_head")
+        start = 1 if inside else first
+        plot = figures.activation_plot(value[head], tokens, f"Head {head + 1}", side=side, first=start)
+        draw_plot(plot, "open_head")
         return
     if operation.short in ("k_proj", "v_proj") and "cross" in operation.name:
-        rows = shown.trace.src_tokens
-    draw_plot(figures.activation_plot(value, rows, "", side="position"), "open_plain")
-    _open_more(found, operation, value, rows)
+        rows, first = shown.trace.src_tokens, 1
+    draw_plot(figures.activation_plot(value, rows, "", side="position", first=first), "open_plain")
+    _open_more(found, operation, value, rows, first)
 
 
-def _open_more(found: Walk, operation: Operation, value: NDArray[np.float32], rows: tuple[str, ...]) -> None:
-    """What there is to say about norms, residuals, the feed-forward network and scaling besides the numbers."""
+def _open_more(
+    found: Walk, operation: Operation, value: NDArray[np.float32], rows: tuple[str, ...], first: int
+) -> None:
+    """A table or figure for norms, residuals, the feed-forward network, scaling and embeddings."""
     before = [found[name].value[0].float().numpy() for name in operation.reads]
     if operation.short.startswith("norm"):
         table = figures.row_table(
             rows,
+            first,
             mean_before=before[0].mean(axis=1).tolist(),
-            spread_before=before[0].std(axis=1).tolist(),
+            standard_deviation_before=before[0].std(axis=1).tolist(),
             mean_after=value.mean(axis=1).tolist(),
-            spread_after=value.std(axis=1).tolist(),
+            standard_deviation_after=value.std(axis=1).tolist(),
         )
-        draw_table(table, "Mean and spread of each position before and after the norm")
+        draw_table(table, "Mean and standard deviation of each position before and after the norm")
     elif operation.short.startswith("residual"):
         sizes = [np.linalg.norm(each, axis=1) for each in (*before, value)]
         table = figures.row_table(
-            rows, length_of_x=sizes[0].tolist(), length_of_sublayer=sizes[1].tolist(), length_of_sum=sizes[2].tolist()
+            rows,
+            first,
+            length_of_input=sizes[0].tolist(),
+            length_of_sublayer=sizes[1].tolist(),
+            length_of_sum=sizes[2].tolist(),
         )
-        draw_table(table, "How long what came in, what the sublayer added, and the sum are")
+        draw_table(table, "Length of the input, of what the sublayer added, and of their sum")
     elif operation.short == "activation":
-        draw_plot(figures.firing_plot(value, rows), "open_firing")
+        draw_plot(figures.firing_plot(value, rows, first=first), "open_firing")
     elif operation.short == "scaled" or operation.name.startswith("positions"):
         sizes = [np.linalg.norm(each, axis=1) for each in (before[0], value)]
-        table = figures.row_table(rows, length_before=sizes[0].tolist(), length_after=sizes[1].tolist())
-        draw_table(table, "How long each vector is before and after")
+        table = figures.row_table(rows, first, length_before=sizes[0].tolist(), length_after=sizes[1].tolist())
+        draw_table(table, "Length of each vector before and after")
     elif operation.name.endswith("_embedding"):
         ids = found.src_ids if operation.name.startswith("src") else found.read_ids
-        draw_table(figures.row_table(rows, id=ids[-len(rows) :]), "The id of each token, which is the row of the table")
+        draw_table(
+            figures.row_table(rows, first, id=ids[-len(rows) :]),
+            "The id of each token, which is its row in the embedding table",
+        )
 
 
-def _open_scores(described: ModelDescription, values: NDArray[np.float32], *, chances: bool) -> None:
+def _open_scores(model: ModelDescription, values: NDArray[np.float32], *, chances: bool) -> None:
     """The highest logits, or probabilities, with their tokens."""
     order = np.argsort(-values, kind="stable")[:12]
-    tokens = [described.target.label(int(i)) for i in order]
+    tokens = [model.target.label(int(i)) for i in order]
     name = "probability (%)" if chances else "logit"
     numbers = [round(float(100 * values[i] if chances else values[i]), 4) for i in order]
     columns: Columns = {"rank": list(range(1, len(order) + 1)), "token": tokens, "id": order.tolist(), name: numbers}
-    draw_table(columns, f"The highest values of {len(values)} tokens")
-    st.caption(plain(f"{tokens[0]} leads {len(values)} tokens with {numbers[0]:g}{' %' if chances else ''}."))
+    draw_table(columns, f"The highest values of {len(values):,} tokens")
+    st.caption(
+        plain(f"{quoted(tokens[0])} is first of {len(values):,} tokens, with {numbers[0]:g}{' %' if chances else ''}.")
+    )
 
 
 def _head(n_heads: int) -> int:
@@ -242,6 +254,12 @@ def rows_tokens(shown: Translation, found: Walk, name: str) -> tuple[str, ...]:
         return shown.trace.src_tokens
     read = shown.trace.read_tokens[: len(found.read_ids)]
     return read if found.whole else read[-1:]
+
+
+def first_position(found: Walk, name: str) -> int:
+    """The position of the first row of an operation's result, from 1; a single step has only the last one."""
+    of_target = not name.startswith(("src", "positions_src", "encoder"))
+    return len(found.read_ids) if of_target and not found.whole else 1
 
 
 def key_tokens(shown: Translation, found: Walk, name: str) -> tuple[str, ...]:

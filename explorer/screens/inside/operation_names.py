@@ -1,28 +1,31 @@
-"""The parts of a model and their operations in words: what the walk through it shows and in which order."""
+"""The parts of a model and their operations in words, in the order in which the page shows them."""
 
 from __future__ import annotations
 
 from explorer.components.walk import WalkRow
-from explorer.text import count
+from explorer.text import count, plural
 from model.analysis.operations import Operation, Walk
 from model.config import ModelConfig
 
 SOURCE, TARGET, OUTPUT = "Source in", "Target in", "Prediction"
 
 _OPERATIONS: dict[str, tuple[str, str]] = {
-    "scaled": ("× √d_model", "The vectors are made longer, so that the position that is added next stays small."),
-    "q_proj": ("Queries W_Q·x", "What each token asks for: one matrix for all heads."),
-    "k_proj": ("Keys W_K·x", "What each token offers to be found by."),
-    "v_proj": ("Values W_V·x", "What each token hands over when it is looked at."),
-    "query": ("Queries, split into heads", "d_model numbers are cut into one slice a head."),
-    "key": ("Keys, split into heads", "In a decoding step, the keys kept from earlier steps stand in front."),
-    "value": ("Values, split into heads", "In a decoding step, the values kept from earlier steps stand in front."),
+    "scaled": (
+        "× √d_model",
+        "The vectors are scaled up, so that the position added next stays small beside them.",
+    ),
+    "q_proj": ("Queries W_Q·x", "What each token asks for; the matrix holds the projections of all heads."),
+    "k_proj": ("Keys W_K·x", "What each token can be found by."),
+    "v_proj": ("Values W_V·x", "What each token hands on when it is looked at."),
+    "query": ("Queries, split into heads", "The result of each head's own projection of all d_model numbers."),
+    "key": ("Keys, split into heads", "In a decoding step, the cached keys of earlier steps come first."),
+    "value": ("Values, split into heads", "In a decoding step, the cached values of earlier steps come first."),
     "scores": ("Scores Q·Kᵀ / √d_head", "How well each query fits each key."),
     "masked": ("Mask", "Closed cells get the lowest number there is; mean and spread leave them out."),
     "weights": ("Softmax over keys", "Scores become shares: each row sums to 1."),
     "joined": ("Heads joined (concatenation)", "The slices stand next to each other again."),
     "out_proj": ("Output projection W_O", "Mixes what the heads have found."),
-    "linear1": ("Feed-forward W₁·x + b₁", "Each position by itself, into a wider space."),
+    "linear1": ("Feed-forward W₁·x + b₁", "Each position on its own, into a wider space."),
     "activation": ("Activation", "Units below zero fall silent (ReLU), or nearly so (GELU, SiLU)."),
     "linear2": ("Feed-forward W₂·h + b₂", "Back to d_model."),
 }
@@ -82,10 +85,10 @@ def meaning_of(name: str, config: ModelConfig) -> str:
         return _TOP[name][1]
     short = name.rsplit(".", 1)[-1]
     if short.startswith("residual"):
-        return "What came in is added to what the sublayer made of it, so that nothing is lost on the way."
+        return "The sublayer's input is added to its output, so that the sublayer only computes a change."
     if short.startswith("norm"):
         where = "before the sublayer (pre-norm)" if config.norm_first else "after the sum (post-norm, as in the paper)"
-        return f"Each position is brought to mean 0 and spread 1, then scaled and shifted by learned numbers; {where}."
+        return f"Each position is brought to mean 0 and standard deviation 1, then scaled and shifted; {where}."
     if short == "output":
         return "Each query's mean of the values, weighted by its attention."
     return _OPERATIONS[short][1]
@@ -97,7 +100,7 @@ def of_part(found: Walk, part: str, config: ModelConfig) -> list[Operation]:
 
 
 def rows_of(found: Walk, part: str, config: ModelConfig) -> list[WalkRow]:
-    """The operations of one part as rows of the diagram, after what comes in from other parts."""
+    """The operations of one part as rows of the diagram, after their inputs from other parts."""
     own = of_part(found, part, config)
     ours = {operation.name for operation in own}
     given = dict.fromkeys(name for operation in own for name in operation.reads if name not in ours)
@@ -126,12 +129,12 @@ def _from_elsewhere(name: str, config: ModelConfig) -> str:
 
 
 def shape_words(operation: Operation) -> str:
-    """The shape without the batch, which is 1 here: 4 × 5 × 16."""
+    """The shape without the batch axis, which has size 1 here: 4 × 5 × 16."""
     return " × ".join(str(size) for size in operation.shape[1:])
 
 
 def axes_of(operation: Operation) -> str:
-    """What the axes of an operation's result are."""
+    """The axes of an operation's result."""
     if operation.name == "softmax" or operation.name == "output":
         return "vocabulary" if len(operation.shape) == 2 else "position × vocabulary"
     if operation.short in ("scores", "masked", "weights"):
@@ -142,19 +145,19 @@ def axes_of(operation: Operation) -> str:
 
 
 def parameter_words(operation: Operation) -> str:
-    """How many parameters, or whose."""
+    """The number of parameters, or the operation that they are shared with."""
     if operation.parameters:
         return f"{operation.parameters:,}"
     return f"those of {title_of(operation.shared_with).lower()}" if operation.shared_with else "–"
 
 
 def read_words(operation: Operation, part: str, config: ModelConfig) -> str:
-    """What an operation reads, with the part where that is another one."""
-    told = []
+    """The operations that an operation reads, with their part where it is another one."""
+    names = []
     for name in operation.reads:
         other = part_of(name, config)
-        told.append(title_of(name) + (f" ({other})" if other != part else ""))
-    return " and ".join(told) if told else "token ids"
+        names.append(title_of(name) + (f" ({other})" if other != part else ""))
+    return " and ".join(names) if names else "token ids"
 
 
 def summary(found: Walk) -> str:
@@ -162,4 +165,4 @@ def summary(found: Walk) -> str:
     operations = list(found.operations.values())
     numbers = sum(operation.value.numel() for operation in operations)
     parameters = sum(operation.parameters for operation in operations)
-    return f"{len(operations)} operations, {count(parameters)} parameters, {count(numbers)} numbers computed."
+    return f"{plural(len(operations), 'operation')}, {count(parameters)} parameters, {count(numbers)} numbers computed."

@@ -4,44 +4,41 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.screens.inside.computation import draw_walk_tab
-from explorer.screens.inside.more import (
-    draw_budget_tab,
-    draw_lens_tab,
-    draw_prediction_tab,
-    draw_similarity_tab,
-)
-from explorer.web import page_parts as teach
-from explorer.web import runtime
+from explorer.screens.inside.computation import draw_computation_tab
+from explorer.screens.inside.layer_by_layer import draw_layers_tab
+from explorer.screens.inside.model_size import draw_size_tab
+from explorer.screens.inside.prediction import draw_prediction_tab
+from explorer.screens.inside.queries_and_keys import draw_similarity_tab
+from explorer.web import page_parts, runtime
 from explorer.web.figures import freeze_after
 from explorer.web.open_translation import Opened
 
 
 def draw() -> None:
     """The question, then the tabs."""
-    teach.heading(
+    page_parts.heading(
         "What happens between the text and the prediction?",
         "Every operation in the order in which the model computes it, with the numbers of this sentence.",
     )
-    found = teach.at_work()
-    if found is None:
+    current = page_parts.at_work()
+    if current is None:
         return
-    st.fragment(_tabs)(found)
+    st.fragment(_draw_tabs)(current)
     freeze_after("inside")
 
 
-def _tabs(found: Opened) -> None:
-    """A choice runs only this part again."""
-    shown = found.shown
-    described = runtime.describe(shown.model)
-    teach.write_address(found.address, "step")
-    teach.draw_tabs(
+def _draw_tabs(current: Opened) -> None:
+    """The open tab; a choice reruns only this part."""
+    shown = current.shown
+    model = runtime.describe(shown.model)
+    page_parts.write_address(current.address, "step")
+    page_parts.draw_tabs(
         "inside",
         {
-            "The computation": lambda: draw_walk_tab(described, shown),
-            "Queries and keys": lambda: draw_similarity_tab(described, shown),
-            "Layer by layer": lambda: draw_lens_tab(described, shown),
-            "The prediction": lambda: draw_prediction_tab(described, shown),
-            "Sizes": lambda: draw_budget_tab(described),
+            "The computation": lambda: draw_computation_tab(shown, model),
+            "Queries and keys": lambda: draw_similarity_tab(shown, model),
+            "Layer by layer": lambda: draw_layers_tab(shown, model),
+            "The prediction": lambda: draw_prediction_tab(shown, model),
+            "Sizes": lambda: draw_size_tab(model),
         },
     )

@@ -1,43 +1,45 @@
-"""Masks: which cells of attention are closed, why, and what happens when they are not."""
+"""Masks: which cells of attention are closed, why, and what happens when they are open."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from explorer.screens.masks.lift import draw_decoding_tab, draw_pair_tab, draw_target_tab
-from explorer.screens.masks.look import draw_masks_tab, draw_padding_tab
-from explorer.web import page_parts as teach
-from explorer.web import runtime
+from explorer.screens.masks.given_target import draw_target_tab
+from explorer.screens.masks.mask_maps import draw_masks_tab
+from explorer.screens.masks.open_padding import draw_padding_tab
+from explorer.screens.masks.trained_without import draw_pair_tab
+from explorer.screens.masks.while_decoding import draw_decoding_tab
+from explorer.web import page_parts, runtime
 from explorer.web.figures import freeze_after
 from explorer.web.open_translation import Opened
 
 
 def draw() -> None:
     """The question, then the tabs."""
-    teach.heading(
+    page_parts.heading(
         "What may a token not look at, and what if it could?",
-        "Padding fills up short sentences of a batch, and the future is what the decoder has yet to say. A mask closes "
-        "both: closed cells get the lowest score there is, so that softmax gives them nothing.",
+        "Padding fills up the short sentences of a batch, and the future is what the decoder has yet to say. A mask "
+        "closes both: closed cells get the lowest possible score, so that softmax gives them nothing.",
     )
-    found = teach.at_work()
-    if found is None:
+    current = page_parts.at_work()
+    if current is None:
         return
-    st.fragment(_tabs)(found)
+    st.fragment(_draw_tabs)(current)
     freeze_after("masks")
 
 
-def _tabs(found: Opened) -> None:
-    """A switch runs only this part again."""
-    shown = found.shown
-    described = runtime.describe(shown.model)
-    teach.write_address(found.address)
-    teach.draw_tabs(
+def _draw_tabs(current: Opened) -> None:
+    """The open tab; a switch reruns only this part."""
+    shown = current.shown
+    model = runtime.describe(shown.model)
+    page_parts.write_address(current.address)
+    page_parts.draw_tabs(
         "masks",
         {
-            "The masks": lambda: draw_masks_tab(described, shown),
-            "Given target": lambda: draw_target_tab(described, shown),
-            "While decoding": lambda: draw_decoding_tab(described, shown),
+            "The masks": lambda: draw_masks_tab(shown, model),
+            "Given target": lambda: draw_target_tab(shown, model),
+            "While decoding": lambda: draw_decoding_tab(shown, model),
             "Trained without it": draw_pair_tab,
-            "Open padding": lambda: draw_padding_tab(described, shown),
+            "Open padding": lambda: draw_padding_tab(shown, model),
         },
     )

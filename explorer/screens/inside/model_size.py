@@ -1,0 +1,95 @@
+"""The tab Sizes: where the parameters and FLOPs of a Transformer are, as a function of its sizes."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.figures import model_internals as figures
+from explorer.text import count, plain
+from explorer.translation.model_description import ModelDescription
+from explorer.web.page_parts import URL, draw_plot
+from model.analysis.size import PAPER, PAPER_VOCABULARY, budget
+from model.config import ModelConfig
+
+PRESETS: dict[str, dict[str, int]] = {
+    "tiny": {"d_model": 64, "d_ff": 128, "heads": 4, "layers": 2, "vocabulary": 100},
+    "small": {"d_model": 128, "d_ff": 256, "heads": 4, "layers": 4, "vocabulary": 6000},
+} | {name: {**sizes, "vocabulary": PAPER_VOCABULARY} for name, (sizes, _) in PAPER.items()}
+INITIAL = {**PRESETS["paper base"], "tokens": 20}
+_SLIDERS = {
+    "d_model": ("d_model", (16, 32, 64, 128, 256, 512, 768, 1024)),
+    "d_ff": ("d_ff", (32, 64, 128, 256, 512, 1024, 2048, 3072, 4096)),
+    "layers": ("Layers of each stack", tuple(range(1, 13))),
+    "heads": ("Heads", (1, 2, 4, 8, 16)),
+    "vocabulary": ("Pieces in the vocabulary", (30, 100, 1000, 6000, 10_000, 20_000, 37_000, 50_000)),
+    "tokens": ("Tokens on each side", (5, 10, 20, 50, 100, 200, 500, 1000)),
+}
+
+
+def draw_size_tab(model: ModelDescription) -> None:
+    """Parameters and FLOPs by part, for the sizes that the sliders choose."""
+    columns = st.columns([1] * len(PRESETS) + [2])
+    for column, name in zip(columns, PRESETS, strict=False):
+        column.button(name, key=f"budget_{name}", on_click=_apply_preset, args=(name,), width="stretch")
+    sizes = {}
+    for i, column in enumerate(st.columns(3, gap="large") + st.columns(3, gap="large")):
+        name, (title, options) = list(_SLIDERS.items())[i]
+        sizes[name] = int(
+            column.select_slider(
+                title, options, INITIAL[name], format_func=lambda n: f"{n:,}", key=f"budget_size_{name}", bind=URL
+            )
+        )
+    if sizes["d_model"] % sizes["heads"]:
+        st.info(f"{sizes['d_model']} does not divide into {sizes['heads']} equal heads; choose fewer heads.")
+        return
+    parts = budget(config_of(sizes), sizes["tokens"], sizes["tokens"])
+    left, right = st.columns(2, gap="large")
+    with left:
+        draw_plot(figures.budget_plot(parts, flops=False), "budget_parameters")
+    with right:
+        draw_plot(figures.budget_plot(parts, flops=True), "budget_flops")
+    total = sum(part.parameters for part in parts)
+    st.caption(plain(beside_the_paper(sizes, total)))
+    loaded = sum(part.parameters for part in budget(model.model_config, 1, 1))
+    st.caption(
+        plain(
+            f"Source, target and output share one vocabulary and one matrix here, and positions are sinusoidal. The "
+            f"loaded model has {count(loaded)} parameters. FLOPs are those of the matrix products of one "
+            f"teacher-forced pass, a multiplication and its addition counted as two. The number of heads changes "
+            f"neither: each head has its own projections from all d_model numbers to d_model / heads, so more heads "
+            f"are smaller ones."
+        )
+    )
+
+
+def config_of(sizes: dict[str, int]) -> ModelConfig:
+    """A model of these sizes as the paper builds it: one vocabulary, one matrix, sinusoidal positions, post-norm."""
+    return ModelConfig(
+        src_vocab_size=sizes["vocabulary"],
+        tgt_vocab_size=sizes["vocabulary"],
+        d_model=sizes["d_model"],
+        d_ff=sizes["d_ff"],
+        n_encoder_layers=sizes["layers"],
+        n_decoder_layers=sizes["layers"],
+        n_encoder_heads=sizes["heads"],
+        n_decoder_heads=sizes["heads"],
+        share_embeddings="all",
+    )
+
+
+def beside_the_paper(sizes: dict[str, int], total: int) -> str:
+    """The number of parameters, beside the printed one where the sizes are those of a model in the paper."""
+    for name, (paper, printed) in PAPER.items():
+        if all(sizes[key] == value for key, value in paper.items()):
+            model = f"{name[0].upper()}{name[1:]}"
+            return (
+                f"{model}: {total / 1e6:.0f} million parameters with {sizes['vocabulary']:,} pieces; the paper prints "
+                f"{printed / 1e6:.0f} million (Vaswani et al. 2017, Table 3)."
+            )
+    return f"{total:,} parameters, {4 * total / 1e6:,.1f} MB in float32."
+
+
+def _apply_preset(name: str) -> None:
+    """Set the sliders; before they are drawn, as in a callback."""
+    for key, value in PRESETS[name].items():
+        st.session_state[f"budget_size_{key}"] = value

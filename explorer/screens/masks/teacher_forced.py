@@ -1,0 +1,62 @@
+"""Sentences of the Masks page read in one batch with chosen masks, each computed once for all sessions."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.translation.examples import examples_of
+from explorer.translation.padded_sentences import PaddedSentences, companions_among, pad_together
+from explorer.translation.translator import InputError, Translation
+from explorer.web import runtime
+from model.analysis.mask_effects import Reading, Switches, read
+from model.config import EOS, PAD, DecodeConfig
+from model.recorder import Head
+
+
+def padded(shown: Translation, others: tuple[str, ...] = ()) -> PaddedSentences:
+    """The current translation and those of other sentences of the same model, as one batch."""
+    padding = runtime.describe(shown.model).target.label(PAD)
+    return pad_together([shown, *(_companion(shown, text) for text in others)], padding)
+
+
+def _companion(shown: Translation, text: str) -> Translation:
+    """The translation of another sentence; for the beginning of the current one, as much of its target."""
+    translation = runtime.translate(shown.model, text, DecodeConfig())
+    if not shown.source.text.startswith(text):
+        return translation
+    path = (*shown.path[: len(translation.source.ids)][:-1], EOS)
+    return runtime.translate(shown.model, text, DecodeConfig(), path)
+
+
+def companions(shown: Translation) -> tuple[str, ...]:
+    """Examples of the model whose lengths differ from the current sentence's, shortest and longest first."""
+    tokenizer = runtime.describe(shown.model).source
+    examples = {}
+    for example in examples_of(runtime.models().get(shown.model, {"folder": "", "task": ""})):
+        try:
+            examples[example.source] = len(tokenizer.encode(example.source))
+        except InputError:
+            continue  # the model cannot read this example
+    return companions_among(shown.source.text, len(shown.source.ids), examples)
+
+
+def reading(shown: Translation, sentences: PaddedSentences, switches: Switches, head: Head) -> Reading:
+    """The batch read with these masks; everything about one head is kept."""
+    version = runtime.fingerprint(shown.model)
+    return _read(shown.model, version, shown.seq, sentences.texts, switches, head, sentences)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _read(
+    name: str,
+    version: str,
+    seq: str,
+    texts: tuple[str, ...],
+    switches: Switches,
+    head: Head,
+    _sentences: PaddedSentences,
+) -> Reading:
+    del version, seq, texts  # parts of the key only
+    batch = _sentences.batch
+    with runtime.model(name) as translator:
+        return read(translator.loaded.transformer, batch.src, batch.tgt, batch.labels, switches, details=[head])

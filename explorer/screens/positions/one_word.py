@@ -1,0 +1,52 @@
+"""The tab One word: what is added to one token of the sentence."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.figures import positions as figures
+from explorer.figures.vega_chart import Table
+from explorer.text import plain
+from explorer.translation.model_description import ModelDescription
+from explorer.translation.translator import Translation
+from explorer.web import runtime
+from explorer.web.figures import draw_table
+from explorer.web.page_parts import URL, draw_plot
+from model.analysis.token_vectors import token_vectors
+from model.config import EOS
+
+
+def draw_word_tab(shown: Translation, model: ModelDescription) -> None:
+    """Embedding, position and their sum for one token, and the lengths of both for all tokens."""
+    tokens = shown.trace.src_tokens
+    index = st.select_slider(
+        "Token",
+        range(len(tokens)),
+        0,
+        format_func=lambda i: f"{i + 1} {plain(tokens[i])}",
+        key=f"pe_word_{len(tokens)}",
+        bind=URL,
+    )
+    with runtime.model(shown.model) as translator:
+        vectors = token_vectors(translator.loaded.transformer, (*shown.source.ids, EOS))
+        factor = translator.loaded.transformer.embedding_factor
+    position = None if vectors.positions is None else vectors.positions[index].double().numpy()
+    draw_plot(figures.word_plot(tokens[index], index, vectors.embeddings[index].double().numpy(), position), "pe_word")
+    columns: Table = {
+        "position (from 0)": list(range(len(tokens))),
+        "token": list(tokens),
+        "embedding × √d_model (length)": [round(length, 3) for length in vectors.embedding_lengths],
+    }
+    if vectors.positions is not None:
+        columns["position (length)"] = [round(length, 3) for length in vectors.position_lengths]
+        columns["position / embedding (%)"] = [round(100 * share, 1) for share in vectors.position_shares]
+    draw_table(columns, "Length of the embedding and of the position of each token")
+    config = model.model_config
+    is_root = config.scale_embeddings and not config.embedding_factor
+    product = f"√{config.d_model} = {factor:.2f}" if is_root else f"{factor:g}"
+    st.caption(
+        plain(
+            f"The embedding is multiplied by {product} before the position is added, so that the position does not "
+            f"drown out the word. Row 0 is the first token: the formula counts from 0, tokens on screen from 1."
+        )
+    )

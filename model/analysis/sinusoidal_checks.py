@@ -1,0 +1,54 @@
+"""The sinusoidal table verified in float64: its rotations (Vaswani et al. 2017, §3.5), and a model's own rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from model.positions import PositionalEncoding, rotate, rotations, sinusoidal_table, wavelengths
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class RotationCheck:
+    """The rotations M_k by frequency, and how far the rotated rows are from the rows `offset` later.
+
+    Shapes:
+        angles: [pair], radians; matrices: [pair, 2, 2], for the column (sin, cos); errors: [pair], the largest absolute
+        error of each pair over all positions.
+    """
+
+    offset: int
+    angles: Floats
+    matrices: Floats
+    errors: Floats
+
+    @property
+    def largest_error(self) -> float:
+        """The largest absolute error over all positions and dimensions."""
+        return float(self.errors.max())
+
+
+def check_rotation(length: int, d_model: int, base: float, offset: int) -> RotationCheck:
+    """Rotate every row of the table by M_k and compare it with the row `offset` later."""
+    table = sinusoidal_table(length, d_model, base)
+    matrices = rotations(offset, d_model, base)
+    errors = (rotate(table[:-offset], matrices) - table[offset:]).abs().unflatten(-1, (-1, 2)).amax(dim=(0, 2))
+    angles = offset * 2 * np.pi / wavelengths(d_model, base).numpy()
+    return RotationCheck(offset, angles, matrices.numpy(), errors.numpy())
+
+
+def table_difference(positions: PositionalEncoding, table: Tensor) -> float:
+    """The largest difference between a table [pos, d_model] and the rows that a model adds, in the model's precision.
+
+    Raises:
+        ValueError: the model adds no positions.
+    """
+    rows = positions.table(len(table))
+    if rows is None:
+        raise ValueError("this model adds no positions.")
+    return float((table.to(rows) - rows).abs().max())

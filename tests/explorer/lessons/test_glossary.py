@@ -1,0 +1,61 @@
+"""The glossary: every term once, in one plain sentence, and used by the app."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from explorer.lessons.glossary import GLOSSARY, GlossaryEntry, explain
+from explorer.lessons.lesson import PAGES
+from tests.paths import ROOT
+
+ABBREVIATIONS = ("et al.",)
+
+
+@cache
+def words_of_the_app() -> str:
+    """Everything in explorer/ and model/ that people may read, without the glossary itself."""
+    files = [path for room in ("explorer", "model") for path in (ROOT / room).rglob("*")]
+    texts = [
+        path.read_text(encoding="utf-8").casefold()
+        for path in files
+        if path.suffix in (".py", ".js", ".md") and path.name != "glossary.py"
+    ]
+    return "\n".join(texts)
+
+
+def test_every_term_has_one_entry() -> None:
+    terms = [entry.term.casefold() for entry in GLOSSARY]
+    assert len(set(terms)) == len(terms)
+    assert len({entry.explanation for entry in GLOSSARY}) == len(GLOSSARY)
+    assert len(terms) >= 40
+
+
+@pytest.mark.parametrize("entry", GLOSSARY, ids=lambda entry: entry.term)
+def test_an_entry_is_one_plain_sentence(entry: GlossaryEntry) -> None:
+    text = entry.explanation
+    for abbreviation in ABBREVIATIONS:
+        text = text.replace(abbreviation, "")
+    assert text[0].isupper()
+    assert text.endswith(".")
+    assert ". " not in text
+    assert text.count(".") == 1
+    assert len(entry.explanation) <= 120, "a tooltip is read at a glance"
+    assert 0 < len(entry.plain) <= 30
+    assert entry.plain.casefold() != entry.term.casefold()
+    assert not set(entry.explanation) & set("*_`[]{}\\"), "tooltips are plain text"
+
+
+@pytest.mark.parametrize("entry", GLOSSARY, ids=lambda entry: entry.term)
+def test_a_term_is_used_on_pages_that_exist(entry: GlossaryEntry) -> None:
+    assert entry.pages
+    assert len(set(entry.pages)) == len(entry.pages)
+    assert set(entry.pages) <= set(PAGES)
+    assert entry.term.casefold() in words_of_the_app()
+
+
+def test_terms_are_found_without_regard_to_capitals() -> None:
+    assert explain("bleu") is explain("BLEU")
+    with pytest.raises(KeyError):
+        explain("no such term")

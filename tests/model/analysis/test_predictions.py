@@ -1,0 +1,40 @@
+"""What is read off distributions over the next token, on numbers that can be checked by hand."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from model.analysis.predictions import effective_choices, layer_predictions, likeliest_with, shares
+from model.analysis.query_key_matches import strongest_matches
+
+
+def test_layer_predictions_follow_the_final_token_through_the_stages() -> None:
+    probabilities = torch.tensor([[[0.7, 0.2, 0.1], [0.5, 0.3, 0.2]], [[0.1, 0.8, 0.1], [0.1, 0.3, 0.6]]])
+    found = layer_predictions(probabilities.log())
+    assert found.likeliest.tolist() == [[0, 0], [1, 2]]
+    assert found.probabilities.ravel() == pytest.approx([0.7, 0.5, 0.8, 0.6], abs=1e-6)
+    assert found.final == 2
+    assert found.final_probabilities == pytest.approx([0.2, 0.6], abs=1e-6)
+    assert found.ranks.tolist() == [3, 1]
+
+
+def test_effective_choices_are_those_of_equally_likely_tokens() -> None:
+    assert effective_choices(torch.full((8,), 1 / 8)) == pytest.approx(8, abs=1e-5)
+    assert effective_choices(torch.tensor([1.0, 0.0])) == 1.0
+
+
+def test_the_likeliest_tokens_hold_the_one_in_question() -> None:
+    probabilities = torch.tensor([0.1, 0.4, 0.2, 0.3])
+    assert likeliest_with(probabilities, 1, 2) == [1, 3]
+    assert likeliest_with(probabilities, 0, 2) == [1, 0]
+    assert likeliest_with(probabilities, 0, 9) == [1, 3, 2, 0]
+    assert shares(probabilities, [3, 1]) == pytest.approx([0.3, 0.4])
+
+
+def test_matches_have_the_product_and_the_cosine_of_their_vectors() -> None:
+    query, key = torch.tensor([[3.0, 4.0], [0.0, 2.0]]), torch.tensor([[1.0, 0.0], [0.0, 5.0]])
+    first, second = strongest_matches(query, key, torch.tensor([[0.9, 0.1], [0.25, 0.75]]))
+    assert (first.key, first.product, second.key, second.product) == (0, 3.0, 1, 10.0)
+    assert (first.weight, second.weight) == pytest.approx((0.9, 0.75))
+    assert (first.cosine, second.cosine) == pytest.approx((0.6, 1.0))
