@@ -1,4 +1,4 @@
-"""A single map as a Plotly heatmap: masked cells stand apart, differences have a scale of two colours."""
+"""A single attention map as a Plotly heatmap; masked cells look different from zeros, differences have two colours."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from model.trace import VISIBLE
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-NUMBERS_UP_TO = 225  # cells; more have no room for their number
-NUMBERS_ACROSS, NUMBERS_ACROSS_WIDE = 10, 15  # columns: in half of the page, and in all of it
-LEAST_HIGH = 290  # pixels: room for the title of the query axis, however few rows there are
+NUMBERS_UP_TO = 225  # cells; in larger maps the numbers do not fit
+NUMBERS_ACROSS, NUMBERS_ACROSS_WIDE = 10, 15  # columns, in half the page width and in all of it
+LEAST_HIGH = 290  # pixels; the title of the query axis needs this much
 TICKS_UP_TO = 80
-# Blue below zero, orange above, with an honest nothing between; readable on white and on black.
+# Blue below zero, orange above, neutral grey at zero; readable on white and on black.
 DIVERGING = [[0.0, "#2a6da3"], [0.25, "#8fb8d9"], [0.5, "#d9dde1"], [0.75, "#efb178"], [1.0, "#bf641c"]]
 
 
 def map_figure(shown: LabelledMap, *, height: int | None = None, wide: bool = False) -> go.Figure:
-    """The heatmap: query 1 on top, key labels on top, both axes titled, numbers in the cells where there is room."""
-    import plotly.graph_objects as go  # half a second that only a page with such a map should pay
+    """The heatmap with query 1 in the top row, key labels above, titled axes, and numbers in the cells if they fit."""
+    import plotly.graph_objects as go  # takes half a second, which only pages with such a map should pay for
 
     n_rows, n_columns = shown.values.shape
     seen = shown.seen()
@@ -47,7 +47,7 @@ def map_figure(shown: LabelledMap, *, height: int | None = None, wide: bool = Fa
     )
     closed = [(int(row), int(column)) for row, column in zip(*(shown.mask != VISIBLE).nonzero(), strict=True)]
     if closed:
-        # A ground and a mark of their own: masked must not be taken for small.
+        # Masked cells have their own background and mark, so that they are not mistaken for small weights.
         ground = "rgba(125,136,147,0.2)"
         figure.add_heatmap(
             z=[[1 if code != VISIBLE else None for code in codes] for codes in shown.mask],
@@ -95,7 +95,7 @@ def _axes(figure: go.Figure, shown: LabelledMap) -> None:
 
 
 def _number(value: float, *, signed: bool) -> str:
-    """A number as short as it can be read: ".98", "+.73", "0"; nothing where masked."""
+    """A number in its shortest form: ".98", "+.73", "0"; empty for NaN."""
     if np.isnan(value):
         return ""
     if abs(value) < 0.005:
@@ -105,7 +105,7 @@ def _number(value: float, *, signed: bool) -> str:
 
 
 def _safe(labels: tuple[str, ...]) -> list[str]:
-    """Plotly reads labels as a little HTML, in which <sos> would vanish."""
+    """Labels escaped: Plotly reads them as HTML, in which <sos> would disappear."""
     return [html.escape(label) for label in labels]
 
 

@@ -1,4 +1,4 @@
-"""The tree of ways on from a sentence as a Plotly figure: time runs to the right, a node is a token to click."""
+"""The tree of continuations as a Plotly figure: steps run to the right, and every node is a token to click."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from explorer.translation.decode_tree import Fate, Node, Tree
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-# Marks as well as colours tell the fates apart: name, symbol, colour, size, dash of the line that leads there.
+# Name, symbol, colour, size and line dash of each fate, which differ in more than colour.
 LOOKS: dict[Fate, tuple[str, str, str, int, str]] = {
     "shown": ("on screen", "circle", "#b4530a", 11, "solid"),
     "path": ("a whole path", "square", "#8a4a9e", 9, "solid"),
@@ -19,9 +19,13 @@ LOOKS: dict[Fate, tuple[str, str, str, int, str]] = {
     "kept": ("kept by beam search", "circle-open", "#2b8fb3", 9, "solid"),
     "pruned": ("dropped", "x-thin-open", GREY, 7, "dot"),
 }
-LABELS_UP_TO = 120  # nodes; more names would stand on each other
-ROOM, LETTER = 900, 7  # pixels: the width of the tree on a laptop, and of a letter; names are cut to fit between steps
-ROW, CLOSEST, HIGHEST = 32, 20, 1360  # pixels: a row, a row with names in a long tree, and a tree of shorter rows
+LABELS_UP_TO = 120  # nodes; more labels would overlap
+ROOM, LETTER = 900, 7  # pixels: the width of the tree on a laptop, and of a letter; labels are cut to fit between steps
+ROW, CLOSEST, HIGHEST = (
+    32,
+    20,
+    1360,
+)  # pixels: a row, the smallest row with labels, and the largest height of full rows
 
 
 def tree_figure(tree: Tree) -> go.Figure:
@@ -80,7 +84,7 @@ def _label(node: Node, letters: int) -> str:
 
 
 def hover(node: Node) -> str:
-    """What is known about a node, in lines; tokens are text, never markup."""
+    """The hover text of a node, one fact per line; tokens are escaped."""
     parts = [f"step {len(node.path)}: {html.escape(node.token)}"]
     if node.probability is not None:
         parts.append(f"probability {100 * node.probability:.2f} %")

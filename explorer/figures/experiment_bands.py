@@ -1,4 +1,4 @@
-"""Curves of experiments: the mean of each way with a band from its lowest to its highest run."""
+"""Curves of experiments: the mean of each variant with a band from its lowest to its highest run."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from typing import Any
 import altair as alt
 
 from explorer.figures.vega_chart import DASHES, GREY, HEIGHT, Figure, Table
+from explorer.text import plural
 
 PHONE = 330  # pixels that a figure is wide on a narrow phone
 LEGEND_ROW = 24  # pixels
-Series = Sequence[tuple[Sequence[float], Sequence[float]]]  # (x, y) of each run of a way
+Series = Sequence[tuple[Sequence[float], Sequence[float]]]  # (x, y) of each run of a variant
 
 
 def bands(ways: Mapping[str, Series]) -> Table:
-    """Mean, lowest and highest of each way at every x that any of its runs has, by column."""
+    """Mean, minimum and maximum of each variant at every x of any of its runs, by column."""
     table: Table = {"x": [], "mean": [], "low": [], "high": [], "runs": [], "way": []}
     for way, runs in ways.items():
         found: dict[float, list[float]] = {}
@@ -36,7 +37,7 @@ def bands(ways: Mapping[str, Series]) -> Table:
 def band_figure(
     ways: Mapping[str, Series], *, x_title: str, title: str, unit: str, top: float | None = None, mark: float = 0.0
 ) -> Figure:
-    """Curves with bands; a dashed rule stands at `mark`, if that is not 0, and `top` is the end of the scale."""
+    """Curves with bands; a dashed rule at `mark`, unless that is 0; the y axis ends at `top`, if given."""
     data = bands(ways)
     if mark:
         data["mark"] = [mark] * len(data["x"])
@@ -44,10 +45,10 @@ def band_figure(
 
 
 def end_words(data: Table, x_title: str, unit: str) -> str:
-    """Where each way's curve ends, the highest first."""
-    ends = {way: at for at, way in enumerate(data["way"])}  # of each way's rows, the last counts
+    """Where each variant's curve ends, highest first, in a sentence."""
+    ends = {way: at for at, way in enumerate(data["way"])}  # a variant's last row counts
     if not ends:
-        return "There is nothing to draw yet: these runs have not been made."
+        return "Nothing to draw yet: these runs have not been made."
     order = sorted(ends, key=lambda way: data["mean"][ends[way]], reverse=True)
     told = [f"{way} {_end(data, ends[way], unit)}" for way in order]
     last = max(data["x"][at] for at in ends.values())
@@ -56,11 +57,11 @@ def end_words(data: Table, x_title: str, unit: str) -> str:
 
 def _end(data: Table, at: int, unit: str) -> str:
     mean, low, high, runs = (data[name][at] for name in ("mean", "low", "high", "runs"))
-    return f"{mean:.3g}{unit} ({low:.3g} to {high:.3g}, {runs} run{'s' if runs != 1 else ''})"
+    return f"{mean:.3g}{unit} ({low:.3g} to {high:.3g}, {plural(runs, 'run')})"
 
 
 def wide(data: Table) -> list[dict[str, Any]]:
-    """The same as a table: a row an x, three columns a way."""
+    """The same as a table: one row per x, three columns per variant."""
     found: dict[float, dict[str, Any]] = {}
     for i, x in enumerate(data["x"]):
         row = found.setdefault(x, {"at": round(x)})
@@ -70,14 +71,14 @@ def wide(data: Table) -> list[dict[str, Any]]:
 
 
 def legend_columns(ways: Sequence[str]) -> int:
-    """Names side by side in the legend: as many as a phone has room for, one to three."""
+    """The number of legend columns, 1 to 3, that fit on a narrow phone."""
     longest = 45 + 6.5 * max(map(len, ways), default=0)  # pixels: the mark, then letters of the legend's size
     return max(1, min(3, int(PHONE / longest)))
 
 
 @lru_cache(maxsize=32)
 def _spec(ways: tuple[str, ...], x_title: str, top: float | None, marked: bool) -> dict[str, Any]:
-    """Bands below, lines above; dashes as well as colours tell the ways apart."""
+    """Bands with lines on top; variants differ in dashes as well as colours."""
     scale = alt.Scale(zero=True, nice=True) if top is None else alt.Scale(domain=[0, top])
     axis = alt.Axis(format=",d", tickCount=8, grid=False)
     colour = alt.Scale(domain=list(ways))
@@ -116,7 +117,7 @@ def _spec(ways: tuple[str, ...], x_title: str, top: float | None, marked: bool) 
     layers: list[Any] = [shades, lines]
     if marked:
         layers.append(alt.Chart().mark_rule(strokeDash=[4, 3], color=GREY).encode(x="max(mark):Q"))
-    rows = math.ceil(len(ways) / legend_columns(ways))  # of the legend, which takes its place from the curves
+    rows = math.ceil(len(ways) / legend_columns(ways))  # of the legend, whose height is added to the chart
     made: dict[str, Any] = alt.layer(*layers).properties(height=HEIGHT + LEGEND_ROW * max(0, rows - 1)).to_dict()
     made.pop("config", None)
     return made

@@ -1,4 +1,4 @@
-"""How single heads change over a run: one line a head over the snapshots, the chosen one marked."""
+"""How heads change during a run: one line per head over the snapshots, the chosen head emphasized."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ CHOSEN, OTHER = "the chosen head", "another head"
 
 
 def head_figure(scores: Mapping[int, NDArray[np.float64]], layer: int, head: int, step: int, title: str) -> Figure:
-    """One score of all heads of one kind over the steps; layer and head from 1, `step` is marked.
+    """One score of all heads of one kind against the step; layer and head count from 1, `step` is marked.
 
-    Shapes: `scores` by step, each [layer, head], from 0 to 1.
+    Shapes:
+        scores: by step, each [layer, head], from 0 to 1.
     """
     data: Table = {"step": [], "value": [], "head": [], "role": [], "mark": []}
     for at, values in scores.items():
@@ -38,10 +39,10 @@ def name_of(layer: int, head: int) -> str:
 
 
 def head_words(scores: Mapping[int, NDArray[np.float64]], layer: int, head: int, step: int, title: str) -> str:
-    """The chosen head's score, where it came from, and which head has the highest one now."""
+    """The chosen head's score now, at first and at last, and the highest head now, in two sentences."""
     steps = sorted(scores)
     if not steps:
-        return "Nothing is measured yet."
+        return "Nothing has been measured yet."
     now = scores.get(step, scores[steps[-1]])
     first, last = scores[steps[0]][layer - 1, head - 1], scores[steps[-1]][layer - 1, head - 1]
     best = np.unravel_index(int(now.argmax()), now.shape)
@@ -53,7 +54,7 @@ def head_words(scores: Mapping[int, NDArray[np.float64]], layer: int, head: int,
 
 
 def head_rows(scores: Mapping[int, NDArray[np.float64]]) -> list[dict[str, Any]]:
-    """The same numbers as a table: a row a step, a column a head, in percent."""
+    """The same numbers as a table: one row per step, one column per head, in percent."""
     return [
         {"step": step}
         | {
@@ -66,7 +67,7 @@ def head_rows(scores: Mapping[int, NDArray[np.float64]]) -> list[dict[str, Any]]
 
 @lru_cache(maxsize=8)
 def _spec(title: str) -> dict[str, Any]:
-    """Grey lines for all heads, a heavy one for the chosen head, a rule at the chosen step."""
+    """Grey lines for all heads, a thick one for the chosen head, a rule at the chosen step."""
     base = alt.Chart().encode(
         x=step_axis(),
         y=alt.Y("value:Q", title=None, scale=alt.Scale(domain=[0, 100]), axis=alt.Axis(tickCount=5)),

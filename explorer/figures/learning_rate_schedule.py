@@ -1,4 +1,4 @@
-"""The learning rate that a run is going to use, over its steps."""
+"""The planned learning rate of a run against the step."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _AFTER = {
 
 
 def schedule_figure(points: Sequence[tuple[int, float]], schedule: str) -> Figure:
-    """The planned learning rate; `points` are pairs of step and rate that hold its peak and both ends."""
+    """The planned learning rate; `points` are (step, rate) pairs that include its peak and both ends."""
     data: Table = {"step": [step for step, _ in points], "rate": [rate for _, rate in points]}
     return Figure(_spec(), data, schedule_caption(points, schedule), "The learning rate")
 
@@ -29,7 +29,7 @@ def schedule_caption(points: Sequence[tuple[int, float]], schedule: str) -> str:
         return "The schedule is not known yet."
     step, peak = max(points, key=lambda point: point[1])
     last_step, last = points[-1]
-    rises = f"rises in a line to {peak:.3g} at step {step:,}" if step > 1 else f"begins at {peak:.3g}"
+    rises = f"rises linearly to {peak:.3g} at step {step:,}" if step > 1 else f"begins at {peak:.3g}"
     after = _AFTER.get(schedule, "then changes")
     return f"The learning rate {rises}, {after}, and ends with {last:.2g} at step {last_step:,}."
 

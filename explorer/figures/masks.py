@@ -1,4 +1,4 @@
-"""Pictures of masks, and of scores before and after them; what a closed cell is closed for stands in the cell."""
+"""Figures of the Masks page: masks, and scores before and after them; a sign in each closed cell gives the reason."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ AXES: dict[AttentionKind, tuple[str, str]] = {
     "cross": ("decoder reads (query)", "source (key)"),
 }
 WORDS = {VISIBLE: "open", FUTURE: "closed: the future", PADDING: "closed: padding"}
-_GREY = "rgba(125, 136, 147, 0.25)"  # readable on white and on black, and off every scale
+_GREY = "rgba(125, 136, 147, 0.25)"  # readable on white and on black, and in no colour scale
 _THIRD = 310  # pixels of a figure in a third of the page
-_ACROSS, _UP, _SIDE = 4, 6.5, 180  # pixels of half a sign in a cell that has the room, and about those of a map
-_OPEN = "#000014"  # in its place the theme puts a colour from the lower part of its sequential scale
+_ACROSS, _UP, _SIDE = 4, 6.5, 180  # half the size of a sign where cells are large, and the size of a map; pixels
+_OPEN = "#000014"  # Streamlit replaces it by a colour from the lower part of the theme's sequential scale
 
 
 def mask_plot(
     codes: Codes, kind: AttentionKind, rows: Sequence[str], columns: Sequence[str], title: str, *, height: int = 320
 ) -> Plot:
-    """Open and closed cells [query, key], each closed one with the sign of its reason."""
+    """Open and closed cells, [query, key]; each closed one has the sign of its reason."""
     y_title, x_title = AXES[kind]
     figure = heatmap(
         np.where(codes == VISIBLE, 1.0, np.nan),
@@ -42,7 +42,7 @@ def mask_plot(
         width=_THIRD,
     )
     figure.data[0].update(colorscale=[[0, _OPEN], [1, _OPEN]], autocolorscale=False, showscale=False)
-    figure.update_layout(margin_r=40)  # no scale stands there, but the last name leans over
+    figure.update_layout(margin_r=40)  # there is no colour bar, but the last label is slanted
     _close(figure, codes, labels(rows), labels(columns), np.full(codes.shape, ""))
     return Plot(
         figure, mask_words(codes), title, _table(rows, columns, [[WORDS[int(c)] for c in row] for row in codes])
@@ -50,7 +50,7 @@ def mask_plot(
 
 
 def mask_words(codes: Codes) -> str:
-    """How many cells are closed, and for which reason."""
+    """The number of closed cells by reason, in a sentence."""
     future, padding, every = int((codes == FUTURE).sum()), int((codes == PADDING).sum()), codes.size
     if not future + padding:
         return f"All {every} cells are open."
@@ -69,7 +69,7 @@ def score_plot(
     masked: bool,
     span: float,
 ) -> Plot:
-    """Scores [query, key] before the mask, or after it (`masked`); `span` is the scale's end on both sides."""
+    """Scores, [query, key], before the mask or after it (`masked`); the colour scale runs from -span to span."""
     y_title, x_title = AXES[kind]
     shown = np.where(codes == VISIBLE, values, np.nan) if masked else values
     figure = heatmap(
@@ -89,7 +89,7 @@ def score_plot(
         for row, column in np.argwhere(codes != VISIBLE):
             cells[row][column] = None
         n_closed = int((codes != VISIBLE).sum())
-        caption = f"{n_closed} closed cells hold the lowest number there is ({closed}), the others their score."
+        caption = f"{n_closed} closed cells hold the lowest float32 number ({closed}), the others their score."
     else:
         low, high = float(values.min()), float(values.max())
         caption = f"Query · key / √d_head, from {low:.2f} to {high:.2f}: computed for every cell, closed or not."
@@ -105,7 +105,7 @@ def weight_plot(
     title: str,
     caption: str = "",
 ) -> Plot:
-    """Attention weights [query, key] after softmax; closed cells are drawn apart from small ones."""
+    """Attention weights, [query, key], after softmax; closed cells look different from small weights."""
     y_title, x_title = AXES[kind]
     figure = heatmap(
         np.where(codes == VISIBLE, weights, np.nan),
@@ -118,16 +118,16 @@ def weight_plot(
     )
     _close(figure, codes, labels(rows), labels(columns), np.full(codes.shape, "weight 0, "))
     closed = codes != VISIBLE
-    told = caption or (
+    caption = caption or (
         f"Each row sums to 1 over its open cells; the {int(closed.sum())} closed cells got "
         f"{float(weights[closed].sum()) if closed.any() else 0.0:.0f} exactly."
     )
     cells = [[round(100 * float(v), 2) for v in row] for row in weights]
-    return Plot(figure, told, title, _table(rows, columns, cells))
+    return Plot(figure, caption, title, _table(rows, columns, cells))
 
 
 def loss_plot(runs: dict[str, Metrics]) -> Plot:
-    """Training loss of several runs over their steps, on a logarithmic axis."""
+    """Training loss of several runs against the step, on a logarithmic axis."""
     series = {
         name: ([p["step"] for p in metrics.train if "loss" in p], [p["loss"] for p in metrics.train if "loss" in p])
         for name, metrics in runs.items()
@@ -138,7 +138,7 @@ def loss_plot(runs: dict[str, Metrics]) -> Plot:
 
 
 def right_plot(runs: dict[str, Metrics]) -> Plot:
-    """Validation sentences exactly right at each evaluation of several runs."""
+    """Exact match on validation at each evaluation of several runs."""
     series = {
         name: (
             [p["step"] for p in metrics.evals if "exact_match" in p],
@@ -163,7 +163,7 @@ def _words(codes: Codes) -> NDArray[Any]:
 
 
 def _close(figure: go.Figure, codes: Codes, y: list[str], x: list[str], said: NDArray[Any]) -> None:
-    """Lay closed cells over a heatmap: grey, with the sign of their reason, which hovering says in words."""
+    """Draw closed cells over a heatmap: grey, with the sign of their reason, and the reason in words on hover."""
     if not (codes != VISIBLE).any():
         return
     figure.add_trace(
@@ -180,12 +180,12 @@ def _close(figure: go.Figure, codes: Codes, y: list[str], x: list[str], said: ND
             ygap=1,
         )
     )
-    # All signs are one path: as texts they would take the browser longer than all the rest.
+    # All signs are one path: as separate texts they would take the browser longer than everything else.
     figure.add_shape(type="path", path=_signs(codes), line={"color": "#7d8893", "width": 1.3})
 
 
 def _signs(codes: Codes) -> str:
-    """A stroke / through each cell that is the future, and a cross through padding, as the path of a shape."""
+    """A stroke through each cell of the future and a cross through padding, as the path of one shape."""
     rows, columns = codes.shape
     across, up = min(0.3, _ACROSS * columns / _SIDE), min(0.3, _UP * rows / _SIDE)
     strokes = []

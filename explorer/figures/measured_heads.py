@@ -1,4 +1,4 @@
-"""Pictures of measured heads: layer × head maps, the map of like heads, one head's rows, and the pruning curve."""
+"""Figures of the Probe page: layer × head maps, similar heads in a plane, one head's rows, and the pruning curve."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def layer_head_map(
     baseline: float | None = None,
     decimals: int = 2,
 ) -> Plot:
-    """One score of all heads of one kind, [layer, head]; the number stands in each cell."""
+    """One score of all heads of one kind, [layer, head], with the number in each cell."""
     n_layers, n_heads = values.shape
-    # With letters: Plotly would take a label that is a number for the place of a tick.
+    # With letters: Plotly would read a label that is a number as the position of a tick.
     rows, columns = [f"L{i + 1}" for i in range(n_layers)], [f"H{i + 1}" for i in range(n_heads)]
     figure = heatmap(
         values,
@@ -72,7 +72,7 @@ def _number(value: float, decimals: int) -> float | None:
 
 
 def similarity_plot(places: Scores, similarity: Scores, names: Sequence[str], roles: Sequence[str]) -> Plot:
-    """Heads of one kind in the plane, [head, 2]: like ones lie together; symbols tell roles apart."""
+    """Heads of one kind in a plane, [head, 2]: similar heads lie together; symbols show their roles."""
     symbols = ("circle", "square", "diamond", "cross", "x", "triangle-up", "star", "hexagon")
     figure = go.Figure(
         layout=go.Layout(
@@ -101,15 +101,15 @@ def similarity_plot(places: Scores, similarity: Scores, names: Sequence[str], ro
     if pairs and np.isfinite(similarity).all():
         near, far = min(pairs), max(pairs)
         caption = (
-            f"The closer two heads, the more alike their rows (Jensen–Shannon divergence: 0 alike, 1 nothing in "
-            f"common). Most alike: {names[near[2]]} and {names[near[1]]} ({near[0]:.2f} bits); least: "
+            f"The closer two heads, the more similar their rows (Jensen–Shannon divergence: 0 is equal, 1 has nothing "
+            f"in common). Most similar: {names[near[2]]} and {names[near[1]]} ({near[0]:.2f} bits); least similar: "
             f"{names[far[2]]} and {names[far[1]]} ({far[0]:.2f} bits)."
         )
     else:
         caption = "There are no two heads to compare."
     table: dict[str, list[Any]] = {"head": list(names), "role": list(roles)}
     table |= {name: [_number(value, 3) for value in similarity[:, i]] for i, name in enumerate(names)}
-    return Plot(figure, caption, "Heads that look alike", table)
+    return Plot(figure, caption, "Similar heads", table)
 
 
 def head_plot(
@@ -142,7 +142,7 @@ def head_plot(
 
 
 def coverage_plot(total: Scores, tokens: Sequence[str], caption: str) -> Plot:
-    """How much each source token was read in the whole translation, [src], beside what even reading would give."""
+    """The attention that each source token received over the whole translation, [src], and the mean."""
     figure = bars({"coverage": total.tolist()}, tokens, y_title="weight over all rows", height=230)
     rule(figure, y=float(total.mean()), text="even")
     table: dict[str, list[Any]] = {"source": numbered(tokens), "coverage": [round(float(v), 4) for v in total]}
@@ -150,14 +150,14 @@ def coverage_plot(total: Scores, tokens: Sequence[str], caption: str) -> Plot:
 
 
 def pruning_plot(counts: Sequence[int], series: dict[str, Sequence[float]], caption: str) -> Plot:
-    """The quality kept, in percent of the whole model's, over the number of heads switched off."""
+    """The quality that remains, in percent of the whole model's, against the number of heads switched off."""
     figure = curves(
         {name: (np.array(counts), np.array(values)) for name, values in series.items()},
         x_title="heads switched off, least important first",
-        y_title="quality kept (%)",
+        y_title="remaining quality (%)",
         dots=True,
     )
     figure.update_yaxes(rangemode="tozero")
     table: dict[str, list[Any]] = {"heads switched off": list(counts)}
     table |= {f"{name} (%)": [round(value, 1) for value in values] for name, values in series.items()}
-    return Plot(figure, caption, "What is left when heads are taken away", table)
+    return Plot(figure, caption, "Quality with heads switched off", table)

@@ -1,7 +1,7 @@
 """The hues that every view of every page shares, for the light and the dark theme.
 
 Source tokens have one hue and target tokens another; attention weights take the theme's sequential scale
-(`chartSequentialColors` in .streamlit/config.toml); everything else takes the theme's text, background and accent.
+(`chartSequentialColors` in .streamlit/config.toml); everything else takes the theme's own colours.
 """
 
 from __future__ import annotations

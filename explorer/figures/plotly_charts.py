@@ -1,7 +1,8 @@
-"""Plotly figures of one look: heatmaps and curves with their caption and their numbers as a table.
+"""What all Plotly figures share: heatmaps, curves and bars of one look, with a caption and their numbers as a table.
 
-Colours come from the theme when the figure is drawn: curves take its categorical colours, and heatmaps its sequential
-or, around zero, its diverging scale. Labels that people typed go through :func:`label`, since Plotly reads markup.
+Streamlit takes the colours from the theme when it draws the figure: categorical colours for curves, the sequential
+scale for heatmaps, and the diverging scale for values around zero. Plotly reads labels as HTML, so text that people
+typed goes through :func:`label`.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 HEIGHT = 340
-MOST_ASLANT = 10  # names above a heatmap that fit side by side at 45 degrees, also in a narrow column
-MOST_LETTERS = 24  # of a token beside a heatmap; the table has all of it
+MOST_SLANTED = 10  # column names that fit side by side at 45 degrees, even in a narrow figure
+MOST_LETTERS = 24  # of a token in a tick label; the table has all of it
 _LETTER, _LINE = 6.5, 22  # pixels of a letter and of a line
-_TIGHT = 11.5  # pixels from one name to the next, under which they would touch
-# Streamlit puts the theme's categorical colours in place of these; Plotly's own would not change with the theme.
+_TIGHT = 11.5  # pixels between two tick labels below which they touch
+# Streamlit replaces these by the theme's categorical colours; other colours would not change with the theme.
 COLOURS = tuple(f"#{i:06d}" for i in range(1, 9))
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 PATTERNS = ("", "/", ".", "x")
@@ -32,7 +33,7 @@ Columns = dict[str, list[Any]]
 
 @dataclass(frozen=True, eq=False)
 class Plot:
-    """A Plotly figure, a sentence that says what there is to see, and the numbers in it by column."""
+    """A Plotly figure, a caption computed from its data, and its numbers by column."""
 
     figure: go.Figure
     caption: str
@@ -41,7 +42,7 @@ class Plot:
 
 
 def label(text: str) -> str:
-    """`text` as Plotly shows it letter by letter."""
+    """`text` escaped, so that Plotly shows exactly these characters."""
     return escape(text, quote=False)
 
 
@@ -56,20 +57,20 @@ def numbered(tokens: Sequence[str], first: int = 1) -> list[str]:
 
 
 def margin(*, left: int = 64, right: int = 14, top: int = 14, bottom: int = 50) -> dict[str, Any]:
-    """Room for axes and legend in pixels, as `margin` of a layout.
+    """Margins for axes and legend in pixels, as the `margin` of a layout.
 
-    Plotly can find it out by itself (automargin), but then it lays out every figure again, and a slider takes longer.
+    Plotly could compute them (automargin), but it would lay out every figure twice, which makes sliders slower.
     """
     return {"l": left, "r": right, "t": top, "b": bottom, "autoexpand": False}
 
 
 def width_of(text: str) -> int:
-    """About how many pixels a text is wide."""
+    """The approximate width of a text in pixels."""
     return round(sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text) * _LETTER)
 
 
 def legend_room(names: Sequence[str], width: int = 380) -> int:
-    """Pixels above a figure for a legend that lies on its side; at least as much as a figure without one has."""
+    """The top margin in pixels for a horizontal legend; that of a figure without a legend if there is none."""
     if len(names) < 2:
         return 14
     rows, used = 1, 0
@@ -113,10 +114,10 @@ def heatmap(
     height: int = HEIGHT,
     width: int = 480,
 ) -> go.Figure:
-    """Values [row, column] with row 0 on top; a span that begins below 0 takes the diverging scale.
+    """Values, [row, column], with row 0 on top; a span that begins below 0 takes the diverging colour scale.
 
-    Cells that are not numbers stay empty; `hover` [row, column] are words to say about each cell. `width` is how many
-    pixels the figure has on a small screen: names that would touch are left out, every second or so.
+    NaN cells stay empty; `hover` [row, column] is text for each cell. `width` is the width of the figure in pixels on a
+    small screen: tick labels that would touch are thinned out.
     """
     words = "%{y}, %{x}: %{z:.3~f}" if hover is None else "%{y}, %{x}: %{customdata}"
     trace = go.Heatmap(
@@ -135,7 +136,7 @@ def heatmap(
     room = margin(right=76, top=56, bottom=10)
     x_axis: dict[str, Any] = {**_x_title(x_title), "side": "top", "showgrid": False}
     y_axis: dict[str, Any] = {**_y_title(y_title), "autorange": "reversed", "showgrid": False}
-    if x is not None and y is not None:  # tokens: every one is named, in its own row
+    if x is not None and y is not None:  # tokens: one tick label each
         left, angle, top = beside(y), *above(x)
         room |= {"l": left, "t": top}
         x_axis |= {"type": "category", "tickangle": -angle, **names_at(x, width - left - room["r"])}
@@ -144,20 +145,20 @@ def heatmap(
 
 
 def beside(names: Sequence[str]) -> int:
-    """Pixels at the left of a heatmap whose rows have these names, which may hold what :func:`label` made of tokens."""
+    """The left margin in pixels of a heatmap whose rows have these names, as escaped by :func:`label`."""
     return 50 + _widest(names)
 
 
 def above(names: Sequence[str]) -> tuple[int, int]:
-    """The angle of the names of columns, aslant or upright where they would not fit side by side, and their pixels."""
+    """The angle of column names (45° or 90° where they do not fit side by side), and the top margin in pixels."""
     widest = _widest(names)
-    angle = 0 if (widest + 8) * len(names) <= 200 else 45 if len(names) <= MOST_ASLANT else 90
-    rise = {0: 8, 45: round(0.72 * widest), 90: widest}[angle]  # an aslant name rises by the sine of its angle
+    angle = 0 if (widest + 8) * len(names) <= 200 else 45 if len(names) <= MOST_SLANTED else 90
+    rise = {0: 8, 45: round(0.72 * widest), 90: widest}[angle]  # the sine of 45°
     return angle, 48 + rise
 
 
 def names_at(names: Sequence[str], pixels: int) -> dict[str, Any]:
-    """Ticks of an axis so many pixels long: every name, or every second, third, … where they would touch."""
+    """Ticks of an axis of this length: every name, or every second, third, … where they would touch."""
     every = max(1, math.ceil(_TIGHT * len(names) / max(pixels, 1)))
     shown = range(0, len(names), every)
     return {"tickmode": "array", "tickvals": list(shown), "ticktext": [_short(names[i]) for i in shown]}
@@ -181,7 +182,7 @@ def curves(
     dots: bool = False,
     height: int = HEIGHT,
 ) -> go.Figure:
-    """Curves by name; dashes as well as colours tell them apart."""
+    """Curves by name, which differ in dashes as well as colours."""
     lines = [
         go.Scatter(
             x=np.asarray(x),
@@ -207,7 +208,7 @@ def bars(
     height: int = HEIGHT,
     first: int = 1,
 ) -> go.Figure:
-    """A bar for each token under each name, side by side; patterns as well as colours tell the names apart.
+    """For each token one bar per name, side by side; names differ in patterns as well as colours.
 
     `first` is the position of the first token.
     """
@@ -232,7 +233,7 @@ def bars(
 
 
 def rule(figure: go.Figure, *, x: float | None = None, y: float | None = None, text: str = "") -> go.Figure:
-    """Add a dashed line at `x` or `y` with a few words."""
+    """Add a dashed line at `x` or `y` with a short label."""
     if x is not None:
         figure.add_vline(x=x, line_dash="dash", line_color="#7d8893", annotation_text=label(text))
     if y is not None:

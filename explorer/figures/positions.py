@@ -1,4 +1,4 @@
-"""Pictures of positional encodings: the table, its curves and wavelengths, products, one word, one rotation."""
+"""Figures of the Positions page: the table, its curves and wavelengths, dot products, one word, one rotation."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.figures.plotly_charts import Plot, curves, heatmap, label, labels, numbered, rule
+from explorer.text import quoted
 from model.analysis.word_order import Length
 
 Floats = NDArray[np.float64]
@@ -22,8 +23,8 @@ def table_plot(table: Floats, wavelengths: Floats) -> Plot:
     caption = (
         f"Each row is what is added to the token at one position, {d_model} numbers between −1 and 1. On the left the "
         f"numbers change from row to row (a full turn in {wavelengths[0]:.1f} positions), on the right they hardly "
-        f"move ({wavelengths[-1]:,.0f} positions): {turned} of {len(wavelengths)} sine–cosine pairs go all the way "
-        f"round within these {length} positions, {still} do not."
+        f"change ({wavelengths[-1]:,.0f} positions): {turned} of {len(wavelengths)} sine–cosine pairs complete a turn "
+        f"within these {length} positions, {still} do not."
     )
     figure = heatmap(table, x_title="dimension", y_title="position (from 0)", span=(-1.0, 1.0), height=420)
     shown = min(d_model, 32)
@@ -33,21 +34,21 @@ def table_plot(table: Floats, wavelengths: Floats) -> Plot:
 
 
 def curves_plot(table: Floats, wavelengths: Floats, dimensions: Sequence[int]) -> Plot:
-    """Chosen dimensions over the positions."""
+    """Chosen dimensions against position."""
     positions = np.arange(table.shape[0])
     names = {i: f"dim {i} ({'cos' if i % 2 else 'sin'})" for i in dimensions}
     figure = curves(
         {names[i]: (positions, table[:, i]) for i in dimensions}, x_title="position (from 0)", y_title="value"
     )
-    told = [f"dimension {i} repeats every {wavelengths[i // 2]:,.1f} positions" for i in dimensions]
-    caption = "; ".join(told) + "." if told else "Choose one or more dimensions."
+    periods = [f"dimension {i} repeats every {wavelengths[i // 2]:,.1f} positions" for i in dimensions]
+    caption = "; ".join(periods) + "." if periods else "Choose one or more dimensions."
     columns: dict[str, list[Any]] = {"position": positions.tolist()}
     columns |= {names[i]: table[:, i].round(4).tolist() for i in dimensions}
     return Plot(figure, caption[0].upper() + caption[1:], "Curves of chosen dimensions", columns)
 
 
 def wavelength_plot(wavelengths: Floats, length: int) -> Plot:
-    """The wavelength of each sine–cosine pair, on a logarithmic axis."""
+    """The wavelength of each sine–cosine pair on a logarithmic axis."""
     pairs = np.arange(len(wavelengths))
     figure = curves(
         {"wavelength": (2 * pairs, wavelengths), f"{length} positions": (2 * pairs, np.full(len(pairs), length))},
@@ -71,7 +72,7 @@ def wavelength_plot(wavelengths: Floats, length: int) -> Plot:
 
 
 def product_plot(table: Floats, *, distance: bool) -> Plot:
-    """Dot product or Euclidean distance of every two positions, and how little of it depends on where they stand."""
+    """Dot product or Euclidean distance of every two positions, which depends only on how far apart they are."""
     products = table @ table.T
     squares = np.diag(products)
     apart = np.sqrt(np.maximum(squares[:, None] + squares[None, :] - 2 * products, 0))
@@ -82,7 +83,7 @@ def product_plot(table: Floats, *, distance: bool) -> Plot:
     near, far = float(values[0, min(1, length - 1)]), float(values[0, -1])
     caption = (
         f"The {noun} of two positions depends only on how far apart they are: along each diagonal it varies by at most "
-        f"{spread:.1e}. Next-door neighbours have {near:.2f}, the two ends {far:.2f}."
+        f"{spread:.1e}. Neighbouring positions have {near:.2f}, the two ends {far:.2f}."
     )
     top = float(np.abs(values).max()) or 1.0
     figure = heatmap(
@@ -97,26 +98,28 @@ def product_plot(table: Floats, *, distance: bool) -> Plot:
 
 
 def word_plot(token: str, position: int, embedding: Floats, row: Floats | None) -> Plot:
-    """What is added to one token: embedding × √d_model, its row of the table, and their sum; each [d_model]."""
+    """One token's embedding × √d_model, the row of its position, and their sum; each [d_model]."""
     dimensions = np.arange(len(embedding))
     series = {"embedding × √d_model": (dimensions, embedding)}
     columns: dict[str, list[Any]] = {"dimension": dimensions.tolist(), "embedding": embedding.round(4).tolist()}
     size = float(np.linalg.norm(embedding))
     if row is None:
-        caption = f"This model adds no positions: '{token}' is the same vector of length {size:.2f} wherever it stands."
+        caption = (
+            f"This model adds no positions: {quoted(token)} is the same vector of length {size:.2f} wherever it stands."
+        )
     else:
         series |= {"position": (dimensions, row), "sum": (dimensions, embedding + row)}
         columns |= {"position": row.round(4).tolist(), "sum": (embedding + row).round(4).tolist()}
         added = float(np.linalg.norm(row))
         caption = (
-            f"'{token}' at position {position}: the embedding is {size:.2f} long, the position {added:.2f}, which is "
-            f"{100 * added / max(size, 1e-12):.0f} % of it; the sum is {np.linalg.norm(embedding + row):.2f} long."
+            f"{quoted(token)} at position {position}: the embedding has length {size:.2f}, the position {added:.2f} "
+            f"({100 * added / max(size, 1e-12):.0f} % of it), and their sum {np.linalg.norm(embedding + row):.2f}."
         )
-    return Plot(curves(series, x_title="dimension", y_title="value"), caption, "One word and its place", columns)
+    return Plot(curves(series, x_title="dimension", y_title="value"), caption, "One word and its position", columns)
 
 
 def rotation_plot(table: Floats, pair: int, position: int, offset: int) -> Plot:
-    """One sine–cosine pair as a point on the circle, at a position and `offset` positions later."""
+    """One sine–cosine pair as a hand on the unit circle, at a position and `offset` positions later."""
     here, there = table[position, 2 * pair : 2 * pair + 2], table[position + offset, 2 * pair : 2 * pair + 2]
     turn = np.linspace(0, 2 * np.pi, 121)
     figure = curves(
@@ -136,8 +139,8 @@ def rotation_plot(table: Floats, pair: int, position: int, offset: int) -> Plot:
     figure.update_xaxes(range=[-1.15, 1.15])
     angle = np.degrees((np.arctan2(*there) - np.arctan2(*here)) % (2 * np.pi))
     caption = (
-        f"Pair {pair + 1} at position {position} and {offset} later: the hand has turned by {angle:.1f}° "
-        f"(whole turns not counted), and it turns by the same angle from any other position."
+        f"Pair {pair + 1} at position {position} and {offset} later: the hand has turned by {angle:.1f}° (full turns "
+        f"not counted). It turns by the same angle from any other position."
     )
     return Plot(figure, caption, "One pair is a clock hand")
 
@@ -152,8 +155,8 @@ def length_plot(found: Sequence[Length], trained: int) -> Plot:
     inside = [length for length in found if length.tokens <= trained]
     beyond = [length for length in found if length.tokens > trained]
     caption = (
-        f"Up to {trained} tokens {_share(inside)} come out exactly right; beyond, {_share(beyond)}: in training the "
-        f"model never saw a token stand there."
+        f"Up to {trained} tokens, {_share(inside)} are exactly right; beyond, {_share(beyond)}: in training, the model "
+        f"never saw a token at these positions."
     )
     columns: dict[str, list[Any]] = {
         "source tokens": tokens,
@@ -179,12 +182,12 @@ def shuffle_plot(weights: NDArray[np.float32], tokens: Sequence[str], title: str
 
 
 def scheme_plot(name: str, table: Floats) -> Plot:
-    """A scheme's table [pos, d_model], with a scale of its own."""
+    """The table of a scheme, [pos, d_model], with its own colour scale."""
     top = float(np.abs(table).max()) or 1.0
     low = -top if table.min() < 0 else 0.0
     distinct = len(np.unique(table.round(9), axis=0))
     caption = (
-        f"{name}: {table.shape[0]} rows, {distinct} of them different; entries from {table.min():.2g} to "
+        f"{name}: {table.shape[0]} rows, {distinct} of them distinct; entries from {table.min():.2g} to "
         f"{table.max():.2g}."
     )
     figure = heatmap(table, x_title="dimension", y_title="position (from 0)", span=(low, top))

@@ -1,4 +1,4 @@
-"""The products of one cell as bars: which dimensions of query and key agree."""
+"""The products of query and key of one cell as bars, by dimension."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def product_figure(cell: Cell) -> Figure:
     largest = max(range(len(products)), key=lambda i: abs(products[i]))
     above = sum(product > 0 for product in products)
     caption = (
-        f"In {above} of {len(products)} dimensions query and key agree. The largest product is "
-        f"{cell.dimensions[largest].product} in dimension {largest + 1}; all of them add up to {cell.total}."
+        f"Query and key agree in {above} of {len(products)} dimensions. The largest product is "
+        f"{cell.dimensions[largest].product} in dimension {largest + 1}; their sum is {cell.total}."
     )
     data: Table = {
         "dimension": list(range(1, len(products) + 1)),
@@ -37,10 +37,10 @@ def _spec() -> dict[str, Any]:
         alt.Chart()
         .mark_bar()
         .encode(
-            # Up or down says the same as the colour.
+            # The sign is visible in the direction of the bar as well as in its colour.
             x=alt.X("dimension:O", title="dimension of the head", axis=alt.Axis(labelAngle=0)),
             y=alt.Y("product:Q", title="query × key"),
-            # One below the other: side by side they are wider than a phone.
+            # One above the other: side by side they are wider than a phone.
             color=alt.Color(
                 "sign:N", scale=scale, legend=alt.Legend(orient="top", title=None, columns=1, labelLimit=220)
             ),

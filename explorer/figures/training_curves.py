@@ -1,7 +1,7 @@
-"""Curves of training: loss, learning rate, speed and scores over the steps of one run, or of several.
+"""Training curves: loss, learning rate, speed and scores of one run or several, against the step.
 
-Each function takes numbers and gives a :class:`Figure`: an Altair chart as a specification that does not depend on the
-data, so that an update sends numbers only and nothing on the page jumps.
+Each function returns a :class:`Figure` whose specification does not depend on the data, so that an update sends numbers
+only and nothing on the page jumps.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import altair as alt
 from explorer.figures.vega_chart import DASHES, HEIGHT, Figure, Table, marker, step_axis
 from explorer.runs.metrics import Metrics, Point
 
-SHARED = 16  # figures kept of each kind: all that watch a run get the same, made once for each change
-MAX_DRAWN = 300  # points of one curve; more are not seen and cost time at each update
+CACHED = 16  # figures of each kind: everybody who watches a run gets the same one, made once per change
+MAX_DRAWN = 300  # points of one curve; more cannot be told apart and cost time at each update
 MAX_CURVES = len(DASHES)
 
 TRAINING, VALIDATION = "training", "validation"
@@ -30,19 +30,19 @@ _IN_PERCENT = ("exact_match", "token_accuracy")
 
 
 def thin(points: Sequence[Point], most: int = MAX_DRAWN) -> list[Point]:
-    """At most about `most` of the points, evenly spread, the last one among them."""
+    """About `most` of the points at regular intervals, and always the last one."""
     stride = -(-len(points) // most) or 1
-    kept = list(points[::stride])
-    if points and kept[-1] is not points[-1]:
-        kept.append(points[-1])
-    return kept
+    thinned = list(points[::stride])
+    if points and thinned[-1] is not points[-1]:
+        thinned.append(points[-1])
+    return thinned
 
 
-@lru_cache(maxsize=SHARED)
+@lru_cache(maxsize=CACHED)
 def loss_figure(metrics: Metrics, max_steps: int = 0, mark: int | None = None) -> Figure:
-    """Training and validation loss of one run; the axis reaches to `max_steps`, so that it stands still.
+    """Training and validation loss of one run; the axis ends at `max_steps`, so that it does not move.
 
-    A rule stands at step `mark`, if that is given.
+    A dashed rule is drawn at step `mark`, if given.
     """
     rows = _rows(metrics.train, "loss", TRAINING) + _rows(metrics.evals, "loss", VALIDATION)
     spec = _spec("loss", MEASURES["loss"][1], max_steps, (TRAINING, VALIDATION), marked=mark is not None)
@@ -53,7 +53,7 @@ def loss_figure(metrics: Metrics, max_steps: int = 0, mark: int | None = None) -
 
 
 def loss_caption(metrics: Metrics) -> str:
-    """What the loss curves say."""
+    """The latest losses, where they started, and the lowest one, in a sentence or two."""
     train = [point for point in metrics.train if "loss" in point]
     evals = [point for point in metrics.evals if "loss" in point]
     parts = []
@@ -67,15 +67,15 @@ def loss_caption(metrics: Metrics) -> str:
         parts.append(f"Validation loss {_nats(last['loss'])} at step {last['step']:,.0f}")
         if best["step"] != last["step"]:
             parts[-1] += f"; lowest {_nats(best['loss'])} at step {best['step']:,.0f}"
-    return ". ".join(parts) + "." if parts else "Nothing is measured yet."
+    return ". ".join(parts) + "." if parts else "Nothing has been measured yet."
 
 
 def score_name(metrics: Metrics) -> str:
-    """The score that says most about a run: BLEU where there is one, otherwise exact match."""
+    """The main score of a run: BLEU where it was measured, otherwise exact match."""
     return "bleu" if metrics.latest("evals", "bleu") is not None else "exact_match"
 
 
-@lru_cache(maxsize=SHARED)
+@lru_cache(maxsize=CACHED)
 def score_figure(metrics: Metrics, max_steps: int = 0) -> Figure:
     """Exact match and token accuracy, or BLEU, at each evaluation of one run."""
     main = score_name(metrics)
@@ -94,27 +94,29 @@ def score_figure(metrics: Metrics, max_steps: int = 0) -> Figure:
     return Figure(spec, _columns(rows), caption, heading)
 
 
-@lru_cache(maxsize=SHARED)
+@lru_cache(maxsize=CACHED)
 def rate_figure(metrics: Metrics, max_steps: int = 0) -> Figure:
-    """The learning rate as it was used."""
+    """The learning rate of each logged update."""
     rows = _rows(metrics.train, "lr", "learning rate")
     last, top = metrics.latest("train", "lr"), max((p["lr"] for p in metrics.train if "lr" in p), default=None)
     known = last is not None and top is not None
-    caption = f"Learning rate {last:.3g} now; highest so far {top:.3g}." if known else "No update is logged yet."
+    caption = f"Learning rate {last:.3g} now; highest so far {top:.3g}." if known else "No update has been logged yet."
     return Figure(_spec("rate", "learning rate", max_steps), _columns(rows), caption, "Learning rate")
 
 
-@lru_cache(maxsize=SHARED)
+@lru_cache(maxsize=CACHED)
 def speed_figure(metrics: Metrics, max_steps: int = 0) -> Figure:
-    """Tokens per second: source and target tokens, padding left out."""
+    """Source and target tokens per second, padding not counted."""
     rows = _rows(metrics.train, "tokens_per_s", "tokens/s")
     last = metrics.latest("train", "tokens_per_s")
-    caption = f"{last:,.0f} source and target tokens per second now." if last is not None else "No speed is known yet."
+    caption = (
+        f"{last:,.0f} source and target tokens per second now." if last is not None else "No speed is measured yet."
+    )
     return Figure(_spec("speed", "tokens/s", max_steps), _columns(rows), caption, "Tokens per second")
 
 
 def comparison_figure(runs: Mapping[str, Metrics], measure: str) -> Figure:
-    """One measure of validation over the steps of several runs (at most `MAX_CURVES`, by name)."""
+    """One validation measure of several runs (at most `MAX_CURVES`) against the step."""
     chosen = dict(list(runs.items())[:MAX_CURVES])
     rows = [row for name, metrics in chosen.items() for row in _rows(metrics.evals, measure, name)]
     lasts = {
@@ -126,15 +128,15 @@ def comparison_figure(runs: Mapping[str, Metrics], measure: str) -> Figure:
         caption = f"None of these runs has measured {MEASURES[measure][0]}."
     else:
         order = sorted(lasts, key=lambda name: lasts[name][1], reverse=measure != "loss")
-        told = [f"{name} {_value(measure, lasts[name][1])} (step {lasts[name][0]:,.0f})" for name in order]
-        caption = f"Validation {MEASURES[measure][0]} at the end, best first: {', '.join(told)}."
+        values = [f"{name} {_value(measure, lasts[name][1])} (step {lasts[name][0]:,.0f})" for name in order]
+        caption = f"Validation {MEASURES[measure][0]} at the end, best first: {', '.join(values)}."
     top = 100.0 if measure in _IN_PERCENT else None
     title = f"Validation: {MEASURES[measure][1]}"
     return Figure(_spec("comparison", MEASURES[measure][1], 0, tuple(chosen), top), _columns(rows), caption, title)
 
 
 def evaluation_table(metrics: Metrics) -> list[dict[str, Any]]:
-    """The evaluations as a table: a row each, the newest first, with the training loss nearest before it."""
+    """The evaluations as a table, newest first, each with the latest training loss before it."""
     rows = []
     for point in reversed(metrics.evals):
         row: dict[str, Any] = {"step": int(point["step"]), "validation loss": point.get("loss")}
@@ -187,7 +189,7 @@ def _spec(
     *,
     marked: bool = False,
 ) -> dict[str, Any]:
-    """A chart of curves over steps, with a legend for `curves`; dashes as well as colours tell them apart."""
+    """A chart of curves against the step, with a legend for `curves`, which differ in dashes as well as colours."""
     scale = alt.Scale(zero=kind != "comparison", nice=True) if top is None else alt.Scale(domain=[0, top])
     base = alt.Chart().encode(
         x=step_axis(max_steps),

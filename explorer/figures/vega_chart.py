@@ -8,17 +8,17 @@ from typing import Any
 import altair as alt
 
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 2, 2, 2], [4, 4], [1, 3], [10, 4], [6, 2, 1, 2])
-GREY = "#7d8893"  # for what is not the subject; readable on white and on black
-HEIGHT = 260  # pixels of every curve, axis and legend included
+GREY = "#7d8893"  # for what is not in focus; readable on white and on black
+HEIGHT = 260  # pixels of every chart of curves, axes and legend included
 
 Table = dict[str, list[Any]]
 
 
 @dataclass(frozen=True, eq=False)
 class Figure:
-    """A chart as a Vega-Lite specification, its data by column, and a sentence that says what there is to see.
+    """A chart as a Vega-Lite specification, its data by column, and a caption computed from the data.
 
-    `title` names what is measured, with its unit; it stands above the chart, where it is read without turning the head.
+    `title` names what is measured, with its unit; it is set above the chart, so that the y axis needs no rotated text.
     """
 
     spec: dict[str, Any]
@@ -28,12 +28,12 @@ class Figure:
 
 
 def step_axis(max_steps: int = 0) -> alt.X:
-    """Steps from left to right, to `max_steps` or no further than there are any."""
+    """The axis of steps, which ends at `max_steps` or, without it, at the last step of the data."""
     axis = alt.Axis(format=",d", tickCount=6, grid=False)
     scale = alt.Scale(domain=[0, max_steps]) if max_steps else alt.Scale(nice=False)
     return alt.X("step:Q", title="step", scale=scale, axis=axis)
 
 
 def marker() -> alt.Chart:
-    """A dashed rule at the step that the column `mark` names in every row."""
+    """A dashed rule at the step in the column `mark`, which is the same in every row."""
     return alt.Chart().mark_rule(strokeDash=[4, 3], color=GREY).encode(x="max(mark):Q")

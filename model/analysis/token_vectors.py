@@ -43,4 +43,5 @@ class TokenVectors:
 def token_vectors(model: Transformer, ids: Sequence[int]) -> TokenVectors:
     """The vectors of source `ids` (with <eos>)."""
     embeddings = (model.src_embedding(torch.tensor([list(ids)])) * model.embedding_factor)[0]
-    return TokenVectors(embeddings, model.positions_src.table(len(ids)))
+    positions = model.positions_src.table(len(ids))
+    return TokenVectors(embeddings, None if positions is None else positions.detach())

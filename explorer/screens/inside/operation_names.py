@@ -21,7 +21,7 @@ _OPERATIONS: dict[str, tuple[str, str]] = {
     "key": ("Keys, split into heads", "In a decoding step, the cached keys of earlier steps come first."),
     "value": ("Values, split into heads", "In a decoding step, the cached values of earlier steps come first."),
     "scores": ("Scores Q·Kᵀ / √d_head", "How well each query fits each key."),
-    "masked": ("Mask", "Closed cells get the lowest number there is; mean and spread leave them out."),
+    "masked": ("Mask", "Closed cells get the lowest possible number; mean and standard deviation leave them out."),
     "weights": ("Softmax over keys", "Scores become shares: each row sums to 1."),
     "joined": ("Heads joined (concatenation)", "The slices stand next to each other again."),
     "out_proj": ("Output projection W_O", "Mixes what the heads have found."),

@@ -112,7 +112,7 @@ def test_the_table_of_evaluations(metrics: Metrics) -> None:
 @pytest.mark.parametrize(
     ("name", "points", "words"),
     [
-        ("inverse_sqrt", [(1, 0.1), (10, 1.0), (100, 0.3)], "rises in a line to 1 at step 10, then falls with 1/√step"),
+        ("inverse_sqrt", [(1, 0.1), (10, 1.0), (100, 0.3)], "rises linearly to 1 at step 10, then falls with 1/√step"),
         ("constant", [(1, 0.5), (100, 0.5)], "begins at 0.5, then stays"),
         ("cosine", [(1, 0.1), (10, 1.0), (100, 0.0)], "then falls along half a cosine, and ends with 0 at step 100"),
     ],
