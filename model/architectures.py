@@ -1,4 +1,4 @@
-"""The models that a configuration can name."""
+"""Which class a configuration asks for."""
 
 from __future__ import annotations
 
@@ -7,10 +7,16 @@ from typing import TypeAlias
 from model.config import ModelConfig
 from model.lstm import LSTM
 from model.transformer import Transformer
+from model.variants import TransformerVariant
 
 Model: TypeAlias = Transformer | LSTM
 
 
 def make_model(config: ModelConfig) -> Model:
     """A new model of the configured architecture, with weights drawn at random."""
-    return LSTM(config) if config.architecture == "lstm" else Transformer(config)
+    return LSTM(config) if config.architecture == "lstm" else make_transformer(config)
+
+
+def make_transformer(config: ModelConfig) -> Transformer:
+    """A new Transformer, the paper's or one of its variants, with weights drawn at random."""
+    return TransformerVariant(config) if config.is_variant else Transformer(config)

@@ -96,6 +96,11 @@ class ModelConfig:
                 f"{self.src_vocab_size} ids and the target {self.tgt_vocab_size}."
             )
 
+    @property
+    def is_variant(self) -> bool:
+        """Whether a Transformer has a part that is not the paper's; see :mod:`model.variants`."""
+        return self.layer_norm == "scalar" or not self.scale_scores or not self.residual
+
     def n_layers(self, kind: AttentionKind) -> int:
         """How many layers have attention of this kind; an LSTM looks at the source once and nowhere else."""
         if self.architecture == "lstm":

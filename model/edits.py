@@ -1,7 +1,12 @@
-"""Head surgery as a value: what to change in which head, handed to the model like a recorder."""
+"""Edits: taps that return another tensor than they were given.
+
+:class:`HeadEdits` is a value that says what to change in which heads; its `tap` applies the changes to one decoding.
+:func:`patch` changes any point of a model by a function.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -10,24 +15,26 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.config import ATTENTION_KINDS, AttentionKind, ModelConfig
+from model.config import ATTENTION_KINDS, AttentionKind, ModelConfig, nearest
+from model.points import attention_scope, points
+from model.tap import Tap
 
 Operation = Literal["zero", "uniform", "mean", "row", "pattern", "output"]
 
 
 class EditError(ValueError):
-    """A head edit that makes no sense; the message says why."""
+    """An edit that cannot be applied; the message says why."""
 
 
 @dataclass(frozen=True, eq=False)
 class HeadEdit:
     """One change to one head (layer and head counted from 0), for a whole decoding.
 
-    zero: the head contributes nothing. uniform: it looks everywhere it may, equally.
+    zero: the head contributes nothing. uniform: it attends equally to every key that it may see.
     mean: its output before W_O is `values` [d_head] at every position (its mean over a sample).
-    row: its query row `row` becomes `values` [key]; pattern: all its rows become `values` [query, key];
-    both non-negative, set to 0 where masked, and renormalised. output: its output rows become `values` [query, d_head].
-    Rows beyond the end of a pattern or output stay the model's own.
+    row: the weights of query `row` become `values` [key]; pattern: all its weights become `values` [query, key];
+    both non-negative, set to 0 where masked, and renormalised. output: its output becomes `values` [query, d_head].
+    Queries beyond the end of a pattern or output keep what the model computed.
 
     Raises:
         EditError: an operation without the values it needs, or with values that cannot be weights.
@@ -65,14 +72,18 @@ class HeadEdit:
 
 @dataclass(frozen=True)
 class HeadEdits:
-    """Any number of head edits; pass it as `edit=` to `start` and to every `step` of one decoding."""
+    """Any number of head edits, which hold for a whole decoding."""
 
     edits: tuple[HeadEdit, ...] = ()
 
-    def at(self, kind: AttentionKind, layer: int, offset: int = 0) -> SiteEdit | None:
-        """The edits of one attention layer for queries that start at position `offset`; None if it has none."""
-        here = tuple(edit for edit in self.edits if edit.kind == kind and edit.layer == layer)
-        return SiteEdit(here, offset) if here else None
+    def tap(self, config: ModelConfig) -> Tap:
+        """A tap that applies the edits; make one per decoding and pass it to `start` and to every `step`.
+
+        Raises:
+            EditError: an edit names a layer or head that a model of this configuration does not have.
+        """
+        self.check(config)
+        return _EditTap(self.edits)
 
     def check(self, config: ModelConfig) -> None:
         """Refuse edits of layers and heads that a model does not have.
@@ -92,76 +103,114 @@ class HeadEdits:
         return tuple(str(edit) for edit in self.edits)
 
 
-@dataclass(frozen=True)
-class SiteEdit:
-    """What attention calls: the edits of its own layer."""
+def edit_tap(edits: HeadEdits | None, config: ModelConfig) -> Tap | None:
+    """The tap of `edits`, or None where there are none.
 
-    edits: tuple[HeadEdit, ...]
-    offset: int
+    Raises:
+        EditError: as :meth:`HeadEdits.tap`.
+    """
+    return None if edits is None else edits.tap(config)
 
-    def weights(self, weights: Tensor, mask: Tensor | None) -> Tensor:
-        """Edited weights [batch, head, query, key]; the given tensor is left alone."""
-        changed = weights
-        for edit in self.edits:
-            if edit.op not in ("uniform", "row", "pattern"):
-                continue
-            _check_head(edit, weights)
-            if changed is weights:
-                changed = weights.clone()
-            rows = self._replacement(edit, weights[:, edit.head])  # [batch, query, key]
-            if mask is not None:
-                visible = mask.expand(weights.shape)[:, edit.head]
-                rows = rows.masked_fill(~visible, 0.0)
-            total = rows.sum(dim=-1, keepdim=True)
-            blind = total.squeeze(-1) == 0
-            if bool((blind & (weights[:, edit.head].sum(-1) > 0)).any()):
-                raise EditError(f"{edit}: a row has no weight left on any key that it may see.")
-            changed[:, edit.head] = rows / total.masked_fill(total == 0, 1.0)
+
+def patch(config: ModelConfig, changes: Mapping[str, Callable[[Tensor], Tensor]]) -> Tap:
+    """A tap that replaces the tensor at each named point by a function of it, and leaves all others as they are.
+
+    Raises:
+        EditError: a model of this configuration has no point of that name.
+    """
+    known = {point.name for point in points(config)}
+    for name in changes:
+        if name not in known:
+            raise EditError(f"this model has no point '{name}'{nearest(name, known)}")
+
+    def patched(point: str, tensor: Tensor) -> Tensor:
+        change = changes.get(point)
+        return tensor if change is None else change(tensor)
+
+    return patched
+
+
+class _EditTap:
+    """Head edits in force: knows from the points that come before which keys are visible and where the queries stand.
+
+    The target ids read so far pass at `tgt.tokens` before any decoder layer runs, so the queries of a decoder layer are
+    the last ones among them. A mask, where there is one, passes before the weights that it shaped.
+    """
+
+    def __init__(self, edits: tuple[HeadEdit, ...]) -> None:
+        self._edits: dict[str, tuple[HeadEdit, ...]] = {}
+        for edit in edits:
+            scope = attention_scope(edit.kind, edit.layer)
+            self._edits[scope] = (*self._edits.get(scope, ()), edit)
+        self._n_read = 0
+        self._mask: Tensor | None = None
+
+    def __call__(self, point: str, tensor: Tensor, /) -> Tensor:
+        if point == "tgt.tokens":
+            self._n_read = tensor.size(1)
+        scope, _, name = point.rpartition(".")
+        for edit in self._edits.get(scope, ()):
+            if name == "scores":
+                self._mask = None
+            elif name == "mask":
+                self._mask = tensor
+            elif name == "weights" and edit.op in ("uniform", "row", "pattern"):
+                tensor = _edited_weights(edit, tensor, self._mask, self._first_query(edit, tensor))
+            elif name == "output" and edit.op in ("zero", "mean", "output"):
+                tensor = _edited_output(edit, tensor, self._first_query(edit, tensor))
+        return tensor
+
+    def _first_query(self, edit: HeadEdit, tensor: Tensor) -> int:
+        """The position of the first query of `tensor`, [batch, head, query, …]."""
+        return 0 if edit.kind == "encoder" else self._n_read - tensor.size(-2)
+
+
+def _edited_weights(edit: HeadEdit, weights: Tensor, mask: Tensor | None, offset: int) -> Tensor:
+    """A copy of the weights [batch, head, query, key] with the edit applied; queries count from `offset`."""
+    own = weights[:, edit.head]
+    rows = _replacement(edit, own, offset)  # [batch, query, key]
+    if mask is not None:
+        rows = rows.masked_fill(~mask.expand(weights.shape)[:, edit.head], 0.0)
+    total = rows.sum(dim=-1, keepdim=True)
+    empty = total.squeeze(-1) == 0
+    if bool((empty & (own.sum(-1) > 0)).any()):
+        raise EditError(f"{edit}: a row has no weight left on any key that it may see.")
+    changed = weights.clone()
+    changed[:, edit.head] = rows / total.masked_fill(total == 0, 1.0)
+    return changed
+
+
+def _replacement(edit: HeadEdit, own: Tensor, offset: int) -> Tensor:
+    """The unnormalised rows [batch, query, key] that `edit` puts in place of the head's `own`."""
+    if edit.op == "uniform":
+        return torch.ones_like(own)
+    rows = own.clone()
+    n_keys = own.size(-1)
+    values = torch.as_tensor(edit.values, dtype=own.dtype, device=own.device)
+    pattern = values[None] if edit.op == "row" else values
+    first = edit.row if edit.op == "row" and edit.row is not None else 0
+    for i in range(own.size(-2)):
+        source = offset + i - first
+        if not 0 <= source < pattern.size(0):
+            continue
+        if pattern.size(-1) < n_keys:
+            raise EditError(f"{edit}: it has weights for {pattern.size(-1)} keys, but there are {n_keys}.")
+        rows[:, i] = pattern[source, :n_keys]
+    return rows
+
+
+def _edited_output(edit: HeadEdit, output: Tensor, offset: int) -> Tensor:
+    """A copy of the head outputs [batch, head, query, d_head] with the edit applied; queries count from `offset`."""
+    changed = output.clone()
+    if edit.op == "zero":
+        changed[:, edit.head] = 0.0
         return changed
-
-    def _replacement(self, edit: HeadEdit, own: Tensor) -> Tensor:
-        """The unnormalised rows [batch, query, key] that `edit` puts in place of the head's `own`."""
-        if edit.op == "uniform":
-            return torch.ones_like(own)
-        rows = own.clone()
-        n_keys = own.size(-1)
-        values = torch.as_tensor(edit.values, dtype=own.dtype, device=own.device)
-        pattern = values[None] if edit.op == "row" else values
-        first = edit.row if edit.op == "row" and edit.row is not None else 0
-        for i in range(own.size(-2)):
-            source = self.offset + i - first
-            if not 0 <= source < pattern.size(0):
-                continue
-            if pattern.size(-1) < n_keys:
-                raise EditError(f"{edit}: it has weights for {pattern.size(-1)} keys, but there are {n_keys}.")
-            rows[:, i] = pattern[source, :n_keys]
-        return rows
-
-    def output(self, context: Tensor) -> Tensor:
-        """Edited head outputs [batch, head, query, d_head]; the given tensor is left alone."""
-        changed = context
-        for edit in self.edits:
-            if edit.op not in ("zero", "mean", "output"):
-                continue
-            _check_head(edit, context)
-            if changed is context:
-                changed = context.clone()
-            if edit.op == "zero":
-                changed[:, edit.head] = 0.0
-                continue
-            values = torch.as_tensor(edit.values, dtype=context.dtype, device=context.device)
-            if values.size(-1) != context.size(-1):
-                raise EditError(
-                    f"{edit}: its vectors have {values.size(-1)} numbers, but the head's {context.size(-1)}."
-                )
-            if edit.op == "mean":
-                changed[:, edit.head] = values
-                continue
-            for i in range(min(context.size(-2), values.size(0) - self.offset)):
-                changed[:, edit.head, i] = values[self.offset + i]
+    values = torch.as_tensor(edit.values, dtype=output.dtype, device=output.device)
+    if values.size(-1) != output.size(-1):
+        raise EditError(f"{edit}: its vectors have {values.size(-1)} numbers, but the head's {output.size(-1)}.")
+    if edit.op == "mean":
+        changed[:, edit.head] = values
         return changed
-
-
-def _check_head(edit: HeadEdit, tensor: Tensor) -> None:
-    if not 0 <= edit.head < tensor.size(1):
-        raise EditError(f"{edit}: this layer has {tensor.size(1)} heads.")
+    for i in range(min(output.size(-2), values.size(0) - offset)):
+        changed[:, edit.head, i] = values[offset + i]
+    return changed

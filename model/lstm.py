@@ -1,12 +1,13 @@
 """The model that the Transformer replaced: an LSTM encoder-decoder that looks back through one attention head.
 
 A bidirectional LSTM reads the source (Bahdanau et al. 2015, §3.2); a second LSTM reads the target, and each of its
-states looks at the source through Luong et al.'s (2015) "general" score before it predicts. It answers to the same
+states attends to the source through Luong et al.'s (2015) "general" score before it predicts. It takes the same
 calls as the Transformer, so it is trained, decoded, recorded and edited by the same code.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -16,10 +17,10 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from model.attention import scaled_dot_product_attention
 from model.config import PAD, ModelConfig
 from model.dropout import dropout
-from model.edits import HeadEdits
-from model.embeddings import EmbeddedModel
 from model.masks import padding_mask
-from model.recorder import AttentionRecorder
+from model.points import attention_scope
+from model.tap import Tap, through, within
+from model.transformer import EncoderDecoder
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class LSTMState:
         )
 
 
-class LSTM(EmbeddedModel):
+class LSTM(EncoderDecoder):
     """An LSTM encoder-decoder with attention; its cross-attention is [1 layer, 1 head, tgt, src], it has no other."""
 
     def __init__(self, config: ModelConfig) -> None:
@@ -82,8 +83,7 @@ class LSTM(EmbeddedModel):
         self.initial = nn.Linear(d_model, n_decoder * d_model)
         self.k_proj = nn.Linear(d_model, d_model, bias=False)
         self.combine = nn.Linear(2 * d_model, d_model, bias=False)
-        self._add_output()
-        self.dropout = config.dropout
+        self.add_output()
         self.reset_parameters()
 
     @torch.no_grad()
@@ -101,100 +101,74 @@ class LSTM(EmbeddedModel):
                 for gate in parameter.chunk(4) if name.startswith(("encoder", "decoder")) else (parameter,):
                     nn.init.xavier_uniform_(gate, generator=generator)
 
-    def embed(self, tokens: Tensor, *, side: str) -> Tensor:
-        """Look tokens up, [batch, seq] ids -> [batch, seq, d_model]; no positions: the LSTM reads in order."""
-        embedding = self.src_embedding if side == "src" else self.tgt_embedding
-        x: Tensor = embedding(tokens)
-        return dropout(x, self.dropout) if self.training else x
+    def embed(self, tokens: Tensor, *, side: str, offset: int = 0, tap: Tap | None = None) -> Tensor:
+        """Embeddings of the tokens from `offset` on; there are no positions to add, since an LSTM reads in order.
 
-    def encode(
-        self,
-        src: Tensor,
-        *,
-        src_mask: Tensor | None = None,
-        record: AttentionRecorder | None = None,
-        edit: HeadEdits | None = None,
-    ) -> Tensor:
+        Shapes:
+            tokens: [batch, seq] ids of the "src" or "tgt" side; returns [batch, seq - offset, d_model].
+        """
+        embedding = self.src_embedding if side == "src" else self.tgt_embedding
+        tap = within(tap, side)
+        tokens = through(tap, "tokens", tokens)
+        return dropout(through(tap, "embedding", embedding(tokens[:, offset:])), self.dropout, self.training)
+
+    def encode(self, src: Tensor, *, src_mask: Tensor | None = None, tap: Tap | None = None) -> Tensor:
         """Read the source in both directions.
 
         Shapes:
-            src: [batch, src] ids, right-padded; src_mask: as masks.padding_mask(src), which is the default.
+            src: [batch, src] ids, right-padded; src_mask: masks.padding_mask(src) by default.
             returns: memory [batch, src, d_model], 0 where the source is padding.
-        Raises:
-            EditError: an edit names a layer or head that this model does not have.
         """
-        if edit is not None:
-            edit.check(self.config)
         mask = padding_mask(src) if src_mask is None else src_mask
         lengths = mask[:, 0, 0].sum(dim=1).clamp(min=1)
-        packed = pack_padded_sequence(
-            self.embed(src, side="src"), lengths.cpu(), batch_first=True, enforce_sorted=False
-        )
-        memory: Tensor
+        x = self.embed(src, side="src", tap=tap)
+        packed = pack_padded_sequence(x, lengths.cpu(), batch_first=True, enforce_sorted=False)
         memory, _ = pad_packed_sequence(self.encoder(packed)[0], batch_first=True, total_length=src.size(1))
-        return memory
+        return through(tap, "encoder.memory", memory)
 
-    def _initial(self, memory: Tensor) -> tuple[Tensor, Tensor]:
-        """The decoder's first state, from what the backward LSTM knows once it has come to the first token.
+    def _initial(self, memory: Tensor, tap: Tap | None) -> tuple[Tensor, Tensor]:
+        """The decoder's first hidden and cell state, from what the backward LSTM knows at the first token.
 
         Source: Bahdanau et al. 2015, A.2.2 (there without the forward half, which has read one token here).
         """
         flat = torch.tanh(self.initial(memory[:, 0]))  # [batch, layer · d_model]
         hidden = flat.view(len(memory), -1, self.config.d_model).transpose(0, 1).contiguous()  # [layer, batch, d_model]
+        hidden = through(tap, "decoder.initial", hidden)
         return hidden, torch.zeros_like(hidden)
 
-    def _look_back(
-        self,
-        states: Tensor,
-        key: Tensor,
-        memory: Tensor,
-        src_mask: Tensor,
-        record: AttentionRecorder | None,
-        edit: HeadEdits | None,
-        offset: int,
-    ) -> Tensor:
+    def _combine(self, states: Tensor, key: Tensor, memory: Tensor, src_mask: Tensor, tap: Tap | None) -> Tensor:
         """tanh(W·[context; state]) of each decoder state (Luong et al. 2015, §3, eq. 5 and 8).
 
         Shapes:
             states: [batch, tgt, d_model]; key, memory: [batch, src, d_model]; returns [batch, tgt, d_model].
         """
-        context, _ = scaled_dot_product_attention(
-            states[:, None],  # [batch, tgt, d_model] -> [batch, head = 1, tgt, d_model]
-            key[:, None],
-            memory[:, None],
-            mask=src_mask,
-            scale=self.config.scale_scores,
-            record=record.at("cross", 0) if record is not None else None,
-            edit=edit.at("cross", 0, offset) if edit is not None else None,
-        )
-        joined = torch.tanh(self.combine(torch.cat((context[:, 0], states), dim=-1)))
-        return dropout(joined, self.dropout) if self.training else joined
+        states = through(tap, "decoder.states", states)
+        cross = within(tap, attention_scope("cross", 0)) if tap is not None else None
+        query = through(cross, "query", states[:, None])  # [batch, tgt, d_model] -> [batch, head = 1, tgt, d_model]
+        key = through(cross, "key", key[:, None])
+        value = through(cross, "value", memory[:, None])
+        if not self.config.scale_scores:
+            query = query * math.sqrt(query.size(-1))  # undoes the division by √d_head
+        context, _ = scaled_dot_product_attention(query, key, value, mask=src_mask, tap=cross)
+        combined = torch.tanh(self.combine(torch.cat((context[:, 0], states), dim=-1)))
+        return dropout(through(tap, "decoder.combined", combined), self.dropout, self.training)
 
-    def decode(
-        self,
-        tgt: Tensor,
-        memory: Tensor,
-        *,
-        src_mask: Tensor,
-        record: AttentionRecorder | None = None,
-        edit: HeadEdits | None = None,
-    ) -> Tensor:
+    def decode(self, tgt: Tensor, memory: Tensor, *, src_mask: Tensor, tap: Tap | None = None) -> Tensor:
         """Read a whole target at once (teacher forcing).
 
         Shapes:
             tgt: [batch, tgt] ids, <sos> first, right-padded; memory: [batch, src, d_model];
             src_mask: [batch, 1, 1, src]; returns hidden [batch, tgt, d_model].
         """
-        states, _ = self.decoder(self.embed(tgt, side="tgt"), self._initial(memory))
-        return self._look_back(states, self.k_proj(memory), memory, src_mask, record, edit, 0)
+        x = self.embed(tgt, side="tgt", tap=tap)
+        states, _ = self.decoder(x, self._initial(memory, tap))
+        return self._combine(states, self.k_proj(memory), memory, src_mask, tap)
 
-    def forward(
-        self, src: Tensor, tgt: Tensor, *, record: AttentionRecorder | None = None, edit: HeadEdits | None = None
-    ) -> Tensor:
+    def forward(self, src: Tensor, tgt: Tensor, *, tap: Tap | None = None) -> Tensor:
         """Logits of the token after each target row: src [batch, src], tgt [batch, tgt] -> [batch, tgt, tgt_vocab]."""
         src_mask = padding_mask(src)
-        memory = self.encode(src, src_mask=src_mask, record=record, edit=edit)
-        return self.logits(self.decode(tgt, memory, src_mask=src_mask, record=record, edit=edit))
+        memory = self.encode(src, src_mask=src_mask, tap=tap)
+        return self.logits(self.decode(tgt, memory, src_mask=src_mask, tap=tap), tap=tap)
 
     def start(
         self,
@@ -202,32 +176,24 @@ class LSTM(EmbeddedModel):
         *,
         memory: Tensor | None = None,
         src_mask: Tensor | None = None,
-        record: AttentionRecorder | None = None,
-        edit: HeadEdits | None = None,
+        tap: Tap | None = None,
     ) -> LSTMState:
         """Read the source and be ready for <sos>; arguments as for the Transformer."""
         src_mask = padding_mask(src) if src_mask is None else src_mask
         if memory is None:
-            memory = self.encode(src, src_mask=src_mask, record=record, edit=edit)
-        hidden, cell = self._initial(memory)
+            memory = self.encode(src, src_mask=src_mask, tap=tap)
+        hidden, cell = self._initial(memory, tap)
         return LSTMState(hidden, cell, memory, self.k_proj(memory), src_mask, src.new_empty(src.size(0), 0))
 
-    def step(
-        self,
-        tokens: Tensor,
-        state: LSTMState,
-        *,
-        record: AttentionRecorder | None = None,
-        edit: HeadEdits | None = None,
-    ) -> tuple[Tensor, LSTMState]:
+    def step(self, tokens: Tensor, state: LSTMState, *, tap: Tap | None = None) -> tuple[Tensor, LSTMState]:
         """Read one more token per hypothesis; the given state stays as it was.
 
         Shapes:
             tokens: [batch] ids; returns logits [batch, tgt_vocab] of the token after it, and the new state.
         """
-        new = tokens[:, None].to(state.tokens.device)  # [batch, 1]
-        states, (hidden, cell) = self.decoder(self.embed(new, side="tgt"), (state.hidden, state.cell))
-        joined = self._look_back(states, state.key, state.memory, state.src_mask, record, edit, state.position)
-        read = torch.cat((state.tokens, new), dim=1)
+        read = torch.cat((state.tokens, tokens[:, None].to(state.tokens.device)), dim=1)  # [batch, read + 1]
+        x = self.embed(read, side="tgt", offset=state.position, tap=tap)
+        states, (hidden, cell) = self.decoder(x, (state.hidden, state.cell))
+        combined = self._combine(states, state.key, state.memory, state.src_mask, tap)
         after = LSTMState(hidden, cell, state.memory, state.key, state.src_mask, read)
-        return self.logits(joined[:, -1], record=record), after
+        return self.logits(combined[:, -1], tap=tap), after

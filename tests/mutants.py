@@ -1,17 +1,25 @@
-"""The lines that `python -m tests.mutate` turns wrong, one at a time: masks, labels and scaling."""
+"""The lines that `python -m tests.mutate` turns wrong, one at a time: scaling, masks, taps, edits, labels and roles."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-ATTENTION, MASKS, MASKING, PROBE = (
+ATTENTION, FUSED, TAP, EDITS, DROPOUT, MASKS, MASKING, PROBE = (
     "model/attention.py",
+    "model/training/fused.py",
+    "model/tap.py",
+    "model/edits.py",
+    "model/dropout.py",
     "model/masks.py",
     "model/analysis/mask_effects.py",
     "explorer/probing/measurement.py",
 )
 TESTS: dict[str, tuple[str, ...]] = {
-    ATTENTION: ("tests/model/test_attention.py", "tests/model/test_transformer.py"),
+    ATTENTION: ("tests/model/test_attention.py", "tests/model/test_transformer.py", "tests/model/test_tap.py"),
+    FUSED: ("tests/model/training/test_fused.py",),
+    TAP: ("tests/model/test_tap.py",),
+    EDITS: ("tests/model/test_edits.py",),
+    DROPOUT: ("tests/model/test_dropout.py",),
     MASKS: ("tests/model/test_masks.py",),
     MASKING: ("tests/model/analysis/test_mask_effects.py",),
     PROBE: ("tests/explorer/probing/test_measurement.py", "tests/explorer/probing/test_formulas.py"),
@@ -40,21 +48,31 @@ def _of(file: str, *changes: tuple[str, str, str]) -> tuple[Mutant, ...]:
     return tuple(Mutant(file, line, line.replace(part, other)) for line, part, other in changes)
 
 
+_SCORES = "scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))"
+_FLOAT = "scores = scores if scores.dtype == torch.float64 else scores.float()"
 _FILL = "masked = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)"
+_MASK = 'mask = through(tap, "mask", mask)'
+_MASKED = 'masked = through(tap, "masked", masked)'
 _ZERO = "weights = weights.masked_fill(~mask, 0.0)  # changes only rows without any visible key"
-_SCALED = "scores = scores / math.sqrt(query.size(-1))"
-_RECORD = "record(query=query, key=key, value=value, scores=scores, masked=masked, weights=weights, output=context)"
+_WEIGHTS = 'weights = through(tap, "weights", weights)'
+_DROPPED = "dropped = F.dropout(weights, dropout_p) if dropout_p else weights"
+_OUTPUT = "output = dropped.to(value.dtype) @ value"
 _SPLIT = "return x.view(x.size(0), x.size(1), self.n_heads, self.d_head).transpose(1, 2)"
-_EXPLICIT = "query, key, value, mask=mask, dropout_p=dropout_p, scale=self.scale, record=record, edit=edit"
-_FUSED = "return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout_p, scale=factor)"
-_FUSED_CALL = "context = fused_attention(query, key, value, mask=mask, dropout_p=dropout_p, scale=self.scale)"
-_DROPPED = "kept = F.dropout(weights, dropout_p) if dropout_p else weights"
-_CONTEXT = (
-    "context = kept.to(value.dtype) @ value  # [batch, head, query, key] · [.., key, d_head] -> [.., query, d_head]"
-)
-_JOINED = (
-    "joined = context.transpose(1, 2).reshape(queries.shape)  # [batch, head, query, d_head] -> [.., query, d_model]"
-)
+_EXPLICIT = "output, _ = scaled_dot_product_attention(query, key, value, mask=mask, dropout_p=p, tap=tap)"
+_JOINED = 'joined = through(tap, "joined", output.transpose(1, 2).reshape(queries.shape))'
+_PAST = "return torch.cat((past[0], key), dim=2), torch.cat((past[1], value), dim=2)"
+_KEY = 'key = through(tap, "key", key_value[0])'
+
+_FUSED = "return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=p, scale=self.scale)"
+_FUSED_CLASS = "module.__class__ = FusedAttention if model.config.scale_scores else FusedUnscaledAttention"
+_FUSED_P = "p = self.dropout_p if self.training else 0.0"
+
+_VISIBLE = "rows = rows.masked_fill(~mask.expand(weights.shape)[:, edit.head], 0.0)"
+_FIRST = 'return 0 if edit.kind == "encoder" else self._n_read - tensor.size(-2)'
+_NORMAL = "changed[:, edit.head] = rows / total.masked_fill(total == 0, 1.0)"
+_COMPOSED = "tensor = tap(point, tensor)"
+_SCOPED = "return self.tap(self.prefix + point, tensor)"
+_NEVER = "if dropped == _LEVELS:  # the comparison below would wrap around: no int16 is as large as 2¹⁵"
 
 _CAUSAL = "return torch.ones(length, length, dtype=torch.bool, device=device).tril()[None, None]"
 _PADDING = "return (tokens != PAD)[:, None, None, :]"
@@ -78,31 +96,61 @@ _POOLED = "pooled = np.moveaxis(by_seed, 1, 0).reshape(values.shape[2], -1)  # [
 MUTANTS: tuple[Mutant, ...] = (
     *_of(
         ATTENTION,
-        ("if scale:", "if scale", "if not scale"),
-        (_SCALED, "/", "*"),
-        (_SCALED, "math.sqrt(query.size(-1))", "query.size(-1)"),
-        (_SCALED, "query.size(-1)", "key.size(-2)"),
+        (_SCORES, "/", "*"),
+        (_SCORES, "math.sqrt(query.size(-1))", "query.size(-1)"),
+        (_SCORES, "query.size(-1)", "key.size(-2)"),
+        (_FLOAT, ".float()", ""),
         (_FILL, "~mask", "mask"),
         (_FILL, "torch.finfo(scores.dtype).min", "0.0"),
         (_FILL, "torch.finfo(scores.dtype).min", "-torch.inf"),
+        (_MASK, "mask =", "_ ="),
+        (_MASKED, "masked)", "scores)"),
+        (_MASKED, "masked =", "_ ="),
         ("weights = masked.softmax(dim=-1)", "dim=-1", "dim=-2"),
         ("weights = masked.softmax(dim=-1)", "masked", "scores"),
         (_ZERO, "weights.masked_fill(~mask, 0.0)", "weights"),
         (_ZERO, "~mask", "mask"),
-        ("scores = scores if scores.dtype == torch.float64 else scores.float()", ".float()", ""),
-        (_DROPPED, "kept =", "kept = weights ="),
-        (_CONTEXT, "kept.to", "weights.to"),
-        (_RECORD, "masked=masked", "masked=scores"),
-        (_RECORD, "weights=weights", "weights=kept"),
-        ("factor = None if scale else 1.0", "None if scale else 1.0", "None"),
-        (_FUSED, "attn_mask=mask", "attn_mask=None"),
-        (_FUSED_CALL, "mask=mask", "mask=None"),
-        (_FUSED_CALL, "scale=self.scale", "scale=True"),
+        (_WEIGHTS, "weights)", "masked)"),
+        (_WEIGHTS, "weights = through", "_ = through"),
+        (_DROPPED, "dropped =", "dropped = weights ="),
+        (_OUTPUT, "dropped.to", "weights.to"),
+        (_KEY, "key = through", "key, _ = key_value[0], through"),
+        (_PAST, "(past[0], key)", "(key, past[0])"),
         (_SPLIT, "self.n_heads, self.d_head).transpose(1, 2)", "self.d_head, self.n_heads).permute(0, 3, 1, 2)"),
         (_EXPLICIT, "mask=mask", "mask=None"),
-        (_EXPLICIT, "scale=self.scale", "scale=True"),
-        ("dropout_p = self.dropout_p if self.training else 0.0", " if self.training else 0.0", ""),
+        (_EXPLICIT, "tap=tap", "tap=None"),
+        ("p = self.dropout_p if self.training else 0.0", " if self.training else 0.0", ""),
         (_JOINED, ".transpose(1, 2)", ""),
+    ),
+    *_of(
+        FUSED,
+        (_FUSED, "attn_mask=mask", "attn_mask=None"),
+        (_FUSED, "scale=self.scale", "scale=None"),
+        (_FUSED_CLASS, "if model.config.scale_scores", "if not model.config.scale_scores"),
+        (_FUSED_P, " if self.training else 0.0", ""),
+        ("twin = copy.deepcopy(model, shared)  # what `shared` holds is not copied", "(model, shared)", "(model)"),
+    ),
+    *_of(
+        TAP,
+        (_COMPOSED, "tensor = tap", "tap"),
+        (_SCOPED, "self.prefix + point", "point"),
+        ('return _Scoped(tap.tap, f"{tap.prefix}{scope}.")', "{tap.prefix}", ""),
+        ("return tensor if tap is None else tap(point, tensor)", "tap(point, tensor)", "tensor"),
+    ),
+    *_of(
+        EDITS,
+        (_VISIBLE, "~mask", "mask"),
+        (_FIRST, '"encoder"', '"decoder"'),
+        (_FIRST, "self._n_read - tensor.size(-2)", "0"),
+        (_NORMAL, " / total.masked_fill(total == 0, 1.0)", ""),
+        ("self._mask = tensor", "tensor", "None"),
+        ("source = offset + i - first", " - first", ""),
+        ("changed[:, edit.head, i] = values[offset + i]", "offset + i", "i"),
+    ),
+    *_of(
+        DROPOUT,
+        (_NEVER, "dropped == _LEVELS", "False"),
+        ("return (bits[:count] >= dropped - _LEVELS // 2).view(shape)", ">=", "<"),
     ),
     *_of(
         MASKS,

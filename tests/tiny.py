@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from model.architectures import make_transformer
 from model.config import PAD, SOS, ModelConfig
 from model.transformer import Transformer
 
@@ -33,7 +34,7 @@ def tiny_config(**changes: Any) -> ModelConfig:
 
 def tiny_model(*, seed: int = 0, **changes: Any) -> Transformer:
     """An untrained model in evaluation mode; none of its weights and biases is 0."""
-    model = Transformer(tiny_config(**changes))
+    model = make_transformer(tiny_config(**changes))
     generator = torch.Generator().manual_seed(seed)
     model.reset_parameters(generator)
     with torch.no_grad():

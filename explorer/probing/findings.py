@@ -11,7 +11,7 @@ from explorer.probing.sample import Measured
 from explorer.probing.tables import roles, summary
 from model.analysis.importance import least_first, without
 from model.checkpoint import LoadedModel
-from model.recorder import Head
+from model.points import Head
 
 LEAST_IMPORTANT = 3  # heads that are switched off together
 

@@ -26,7 +26,7 @@ from model.analysis.importance import (
 )
 from model.analysis.recorded_batches import Sample
 from model.checkpoint import LoadedModel
-from model.recorder import Head
+from model.points import Head
 
 SENTENCES = 100  # of the sample, at most
 _STILL_GOOD = 90.0  # percent of the whole model's quality

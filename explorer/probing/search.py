@@ -15,7 +15,7 @@ from explorer.probing.syntax import Tags
 from explorer.text import listed, plural, quoted
 from model.analysis.recorded_batches import Observed
 from model.config import AttentionKind
-from model.recorder import Head
+from model.points import Head
 from model.trace import VISIBLE
 
 MAX_HITS = 50

@@ -20,7 +20,7 @@ from model.data.batching import collate, encode_pairs
 from model.data.files import DATA_FILE
 from model.data.task import Example
 from model.decoding.decode import decode_recorded
-from model.recorder import AttentionRecorder
+from model.recording import AttentionRecorder
 from model.trace import AttentionTrace
 
 SENTENCES = 32  # validation sentences behind the scores of heads
@@ -103,7 +103,7 @@ def head_scores(loaded: LoadedModel, step: int, examples: Sequence[Example]) -> 
     pairs = encode_pairs(examples, loaded.source, loaded.target)
     batch = collate(pairs, range(len(examples)))
     recorder = AttentionRecorder()
-    loaded.model(batch.src, batch.tgt_in, record=recorder)
+    loaded.model(batch.src, batch.tgt_in, tap=recorder)
     lengths = pairs.lengths
     entropies = {
         kind: np.stack([_normalised_entropy(weights, kind, lengths) for weights in _layers(recorder, kind)])

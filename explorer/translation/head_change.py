@@ -18,7 +18,7 @@ import numpy as np
 from model.config import ATTENTION_KINDS, AttentionKind, ModelConfig
 
 if TYPE_CHECKING:
-    from model.recorder import Head
+    from model.points import Head
 
 Kind = Literal["zero", "uniform", "mean", "row", "pattern", "output"]
 OPS: tuple[Kind, ...] = get_args(Kind)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from explorer.translation.head_change import PARTS, Change, Changes
 from model.config import ModelConfig
 from model.edits import HeadEdit, HeadEdits
-from model.recorder import Head
+from model.points import Head
 
 Means = Callable[[Sequence[Head]], dict[Head, NDArray[np.float32]]]
 Other = Callable[[Change], NDArray[np.float32]]

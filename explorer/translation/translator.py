@@ -17,7 +17,7 @@ from model.config import EOS, PAD, SOS, AttentionKind, DecodeConfig
 from model.decoding.decode import Decoding, decode_recorded
 from model.decoding.search import Hypothesis
 from model.edits import HeadEdits
-from model.recorder import Head
+from model.points import Head
 from model.text.tokenizer import Encoding
 from model.trace import AttentionTrace
 

@@ -15,7 +15,7 @@ from model.config import ATTENTION_KINDS, AttentionKind, DecodeConfig
 from model.decoding.decode import decode_recorded
 from model.edits import HeadEdits
 from model.layers import DecoderLayer, EncoderLayer
-from model.recorder import Head
+from model.points import Head
 from model.text.tokenizer import Encoding, Tokenizer
 from model.transformer import Transformer
 

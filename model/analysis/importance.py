@@ -1,12 +1,12 @@
 """How much each head matters: what happens without it, and how much the loss would change with it.
 
-Removing a head is an edit like any other (:mod:`model.edits`); the gradient score puts a gate in the same place.
+Removing a head is an edit like any other (:mod:`model.edits`); the gradient score puts a gate at the same point.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -17,9 +17,11 @@ from torch.nn import functional as F
 from model.config import ATTENTION_KINDS, PAD, AttentionKind, DecodeConfig, ModelConfig
 from model.data.batching import Batch, EncodedPairs, batches, collate
 from model.decoding.decode import decode_batch
-from model.edits import HeadEdit, HeadEdits, SiteEdit
+from model.edits import HeadEdit, HeadEdits, edit_tap, patch
 from model.metrics import TokenScores, token_scores
-from model.recorder import AttentionRecorder, Head
+from model.points import Head, attention_scope
+from model.recording import AttentionRecorder
+from model.tap import Tap
 from model.text.tokenizer import Tokenizer
 from model.transformer import Transformer
 
@@ -53,7 +55,7 @@ def edited_loss(
 @torch.inference_mode()
 def _scores(model: Transformer, batch: Batch, edit: HeadEdits | None, check: Callable[[], None]) -> TokenScores:
     check()
-    return token_scores(model(batch.src, batch.tgt_in, edit=edit), batch.labels)
+    return token_scores(model(batch.src, batch.tgt_in, tap=edit_tap(edit, model.config)), batch.labels)
 
 
 def batches_of(pairs: EncodedPairs) -> list[Batch]:
@@ -124,30 +126,16 @@ def _blank(config: ModelConfig) -> ByKind:
     return {kind: np.zeros((config.n_layers(kind), config.n_heads(kind))) for kind in ATTENTION_KINDS}
 
 
-@dataclass(frozen=True)
-class Gates(HeadEdits):
-    """An edit that multiplies each head's output with its gate ξ: 1 changes nothing, 0 switches it off.
+def gated(config: ModelConfig, gates: Mapping[tuple[AttentionKind, int], Tensor]) -> Tap:
+    """A tap that multiplies each head's output with its gate ξ: 1 changes nothing, 0 switches the head off.
 
     Shapes: gates by (kind, layer), each [batch, head], so that one backward pass gives every sentence's own gradient.
     """
 
-    gates: dict[tuple[AttentionKind, int], Tensor] = field(default_factory=dict)
+    def gating(gate: Tensor) -> Callable[[Tensor], Tensor]:
+        return lambda output: output * gate[:, :, None, None]  # [batch, head, query, d_head]
 
-    def at(self, kind: AttentionKind, layer: int, offset: int = 0) -> SiteEdit | None:
-        """The gates of one layer."""
-        gate = self.gates.get((kind, layer))
-        return None if gate is None else GatedSite((), offset, gate)
-
-
-@dataclass(frozen=True)
-class GatedSite(SiteEdit):
-    """The gates of one attention layer; gate [batch, head]."""
-
-    gate: Tensor
-
-    def output(self, context: Tensor) -> Tensor:
-        """Head outputs [batch, head, query, d_head], each times its gate."""
-        return context * self.gate[:, :, None, None]
+    return patch(config, {f"{attention_scope(*site)}.output": gating(gate) for site, gate in gates.items()})
 
 
 def gradient_scores(
@@ -188,7 +176,7 @@ def sentence_gradients(model: Transformer, batch: Batch) -> dict[tuple[Attention
         for layer in range(config.n_layers(kind))
     }
     with torch.enable_grad():
-        logits = model(batch.src, batch.tgt_in, edit=Gates(gates=gates))
+        logits = model(batch.src, batch.tgt_in, tap=gated(config, gates))
         real = batch.labels != PAD
         loss = F.cross_entropy(logits[real], batch.labels[real], reduction="sum")
         found = torch.autograd.grad(loss, list(gates.values()))
@@ -257,7 +245,7 @@ def mean_outputs(
     for batch in batches_of(pairs):
         check()
         recorder = AttentionRecorder(details=heads)
-        model(batch.src, batch.tgt_in, record=recorder)
+        model(batch.src, batch.tgt_in, tap=recorder)
         real = {"src": batch.src != PAD, "tgt": batch.tgt_in != PAD}
         for side, mask in real.items():
             counts[side] += int(mask.sum())

@@ -14,7 +14,8 @@ from model.config import EOS, PAD, SOS, AttentionKind
 from model.data.batching import pad
 from model.decoding.search import allowed_log_probs, greedy
 from model.masks import causal_mask, padding_mask
-from model.recorder import AttentionRecorder, Head
+from model.points import Head
+from model.recording import AttentionRecorder
 from model.trace import FUTURE, PADDING, VISIBLE, Codes
 from model.transformer import Transformer
 
@@ -102,8 +103,8 @@ def read(
         src: [batch, src]; tgt: [batch, tgt] with <sos> first; labels: [batch, tgt], what each row must predict.
     """
     masks, recorder = masks_for(src, tgt, switches), AttentionRecorder(details=details)
-    memory = model.encode(src, src_mask=masks.source, record=recorder)
-    hidden = model.decode(tgt, memory, src_mask=masks.source, tgt_mask=masks.target, record=recorder)
+    memory = model.encode(src, src_mask=masks.source, tap=recorder)
+    hidden = model.decode(tgt, memory, src_mask=masks.source, tgt_mask=masks.target, tap=recorder)
     log_probs = allowed_log_probs(model.logits(hidden))
     right = log_probs.gather(-1, labels[..., None])[..., 0]
     real = labels != PAD
@@ -145,7 +146,7 @@ def last_look(model: Transformer, ids: Sequence[int], read_ids: Sequence[int], *
     """
     recorder, src = AttentionRecorder(), torch.tensor([list(ids)])
     memory = model.encode(src)
-    model.decode(torch.tensor([list(read_ids)]), memory, src_mask=padding_mask(src), causal=causal, record=recorder)
+    model.decode(torch.tensor([list(read_ids)]), memory, src_mask=padding_mask(src), causal=causal, tap=recorder)
     return recorder.weights("decoder")
 
 

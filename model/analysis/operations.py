@@ -11,9 +11,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from model.config import EOS, SOS, ModelConfig
+from model.config import EOS, SOS
 from model.decoding.search import allowed_log_probs
-from model.recorder import AttentionRecorder
+from model.points import Point, layer_output, points
+from model.recording import PointRecorder
 from model.transformer import Transformer
 
 Floats = NDArray[np.float32]
@@ -21,15 +22,16 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, eq=False)
 class Operation:
-    """One operation of a recorded run.
+    """One operation of a recorded run: a point of the model (:mod:`model.points`) with the tensor that passed there.
 
-    `name` is the path of the module that computed it, or of the place within attention; `reads` names the operations
-    whose results went in. `parameters` are the module's own; `shared_with` names the one whose matrix it borrows.
+    `reads` names the operations whose results went in. `axes` are those of a whole run, the batch first. `parameters`
+    counts those of the operation that no earlier one uses; `shared_with` names the one whose matrix it borrows.
     """
 
     name: str
     value: Tensor
     reads: tuple[str, ...]
+    axes: tuple[str, ...]
     parameters: int
     shared_with: str = ""
 
@@ -45,12 +47,12 @@ class Operation:
 
     @property
     def finite(self) -> Tensor:
-        """The values but for those that a mask has pushed to the lowest number there is."""
+        """The values except those that a mask has set to the lowest number there is."""
         return self.value[self.value > torch.finfo(self.value.dtype).min]
 
     @property
     def mean(self) -> float:
-        """Over all values that no mask closed."""
+        """Over all values that are not masked."""
         return float(self.finite.mean())
 
     @property
@@ -61,10 +63,10 @@ class Operation:
 
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """A recorded run from text to prediction: its operations in the order of the computation, by name.
+    """A recorded run from text to prediction: its operations by name, in the order of the computation.
 
-    `read_ids` are the target tokens read so far, <sos> first; the last one's row predicts. `whole` runs read all of
-    them at once, others only the last, with the keys and values of the earlier ones kept.
+    `read_ids` are the target tokens read so far, <sos> first; the last one's row predicts. A `whole` run reads all of
+    them at once, any other only the last, with the keys and values of the earlier ones cached.
     """
 
     operations: dict[str, Operation]
@@ -81,112 +83,40 @@ class Walk:
 def walk(model: Transformer, source: Sequence[int], path: Sequence[int], step: int, *, whole: bool = False) -> Walk:
     """Run the model on source ids (without <eos>) up to `step` (from 1) of a target path, and keep every operation."""
     src, read = (*source, EOS), (SOS, *path[: step - 1])
-    recorder, ids = AttentionRecorder(operations=True), torch.tensor([src])
+    recorder, ids = PointRecorder(), torch.tensor([src])
     if whole:
-        logits = model(ids, torch.tensor([read]), record=recorder)[:, -1]
+        logits = model(ids, torch.tensor([read]), tap=recorder)[:, -1]
     else:
-        state = model.start(ids, record=recorder)
+        state = model.start(ids, tap=recorder)
         for token in read[:-1]:
             _, state = model.step(torch.tensor([token]), state)
-        logits, _ = model.step(torch.tensor([read[-1]]), state, record=recorder)
-    kept = recorder.operations
-    assert kept is not None
+        logits, _ = model.step(torch.tensor([read[-1]]), state, tap=recorder)
+    # Ids and masks are what was given; only what is computed from them is an operation.
+    known = {point.name: point for point in points(model.config)}
+    computed = {name: value for name, value in recorder.tensors.items() if known[name].reads}
     owners: dict[int, str] = {}
-    found = {}
-    for name, value in kept.items():
-        own, shared = _parameters(model, name, owners)
-        reads = tuple(each for each in reads_of(name, model.config) if each in kept)
-        found[name] = Operation(name, value, reads, own, shared)
-    chances = allowed_log_probs(found["output"].value).exp()
-    found["softmax"] = Operation("softmax", chances, ("output",), 0)
-    return Walk(found, src, read, whole, logits[0])
+    operations = {}
+    for name, value in computed.items():
+        point = known[name]
+        own, shared = _parameters(model, point, owners)
+        reads = tuple(each for each in point.reads if each in computed)
+        operations[name] = Operation(name, value, reads, point.axes, own, shared)
+    last = operations["logits"]
+    probabilities = allowed_log_probs(last.value).exp()
+    operations["softmax"] = Operation("softmax", probabilities, ("logits",), last.axes, 0)
+    return Walk(operations, src, read, whole, logits[0])
 
 
-def _parameters(model: nn.Module, name: str, owners: dict[int, str]) -> tuple[int, str]:
-    """Parameters of the module called `name` that no earlier operation owns, and who owns the rest."""
-    module = model
-    for part in name.split("."):
-        child = getattr(module, part, None)
-        if not isinstance(child, nn.Module):
-            return 0, ""
-        module = child
+def _parameters(model: Transformer, point: Point, owners: dict[int, str]) -> tuple[int, str]:
+    """Number of parameters at a point that no earlier point uses, and which point uses the others first."""
+    if not point.module:
+        return 0, ""
     own, shared = 0, ""
-    for parameter in module.parameters():
-        owner = owners.setdefault(id(parameter), name)
-        own += parameter.numel() if owner == name else 0
-        shared = shared if owner == name else owner
+    for parameter in model.get_submodule(point.module).parameters():
+        owner = owners.setdefault(id(parameter), point.name)
+        own += parameter.numel() if owner == point.name else 0
+        shared = shared if owner == point.name else owner
     return own, shared
-
-
-def reads_of(name: str, config: ModelConfig) -> tuple[str, ...]:
-    """The operations that `name` reads, pre-norm and post-norm as they are wired."""
-    if "." not in name or name.endswith((".scaled", "coder.norm")):
-        last = {"encoder": config.n_encoder_layers, "decoder": config.n_decoder_layers}
-        ends = {stack: layer_end(config, stack, n - 1) for stack, n in last.items()}
-        return {
-            "src_embedding.scaled": ("src_embedding",),
-            "positions_src": ("src_embedding.scaled",),
-            "tgt_embedding.scaled": ("tgt_embedding",),
-            "positions_tgt": ("tgt_embedding.scaled",),
-            "encoder.norm": (ends["encoder"],),
-            "decoder.norm": (ends["decoder"],),
-            "softmax": ("output",),
-            "output": ("decoder.norm" if config.norm_first else ends["decoder"],),
-        }.get(name, ())
-    stack, _, layer, rest = name.split(".", 3)
-    at, start = f"{stack}.layers.{layer}", layer_start(config, stack, int(layer))
-    blocks = ["self_attn", "feed_forward"] if stack == "encoder" else ["self_attn", "cross_attn", "feed_forward"]
-    block, _, operation = rest.rpartition(".")
-    number = blocks.index(block) + 1 if block else int(rest[-1])
-    before = start if number == 1 else _sublayer_end(config, at, number - 1, blocks)
-    into = f"{at}.norm{number}" if config.norm_first else before
-    out = f"{at}.{blocks[number - 1]}." + ("linear2" if blocks[number - 1] == "feed_forward" else "out_proj")
-    if rest.startswith("residual"):
-        return before, out
-    if rest.startswith("norm"):
-        return (before,) if config.norm_first else ((f"{at}.residual{number}",) if config.residual else (out,))
-    memory = "encoder.norm" if config.norm_first else layer_end(config, "encoder", config.n_encoder_layers - 1)
-    within = {
-        "q_proj": (into,),
-        "k_proj": (memory if block == "cross_attn" else into,),
-        "v_proj": (memory if block == "cross_attn" else into,),
-        "linear1": (into,),
-    }
-    inside = {
-        "query": ("q_proj",),
-        "key": ("k_proj",),
-        "value": ("v_proj",),
-        "scores": ("query", "key"),
-        "masked": ("scores",),
-        "weights": ("masked",),
-        "output": ("weights", "value"),
-        "joined": ("output",),
-        "out_proj": ("joined",),
-        "activation": ("linear1",),
-        "linear2": ("activation",),
-    }
-    return within.get(operation) or tuple(f"{at}.{block}.{each}" for each in inside[operation])
-
-
-def layer_start(config: ModelConfig, stack: str, layer: int) -> str:
-    """The operation whose result goes into a layer (from 0)."""
-    if layer == 0:
-        return "positions_src" if stack == "encoder" else "positions_tgt"
-    return layer_end(config, stack, layer - 1)
-
-
-def layer_end(config: ModelConfig, stack: str, layer: int) -> str:
-    """The operation whose result comes out of a layer (from 0)."""
-    blocks = ["self_attn", "feed_forward"] if stack == "encoder" else ["self_attn", "cross_attn", "feed_forward"]
-    return _sublayer_end(config, f"{stack}.layers.{layer}", len(blocks), blocks)
-
-
-def _sublayer_end(config: ModelConfig, at: str, number: int, blocks: list[str]) -> str:
-    if not config.norm_first:
-        return f"{at}.norm{number}"
-    if config.residual:
-        return f"{at}.residual{number}"
-    return f"{at}.{blocks[number - 1]}." + ("linear2" if blocks[number - 1] == "feed_forward" else "out_proj")
 
 
 @torch.inference_mode()
@@ -199,7 +129,7 @@ def layer_by_layer(model: Transformer, found: Walk) -> Tensor:
         returns: logits [layer + 1, row, tgt_vocab]; one row for a step, all rows for a whole run.
     """
     config = model.config
-    names = ["positions_tgt", *(layer_end(config, "decoder", i) for i in range(config.n_decoder_layers))]
+    names = ["tgt.positions", *(layer_output(config, "decoder", i) for i in range(config.n_decoder_layers))]
     return torch.stack([model.logits(model.decoder.norm(found[name].value))[0] for name in names])
 
 

@@ -9,12 +9,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from model.architectures import make_transformer
 from model.config import ATTENTION_KINDS, EOS, SOS, SPECIALS, AttentionKind, DecodeConfig
 from model.data.batching import Batch, EncodedPairs, Ids, batches, collate, pad
 from model.data.task import Alignment, Example
 from model.decoding.decode import decode_batch
 from model.decoding.search import allowed_log_probs
-from model.recorder import AttentionRecorder
+from model.recording import AttentionRecorder
 from model.text.tokenizer import Encoding, Tokenizer
 from model.trace import VISIBLE, AttentionTrace, future_mask
 from model.transformer import Transformer
@@ -110,7 +111,7 @@ def _sample(found: Sequence[tuple[Encoding, Ids, Alignment | None, str | None]],
 
 def untrained_like(model: Transformer, seed: int) -> Transformer:
     """A model of the same architecture with weights as drawn before training, ready for use."""
-    twin = Transformer(model.config)
+    twin = make_transformer(model.config)
     twin.reset_parameters(torch.Generator().manual_seed(seed))
     return twin.eval().requires_grad_(False)
 
@@ -163,7 +164,7 @@ def observe(
 def _read(model: Transformer, batch: Batch) -> tuple[Weights, NDArray[np.float32]]:
     """One padded batch through one model: [batch, layer, head, query, key] by kind, [batch, tgt] probabilities."""
     recorder = AttentionRecorder()
-    logits = model(batch.src, batch.tgt_in, record=recorder)
+    logits = model(batch.src, batch.tgt_in, tap=recorder)
     chosen = allowed_log_probs(logits).gather(-1, batch.labels[..., None])[..., 0].exp()
     weights: Weights = {
         kind: torch.stack([recorder.calls[kind, i][0] for i in range(model.config.n_layers(kind))], dim=1).numpy()

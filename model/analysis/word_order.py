@@ -16,17 +16,17 @@ from model.data.batching import encode_pairs, pad
 from model.data.task import Example
 from model.decoding.decode import decode_batch
 from model.decoding.search import follow, greedy
-from model.masks import padding_mask
-from model.recorder import AttentionRecorder
+from model.edits import patch
+from model.recording import AttentionRecorder
+from model.tap import Tap, compose
 from model.text.tokenizer import Tokenizer
 from model.transformer import Transformer
 
 
-def encode_unplaced(model: Transformer, src: Tensor, *, record: AttentionRecorder | None = None) -> Tensor:
+def encode_without_positions(model: Transformer, src: Tensor, *, tap: Tap | None = None) -> Tensor:
     """Read the source without adding positions: src [batch, src] ids -> memory [batch, src, d_model]."""
-    x = model.src_embedding(src) * model.embedding_factor
-    memory: Tensor = model.encoder(x, mask=padding_mask(src), record=record)
-    return memory
+    scaled = model.src_embedding(src) * model.embedding_factor
+    return model.encode(src, tap=compose(patch(model.config, {"src.positions": lambda _: scaled}), tap))
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class Answer:
 def answer(model: Transformer, ids: Sequence[int], *, positions: bool = True) -> Answer:
     """Read source `ids` (with <eos>), with or without positions in the encoder, and translate them greedily."""
     src, recorder = torch.tensor([list(ids)]), AttentionRecorder()
-    memory = model.encode(src, record=recorder) if positions else encode_unplaced(model, src, record=recorder)
+    memory = model.encode(src, tap=recorder) if positions else encode_without_positions(model, src, tap=recorder)
     limit = DecodeConfig().length_limit(len(ids), model.config.max_positions)
     (chosen,) = follow(list(greedy(model.step, model.start(src, memory=memory), limit=limit)))
     return Answer(recorder.weights("encoder"), chosen.tokens)

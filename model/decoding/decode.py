@@ -15,8 +15,10 @@ from model.architectures import Model
 from model.config import EOS, PAD, SOS, AttentionKind, DecodeConfig
 from model.decoding.beam import beam_search, hypotheses
 from model.decoding.search import BeamStep, Hypothesis, PathStep, follow, greedy, sample
-from model.edits import HeadEdits
-from model.recorder import AttentionRecorder, Head
+from model.edits import HeadEdits, edit_tap
+from model.points import Head
+from model.recording import AttentionRecorder
+from model.tap import compose
 from model.text.tokenizer import Encoding, Tokenizer
 from model.trace import VISIBLE, AttentionTrace, future_mask
 
@@ -31,8 +33,9 @@ def decode_batch(
         src: [batch, src] ids with <eos>, right-padded.
     """
     limits = [config.length_limit(int(n), model.config.max_positions) for n in (src != PAD).sum(dim=1)]
-    state = model.start(src, edit=edit)
-    step = partial(model.step, edit=edit)
+    tap = edit_tap(edit, model.config)
+    state = model.start(src, tap=tap)
+    step = partial(model.step, tap=tap)
     if config.method == "beam":
         steps = list(beam_search(step, state, limit=limits, config=config))
         return hypotheses(steps, src.size(0), config.beam_size)
@@ -87,15 +90,17 @@ def decode_recorded(
     beam: tuple[BeamStep, ...] = ()
     found: tuple[Hypothesis, ...] = ()
     if config.method == "beam" and prefix[-1:] != (EOS,):
-        state = model.start(src, edit=edit)
-        beam = tuple(beam_search(partial(model.step, edit=edit), state, limit=limit, config=config, prefix=prefix))
+        tap = edit_tap(edit, model.config)
+        state = model.start(src, tap=tap)
+        beam = tuple(beam_search(partial(model.step, tap=tap), state, limit=limit, config=config, prefix=prefix))
         found = tuple(hypotheses(beam, 1, config.beam_size)[0])
         prefix = found[0].path
         limit = max(1, len(prefix))  # a hypothesis that was cut off stays cut off there
 
     recorder = AttentionRecorder(details=details)
-    step = partial(model.step, record=recorder, edit=edit)
-    state = model.start(src, record=recorder, edit=edit)
+    tap = compose(edit_tap(edit, model.config), recorder)
+    step = partial(model.step, tap=tap)
+    state = model.start(src, tap=tap)
     if config.method == "sample":
         steps = list(sample(step, state, limit=limit, config=config, prefix=prefix))
     else:

@@ -12,7 +12,7 @@ from explorer.translation.translator import Translator
 from explorer.web.runtime import CHECKPOINTS
 from model.checkpoint import load_model
 from model.config import EOS, SOS, DecodeConfig, ModelConfig
-from model.recorder import AttentionRecorder
+from model.recording import AttentionRecorder
 from tests.benchmarks.registry import MissingPeer, Row, benchmark, median, torch_threads
 
 MODEL = "multi30k-en-de"
@@ -86,7 +86,7 @@ def without_cache(translator: Translator, text: str, path: tuple[int, ...]) -> N
     src = torch.tensor([[*source.ids, EOS]])
     for step in range(len(path)):
         record = AttentionRecorder()
-        logits = model(src, torch.tensor([[SOS, *path[:step]]]), record=record)
+        logits = model(src, torch.tensor([[SOS, *path[:step]]]), tap=record)
         logits[0, -1].argmax()
 
 

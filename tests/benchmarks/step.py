@@ -7,8 +7,9 @@ from time import perf_counter, thread_time
 import torch
 
 from model.config import SOS, ModelConfig
-from model.recorder import AttentionRecorder
-from model.transformer import DecodeState, Transformer
+from model.recording import AttentionRecorder
+from model.state import DecodeState
+from model.transformer import Transformer
 from tests.benchmarks.registry import Row, benchmark, median, torch_threads
 
 N_SOURCE, N_STEPS, N_SENTENCES, N_WARM_UP = 12, 20, 30, 3
@@ -30,7 +31,7 @@ def timed_step(
 ) -> tuple[tuple[float, float], torch.Tensor, DecodeState]:
     """Milliseconds (on the clock, of the processor), logits and the new state of one step."""
     start, worked = perf_counter(), thread_time()
-    logits, state = model.step(tokens, state, record=recorder)
+    logits, state = model.step(tokens, state, tap=recorder)
     return (1000 * (perf_counter() - start), 1000 * (thread_time() - worked)), logits, state
 
 
@@ -46,7 +47,7 @@ def measure() -> list[Row]:
         for sentence in range(N_WARM_UP + N_SENTENCES):
             recorder = AttentionRecorder()
             src = torch.randint(4, 6000, (1, N_SOURCE), generator=generator)
-            state = model.start(src, record=recorder)
+            state = model.start(src, tap=recorder)
             tokens = torch.tensor([SOS])
             for step in range(N_STEPS):
                 order = (recorder, None) if (step + sentence) % 2 else (None, recorder)  # neither is always first

@@ -120,7 +120,7 @@ def test_opening_an_operation(visit: Visit) -> None:
     assert diagram.locator("svg path.skip").count() == 2, "two residual connections in an encoder layer"
     diagram.get_by_role("button", name="Softmax over keys").click()
     expect(page.get_by_role("heading", name="Softmax over keys")).to_be_visible()
-    expect(main_part(page)).to_contain_text("In the code: encoder.layers.0.self_attn.weights.")
+    expect(main_part(page)).to_contain_text("In the code: encoder.0.self_attn.weights.")
     diagram.get_by_role("button", name="Activation").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Active units")).to_be_visible()

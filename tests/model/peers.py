@@ -7,7 +7,7 @@ from torch import nn
 
 from model.attention import MultiHeadAttention
 from model.config import ModelConfig
-from model.layers import DecoderLayer, EncoderLayer, PositionwiseFeedForward
+from model.layers import DecoderLayer, EncoderLayer, FeedForward
 
 
 @torch.no_grad()
@@ -60,9 +60,7 @@ def _fill_attention(peer: nn.MultiheadAttention, ours: MultiHeadAttention) -> No
     _copy(peer.out_proj, ours.out_proj)
 
 
-def _fill_feed_forward(
-    peer: nn.TransformerEncoderLayer | nn.TransformerDecoderLayer, ours: PositionwiseFeedForward
-) -> None:
+def _fill_feed_forward(peer: nn.TransformerEncoderLayer | nn.TransformerDecoderLayer, ours: FeedForward) -> None:
     _copy(peer.linear1, ours.linear1)
     _copy(peer.linear2, ours.linear2)
 

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn import functional as F
 
-from model.attention import MultiHeadAttention, fused_attention, scaled_dot_product_attention
+from model.attention import MultiHeadAttention, scaled_dot_product_attention
 from model.masks import causal_mask, padding_mask
+from model.recording import PointRecorder
+from model.variants import UnscaledAttention
 from tests.model.peers import peer_attention
 
 PARITY = {"rtol": 1.3e-6, "atol": 4e-5}  # float32 against another order of summation
@@ -47,12 +49,12 @@ def test_the_formula_with_plain_loops() -> None:
 
 
 @pytest.mark.parametrize("masked", [False, True])
-@pytest.mark.parametrize("scale", [True, False])
-def test_explicit_equals_fused(masked: bool, scale: bool) -> None:
+def test_explicit_equals_fused(masked: bool) -> None:
     query, key, value = random_qkv()
     mask = some_mask() if masked else None
-    context, _ = scaled_dot_product_attention(query, key, value, mask=mask, scale=scale)
-    torch.testing.assert_close(context, fused_attention(query, key, value, mask=mask, scale=scale), rtol=0, atol=1e-6)
+    context, _ = scaled_dot_product_attention(query, key, value, mask=mask)
+    fused = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+    torch.testing.assert_close(context, fused, rtol=0, atol=1e-6)
 
 
 def test_explicit_and_fused_have_the_same_gradients() -> None:
@@ -61,11 +63,12 @@ def test_explicit_and_fused_have_the_same_gradients() -> None:
     for fused in (False, True):
         torch.manual_seed(3)
         qkv = [tensor.requires_grad_() for tensor in random_qkv()]
-        context = fused_attention(*qkv, mask=mask) if fused else scaled_dot_product_attention(*qkv, mask=mask)[0]
+        explicit = scaled_dot_product_attention(*qkv, mask=mask)[0]
+        context = F.scaled_dot_product_attention(*qkv, attn_mask=mask) if fused else explicit
         context.square().sum().backward()
         gradients.append([tensor.grad for tensor in qkv])
-    for explicit, fused_gradient in zip(*gradients, strict=True):
-        torch.testing.assert_close(explicit, fused_gradient, rtol=0, atol=1e-5)
+    for ours, theirs in zip(*gradients, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-5)
 
 
 @given(
@@ -90,16 +93,12 @@ def test_rows_are_distributions_over_the_visible_keys(queries: int, keys: int, s
     assert (context[~sees_something] == 0).all()
 
 
-@pytest.mark.parametrize("fused", [False, True])
-def test_a_row_that_sees_nothing_is_zero_with_finite_gradients(fused: bool) -> None:
+def test_a_row_that_sees_nothing_is_zero_with_finite_gradients() -> None:
     query, key, value = (tensor.requires_grad_() for tensor in random_qkv())
     mask = some_mask()
     mask[0, :, 2] = False
-    if fused:
-        context = fused_attention(query, key, value, mask=mask)
-    else:
-        context, weights = scaled_dot_product_attention(query, key, value, mask=mask)
-        assert (weights[0, :, 2] == 0).all()
+    context, weights = scaled_dot_product_attention(query, key, value, mask=mask)
+    assert (weights[0, :, 2] == 0).all()
     assert (context[0, :, 2] == 0).all()
     context.square().sum().backward()
     for tensor in (query, key, value):
@@ -112,12 +111,10 @@ def test_a_row_that_sees_nothing_is_zero_with_finite_gradients(fused: bool) -> N
 def test_weights_are_those_before_dropout_and_dropout_still_happens() -> None:
     query, key, value = random_qkv()
     clean, weights = scaled_dot_product_attention(query, key, value)
-    kept: dict[str, Tensor] = {}
-    dropped, seen = scaled_dot_product_attention(
-        query, key, value, dropout_p=0.5, record=lambda **tensors: kept.update(tensors)
-    )
+    recorder = PointRecorder()
+    dropped, seen = scaled_dot_product_attention(query, key, value, dropout_p=0.5, tap=recorder)
     assert torch.equal(weights, seen)
-    assert torch.equal(weights, kept["weights"])
+    assert torch.equal(weights, recorder.tensors["weights"])
     assert not torch.allclose(clean, dropped)
 
 
@@ -129,12 +126,17 @@ def test_half_precision_inputs_still_give_float32_weights() -> None:
     torch.testing.assert_close(weights.sum(-1), torch.ones(2, 3, 5), rtol=0, atol=1e-6)
 
 
-def test_the_scale_keeps_the_softmax_soft() -> None:
-    query, key, value = random_qkv(d_head=64)
-    _, scaled = scaled_dot_product_attention(query, key, value)
-    _, unscaled = scaled_dot_product_attention(query, key, value, scale=False)
-    torch.testing.assert_close(unscaled, (query @ key.mT).softmax(-1), rtol=0, atol=1e-6)
-    assert unscaled.max(-1).values.mean() > scaled.max(-1).values.mean() + 0.2
+@pytest.mark.parametrize("heads", [1, 2])
+def test_the_scale_keeps_the_softmax_soft(heads: int) -> None:
+    scaled, unscaled = MultiHeadAttention(64, heads).eval(), UnscaledAttention(64, heads).eval()
+    unscaled.load_state_dict(scaled.state_dict())
+    x, recorders = 3 * torch.randn(2, 6, 64), (PointRecorder(), PointRecorder())
+    for attention, recorder in zip((scaled, unscaled), recorders, strict=True):
+        attention(x, x, tap=recorder)
+    soft, hard = (recorder.tensors for recorder in recorders)
+    assert torch.equal(soft["query"], hard["query"])
+    torch.testing.assert_close(hard["scores"], hard["query"] @ hard["key"].mT, rtol=0, atol=1e-4)
+    assert hard["weights"].max(-1).values.mean() > soft["weights"].max(-1).values.mean() + 0.2
 
 
 @given(seed=st.integers(0, 2**31))
@@ -151,16 +153,14 @@ def test_the_order_of_the_keys_does_not_matter(seed: int) -> None:
     torch.testing.assert_close(shuffled_weights, weights[..., order], rtol=0, atol=1e-6)
 
 
-def test_the_record_holds_the_tensors_of_the_computation() -> None:
+def test_the_tap_sees_the_tensors_of_the_computation() -> None:
     seen: dict[str, Tensor] = {}
     query, key, value = random_qkv()
     mask = some_mask()
     context, weights = scaled_dot_product_attention(
-        query, key, value, mask=mask, record=lambda **kept: seen.update(kept)
+        query, key, value, mask=mask, tap=lambda point, tensor: seen.setdefault(point, tensor)
     )
-    assert seen["query"] is query
-    assert seen["key"] is key
-    assert seen["value"] is value
+    assert seen["mask"] is mask
     assert seen["weights"] is weights
     assert seen["output"] is context
     torch.testing.assert_close(seen["scores"], query @ key.mT / math.sqrt(4), rtol=0, atol=1e-6)
@@ -189,21 +189,22 @@ def test_multi_head_attention_is_torchs(case: str, heads: int) -> None:
     elif case in ("padding", "cross"):
         mask = padding_mask(tokens)
         key_padding_mask = tokens == 0
-    weights: list[Tensor] = []
-    output = ours(x, memory, mask=mask, record=lambda **kept: weights.append(kept["weights"]))
+    recorder = PointRecorder(["weights"])
+    output = ours(x, memory, mask=mask, tap=recorder)
     expected, expected_weights = peer(
         x, memory, memory, attn_mask=attn_mask, key_padding_mask=key_padding_mask, average_attn_weights=False
     )
     torch.testing.assert_close(output, expected, **PARITY)
-    torch.testing.assert_close(weights[0], expected_weights, **PARITY)
+    torch.testing.assert_close(recorder.tensors["weights"], expected_weights, **PARITY)
 
 
 @pytest.mark.parametrize("mask", [None, causal_mask(6)], ids=["open", "causal"])
 def test_recorded_weights_times_values_times_w_o_is_the_output(mask: Tensor | None) -> None:
     ours = MultiHeadAttention(16, 4).eval()
     x = torch.randn(2, 6, 16)
-    seen: dict[str, Tensor] = {}
-    output = ours(x, x, mask=mask, record=lambda **kept: seen.update(kept))
+    recorder = PointRecorder()
+    output = ours(x, x, mask=mask, tap=recorder)
+    seen = recorder.tensors
     assert torch.equal(output, ours(x, x, mask=mask))
     w_o = ours.out_proj.weight.view(16, 4, 4)  # [d_model, head, d_head]
     rebuilt = torch.einsum("bhqk,bhkd,mhd->bqm", seen["weights"], seen["value"], w_o) + ours.out_proj.bias
@@ -215,7 +216,7 @@ def test_keys_and_values_projected_beforehand_give_the_same() -> None:
     x, memory = torch.randn(2, 3, 16), torch.randn(2, 5, 16)
     key, value = ours.keys_values(memory)
     assert key.shape == value.shape == (2, 4, 5, 4)
-    assert torch.equal(ours.attend(x, key, value), ours(x, memory))
+    assert torch.equal(ours.read(x, (key, value)), ours(x, memory))
 
 
 def test_attention_dropout_is_for_training_only() -> None:
@@ -226,31 +227,3 @@ def test_attention_dropout_is_for_training_only() -> None:
     torch.testing.assert_close(ours(x, x), peer_attention(ours)(x, x, x)[0], **PARITY)
     ours.train()
     assert not torch.equal(ours(x, x), ours(x, x))
-    assert not torch.equal(ours(x, x, fused=True), ours(x, x, fused=True))
-
-
-def test_the_fused_kernel_refuses_to_be_recorded_or_edited() -> None:
-    ours = MultiHeadAttention(16, 4)
-    x = torch.randn(1, 3, 16)
-    with pytest.raises(ValueError, match="fused=False"):
-        ours(x, x, fused=True, record=lambda **_: None)
-
-
-@pytest.mark.parametrize("scale", [True, False])
-@pytest.mark.parametrize("mask", [None, causal_mask(3)])
-def test_the_fused_kernel_sees_the_same_mask_and_scale(scale: bool, mask: Tensor | None) -> None:
-    ours = MultiHeadAttention(16, 4, scale=scale).eval()
-    x = torch.randn(2, 3, 16)
-    torch.testing.assert_close(ours(x, x, mask=mask, fused=True), ours(x, x, mask=mask), **PARITY)
-
-
-def test_the_fused_kernel_is_really_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = []
-    kernel = F.scaled_dot_product_attention
-    monkeypatch.setattr(F, "scaled_dot_product_attention", lambda *a, **k: calls.append(k) or kernel(*a, **k))
-    ours = MultiHeadAttention(16, 4)
-    x = torch.randn(1, 3, 16)
-    ours(x, x)
-    assert not calls
-    ours(x, x, fused=True)
-    assert len(calls) == 1

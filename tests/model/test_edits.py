@@ -6,8 +6,9 @@ import torch
 from torch import Tensor
 
 from model.config import PAD, AttentionKind
-from model.edits import EditError, HeadEdit, HeadEdits
-from model.recorder import AttentionRecorder
+from model.edits import EditError, HeadEdit, HeadEdits, edit_tap, patch
+from model.recording import AttentionRecorder, PointRecorder
+from model.tap import compose
 from model.transformer import Transformer
 from tests.tiny import STEP_TOLERANCE, sources, targets, tiny_model
 
@@ -32,7 +33,8 @@ def edits(*changes: HeadEdit) -> HeadEdits:
 
 def run(model: Transformer, edit: HeadEdits | None = None, site=None) -> tuple[Tensor, AttentionRecorder]:
     recorder = AttentionRecorder(details=() if site is None else (site,))
-    return model(sources(N_SRC), targets(N_TGT), record=recorder, edit=edit), recorder
+    tap = compose(edit_tap(edit, model.config), recorder)
+    return model(sources(N_SRC), targets(N_TGT), tap=tap), recorder
 
 
 def n_rows(kind: AttentionKind) -> int:
@@ -171,12 +173,13 @@ def every_kind_of_edit() -> HeadEdits:
 
 
 def test_an_edit_holds_for_the_whole_decode_step_by_step(model: Transformer) -> None:
-    src, tgt, edit = sources(N_SRC), targets(N_TGT), every_kind_of_edit()
+    src, tgt, edit = sources(N_SRC), targets(N_TGT), every_kind_of_edit().tap(model.config)
     whole, stepped = AttentionRecorder(), AttentionRecorder()
-    full = model(src, tgt, record=whole, edit=edit)
-    state = model.start(src, record=stepped, edit=edit)
+    full = model(src, tgt, tap=compose(edit, whole))
+    tap = compose(edit, stepped)
+    state = model.start(src, tap=tap)
     for t in range(N_TGT):
-        logits, state = model.step(tgt[:, t], state, record=stepped, edit=edit)
+        logits, state = model.step(tgt[:, t], state, tap=tap)
         torch.testing.assert_close(logits, full[:, t], rtol=0, atol=STEP_TOLERANCE)
     for kind in ("encoder", "decoder", "cross"):
         np.testing.assert_allclose(stepped.weights(kind), whole.weights(kind), rtol=0, atol=STEP_TOLERANCE)
@@ -189,7 +192,7 @@ def test_edits_of_a_batch_with_padding_stay_off_the_padding(model: Transformer) 
         HeadEdit("cross", 2, 0, "pattern", values=np.ones((N_TGT, N_SRC), dtype=np.float32)),
     )
     recorder = AttentionRecorder()
-    logits = model(src, tgt, record=recorder, edit=edit)
+    logits = model(src, tgt, tap=compose(edit.tap(model.config), recorder))
     for kind, layer, head in (("encoder", 0, 1), ("cross", 2, 0)):
         np.testing.assert_allclose(recorder.weights(kind, row=1)[layer, head, :, :3], 1 / 3, atol=1e-6)
         assert (recorder.weights(kind, row=1)[layer, head, :, 3:] == 0).all()
@@ -214,6 +217,34 @@ def test_two_edits_of_one_head_both_hold(model: Transformer) -> None:
     edited, recorder = run(model, both)
     np.testing.assert_allclose(recorder.weights("cross")[0, 0], 1 / N_SRC, atol=1e-6)
     torch.testing.assert_close(edited, run(model, edits(HeadEdit("cross", 0, 0, "zero")))[0])
+
+
+def test_two_rows_of_one_head_can_be_replaced(model: Transformer) -> None:
+    first, second = random_pattern("cross")[:2]
+    both = (
+        HeadEdit("cross", 1, 0, "row", row=0, values=first),
+        HeadEdit("cross", 1, 0, "row", row=3, values=second),
+    )
+    weights = run(model, edits(*both))[1].weights("cross")[1, 0]
+    np.testing.assert_allclose(weights[0], first / first.sum(), atol=1e-6)
+    np.testing.assert_allclose(weights[3], second / second.sum(), atol=1e-6)
+
+
+def test_a_patch_changes_its_point_and_nothing_before_it(model: Transformer) -> None:
+    plain, patched = PointRecorder(), PointRecorder()
+    tap = patch(model.config, {"decoder.1.residual2": torch.zeros_like})
+    logits = model(sources(N_SRC), targets(N_TGT), tap=plain)
+    assert not torch.equal(model(sources(N_SRC), targets(N_TGT), tap=compose(tap, patched)), logits)
+    names = list(plain.tensors)
+    at = names.index("decoder.1.residual2")
+    assert all(torch.equal(plain.tensors[name], patched.tensors[name]) for name in names[:at])
+    assert (patched.tensors["decoder.1.residual2"] == 0).all()
+    assert not torch.equal(plain.tensors["decoder.1.norm2"], patched.tensors["decoder.1.norm2"])
+
+
+def test_a_patch_of_a_point_that_is_not_there_is_refused_with_the_nearest_name(model: Transformer) -> None:
+    with pytest.raises(EditError, match=r"no point 'decoder\.1\.residual4'.*decoder\.1\.residual"):
+        patch(model.config, {"decoder.1.residual4": torch.zeros_like})
 
 
 def test_edits_name_themselves_as_on_screen() -> None:

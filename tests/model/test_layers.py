@@ -5,8 +5,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from model.layers import DecoderLayer, EncoderLayer, PositionwiseFeedForward, ScalarLayerNorm, make_norm
+from model.layers import DecoderLayer, EncoderLayer, FeedForward
 from model.masks import causal_mask, padding_mask
+from model.variants import EncoderLayerWithoutResidual, ScalarLayerNorm
 from tests.model.peers import peer_decoder_layer, peer_encoder_layer
 from tests.tiny import sources, targets, tiny_config
 
@@ -76,7 +77,8 @@ def test_decoder_layer_continues_from_past_keys_and_values() -> None:
 @pytest.mark.parametrize("norm_first", [False, True], ids=["post-norm", "pre-norm"])
 @pytest.mark.parametrize("residual", [False, True])
 def test_residual_and_norm_around_each_sublayer(norm_first: bool, residual: bool) -> None:
-    layer = away_from_zero(EncoderLayer(tiny_config(norm_first=norm_first, residual=residual)))
+    kind = EncoderLayer if residual else EncoderLayerWithoutResidual
+    layer = away_from_zero(kind(tiny_config(norm_first=norm_first)))
     x = torch.randn(2, 5, 16)
 
     def around(x: Tensor, norm: nn.Module, sublayer: nn.Module) -> Tensor:
@@ -94,7 +96,7 @@ def test_residual_and_norm_around_each_sublayer(norm_first: bool, residual: bool
 
 @pytest.mark.parametrize(("name", "function"), [("relu", F.relu), ("gelu", F.gelu), ("silu", F.silu)])
 def test_feed_forward_is_the_formula_at_each_position_alone(name: str, function: nn.Module) -> None:
-    block = away_from_zero(PositionwiseFeedForward(tiny_config(activation=name)))
+    block = away_from_zero(FeedForward(tiny_config(activation=name)))
     x = torch.randn(2, 5, 16)
     hidden = function(x @ block.linear1.weight.T + block.linear1.bias)
     assert hidden.shape == (2, 5, 24)
@@ -103,11 +105,9 @@ def test_feed_forward_is_the_formula_at_each_position_alone(name: str, function:
     torch.testing.assert_close(block(x)[:, 3], block(x[:, 3]), rtol=0, atol=1e-6)
 
 
-def test_standard_norm_is_torchs_and_scalar_norm_has_two_numbers() -> None:
-    standard, scalar = make_norm(tiny_config()), make_norm(tiny_config(layer_norm="scalar"))
+def test_a_scalar_norm_starts_as_torchs_and_has_two_numbers() -> None:
+    standard, scalar = nn.LayerNorm(16), ScalarLayerNorm()
     x = 3 + 2 * torch.randn(4, 16)
-    assert isinstance(standard, nn.LayerNorm)
-    assert isinstance(scalar, ScalarLayerNorm)
     assert sum(parameter.numel() for parameter in scalar.parameters()) == 2
     torch.testing.assert_close(scalar(x), standard(x))
     with torch.no_grad():

@@ -12,7 +12,8 @@ from model.config import PAD
 from model.edits import EditError, HeadEdit, HeadEdits
 from model.lstm import LSTM
 from model.masks import padding_mask
-from model.recorder import AttentionRecorder
+from model.recording import AttentionRecorder
+from model.tap import compose
 from tests.tiny import VOCAB, padded, sources, targets, tiny_config
 
 CLOSE = 1e-5
@@ -77,7 +78,7 @@ def test_recording_is_an_argument_and_changes_no_bit() -> None:
     model = tiny_lstm()
     src, tgt = sources(5, 3), targets(4, 4)
     recorder = AttentionRecorder(details=[("cross", 0, 0)])
-    assert torch.equal(model(src, tgt, record=recorder), model(src, tgt))
+    assert torch.equal(model(src, tgt, tap=recorder), model(src, tgt))
     weights = recorder.weights("cross", row=1)
     assert weights.shape == (1, 1, 4, 5)
     assert weights.sum(-1) == pytest.approx(1.0)
@@ -92,9 +93,9 @@ def test_what_is_shown_is_what_was_multiplied() -> None:
     model = tiny_lstm()
     src, tgt = sources(5), targets(4)
     recorder = AttentionRecorder()
-    logits = model(src, tgt, record=recorder)
+    logits = model(src, tgt, tap=recorder)
     memory = model.encode(src)
-    states, _ = model.decoder(model.tgt_embedding(tgt), model._initial(memory))
+    states, _ = model.decoder(model.tgt_embedding(tgt), model._initial(memory, None))
     context = torch.from_numpy(recorder.weights("cross"))[0] @ memory
     by_hand = model.output(torch.tanh(model.combine(torch.cat((context, states), dim=-1))))
     torch.testing.assert_close(by_hand, logits, rtol=0, atol=CLOSE)
@@ -106,11 +107,11 @@ def test_its_one_head_can_be_edited_and_no_other() -> None:
     src, tgt = sources(5), targets(4)
     uniform = HeadEdits((HeadEdit(kind="cross", layer=0, head=0, op="uniform"),))
     recorder = AttentionRecorder()
-    edited = model(src, tgt, record=recorder, edit=uniform)
+    edited = model(src, tgt, tap=compose(uniform.tap(model.config), recorder))
     assert recorder.weights("cross") == pytest.approx(1 / 5)
     assert not torch.equal(edited, model(src, tgt))
     with pytest.raises(EditError, match="0 layers of encoder attention"):
-        model(src, tgt, edit=HeadEdits((HeadEdit(kind="encoder", layer=0, head=0, op="zero"),)))
+        HeadEdits((HeadEdit(kind="encoder", layer=0, head=0, op="zero"),)).tap(model.config)
 
 
 def test_it_learns_and_shares_embeddings() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from model.recorder import AttentionRecorder
+from model.recording import AttentionRecorder
 from model.trace import FUTURE, PADDING, VISIBLE, AttentionTrace, TraceError, future_mask
 from tests.tiny import sources, targets, tiny_model
 
@@ -236,7 +236,7 @@ def test_the_recorder_gives_numbers_with_named_axes() -> None:
     model, recorder = tiny_model(), AttentionRecorder()
     src, tgt = sources(6, 3), targets(5, 2)
     with torch.inference_mode():
-        model(src, tgt, record=recorder)
+        model(src, tgt, tap=recorder)
     for kind, shape in (("encoder", (2, 2, 6, 6)), ("decoder", (3, 4, 5, 5)), ("cross", (3, 4, 5, 6))):
         weights = recorder.weights(kind)
         assert isinstance(weights, np.ndarray)
@@ -254,7 +254,7 @@ def test_details_of_a_head_explain_its_weights() -> None:
     site = ("decoder", 1, 2)
     model, recorder = tiny_model(), AttentionRecorder(details=[site])
     with torch.inference_mode():
-        model(sources(6), targets(5), record=recorder)
+        model(sources(6), targets(5), tap=recorder)
     [kept] = recorder.details[site]
     assert kept["query"].shape == (1, 5, 4)
     torch.testing.assert_close(kept["scores"], kept["query"] @ kept["key"].mT / 2)
@@ -267,9 +267,9 @@ def test_details_are_kept_for_every_step() -> None:
     site = ("cross", 2, 0)
     model, recorder = tiny_model(), AttentionRecorder(details=[site])
     with torch.inference_mode():
-        state = model.start(sources(6), record=recorder)
+        state = model.start(sources(6), tap=recorder)
         for token in (1, 5, 6):
-            _, state = model.step(torch.tensor([token]), state, record=recorder)
+            _, state = model.step(torch.tensor([token]), state, tap=recorder)
     assert len(recorder.details[site]) == 3
     for step, kept in enumerate(recorder.details[site]):
         np.testing.assert_array_equal(kept["weights"][0, 0].numpy(), recorder.weights("cross")[2, 0, step])
@@ -278,18 +278,18 @@ def test_details_are_kept_for_every_step() -> None:
 def test_two_recorders_of_one_model_never_mix() -> None:
     model, mine, yours = tiny_model(), AttentionRecorder(), AttentionRecorder()
     with torch.inference_mode():
-        my_state = model.start(sources(6), record=mine)
-        your_state = model.start(sources(3, seed=8), record=yours)
+        my_state = model.start(sources(6), tap=mine)
+        your_state = model.start(sources(3, seed=8), tap=yours)
         for token in (1, 5):
-            _, my_state = model.step(torch.tensor([token]), my_state, record=mine)
-            _, your_state = model.step(torch.tensor([token]), your_state, record=yours)
+            _, my_state = model.step(torch.tensor([token]), my_state, tap=mine)
+            _, your_state = model.step(torch.tensor([token]), your_state, tap=yours)
     assert mine.weights("cross").shape == (3, 4, 2, 6)
     assert yours.weights("cross").shape == (3, 4, 2, 3)
 
 
 def test_recording_keeps_no_graph() -> None:
     model, recorder = tiny_model(), AttentionRecorder(details=[("encoder", 0, 0)])
-    model(sources(6), targets(5), record=recorder).sum().backward()
+    model(sources(6), targets(5), tap=recorder).sum().backward()
     assert not any(tensor.requires_grad for calls in recorder.calls.values() for tensor in calls)
     assert not any(tensor.requires_grad for tensor in recorder.details["encoder", 0, 0][0].values())
 
@@ -298,7 +298,7 @@ def test_recording_keeps_no_graph() -> None:
 def test_asking_for_what_was_not_recorded_is_an_error(kind: str) -> None:
     recorder = AttentionRecorder()
     if kind != "encoder":
-        tiny_model().start(sources(3), record=recorder)
+        tiny_model().start(sources(3), tap=recorder)
     with pytest.raises(ValueError, match=kind):
         recorder.weights(kind)
 
@@ -306,7 +306,7 @@ def test_asking_for_what_was_not_recorded_is_an_error(kind: str) -> None:
 def test_recorded_weights_stay_whole_numbers_of_float32_under_autocast() -> None:
     model, recorder = tiny_model(), AttentionRecorder()
     with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16):
-        model(sources(6), targets(5), record=recorder)
+        model(sources(6), targets(5), tap=recorder)
     for kind in ("encoder", "decoder", "cross"):
         np.testing.assert_allclose(recorder.weights(kind).sum(-1), 1.0, rtol=0, atol=1e-5)
 

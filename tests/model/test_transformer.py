@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
 
+from model.architectures import make_transformer
 from model.config import PAD
-from model.recorder import AttentionRecorder
+from model.recording import AttentionRecorder
+from model.training.fused import fused_twin
 from model.transformer import Transformer, count_parameters
 from tests.tiny import VOCAB, random_ids, sources, targets, tiny_config, tiny_model
 
@@ -97,9 +99,10 @@ def test_without_positions_the_encoder_sees_a_bag_of_tokens(seed: int) -> None:
 @pytest.mark.parametrize("training", [False, True])
 def test_fused_equals_explicit(norm_first: bool, training: bool) -> None:
     model = tiny_model(norm_first=norm_first).train(training)
+    twin = fused_twin(model)
     src, tgt = sources(7, 3), targets(6, 4)
     real = tgt != PAD
-    explicit, fused = model(src, tgt), model(src, tgt, fused=True)
+    explicit, fused = model(src, tgt), twin(src, tgt)
     torch.testing.assert_close(fused[real], explicit[real], rtol=0, atol=1e-5)
 
 
@@ -108,7 +111,7 @@ def test_fused_equals_explicit(norm_first: bool, training: bool) -> None:
 def test_recording_changes_no_bit(norm_first: bool, details: tuple) -> None:
     model = tiny_model(norm_first=norm_first)
     src, tgt = sources(7, 3), targets(6, 4)
-    assert torch.equal(model(src, tgt), model(src, tgt, record=AttentionRecorder(details=details)))
+    assert torch.equal(model(src, tgt), model(src, tgt, tap=AttentionRecorder(details=details)))
 
 
 def test_forward_is_encode_then_decode_then_output() -> None:
@@ -135,7 +138,7 @@ def test_any_length_depth_and_head_count(n_src: int, n_tgt: int, layers: tuple, 
         max_positions=100,
     )
     recorder = AttentionRecorder()
-    logits = model(sources(n_src), targets(n_tgt), record=recorder)
+    logits = model(sources(n_src), targets(n_tgt), tap=recorder)
     assert logits.shape == (1, n_tgt, VOCAB)
     assert torch.isfinite(logits).all()
     assert recorder.weights("encoder").shape == (layers[0], heads[0], n_src, n_src)
@@ -172,7 +175,7 @@ def test_every_switch_changes_the_function(switch: str) -> None:
     other = {"activation": "gelu", "layer_norm": "scalar", "positions": "none"}
     value = other.get(switch, not getattr(tiny_config(), switch))
     src, tgt = sources(5), targets(4)
-    one, two = Transformer(tiny_config()).eval(), Transformer(tiny_config(**{switch: value})).eval()
+    one, two = Transformer(tiny_config()).eval(), make_transformer(tiny_config(**{switch: value})).eval()
     same_names = {name: tensor for name, tensor in one.state_dict().items() if name in two.state_dict()}
     if switch == "layer_norm":  # other shapes; both start as the same function, and the parameters say the difference
         assert count_parameters(two) < count_parameters(one)
@@ -274,7 +277,7 @@ def test_gradients_reach_every_parameter_and_stay_finite() -> None:
     with torch.inference_mode(False), torch.enable_grad():
         model = tiny_model(positions="learned", max_positions=8, share_embeddings="none").train()
         src, tgt = sources(7, 3), targets(6, 1)
-        logits = model(src, tgt, fused=True)
+        logits = fused_twin(model)(src, tgt)
         real = tgt != PAD
         logits[real].logsumexp(-1).sum().backward()
         for name, parameter in model.named_parameters():

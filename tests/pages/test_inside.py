@@ -94,7 +94,7 @@ def test_post_norm_and_pre_norm_are_drawn_as_they_are(app: AppTest) -> None:
     app.selectbox(key="model").set_value("pre").run()
     rows = walk_data(app)["rows"]
     names = [row["name"].rsplit(".", 1)[-1] for row in rows]
-    assert names[:2] == ["positions_src", "norm1"]
+    assert names[:2] == ["positions", "norm1"]
     assert rows[names.index("residual1")]["reads"] == [0, names.index("out_proj")], "round norm and sublayer"
     assert names.index("out_proj") + 1 == names.index("residual1")
     assert "pre-norm" in words(app)
@@ -117,17 +117,17 @@ def test_every_operation_can_be_opened(app: AppTest, checkpoints: Path, way: int
 
 
 def test_what_is_open_is_what_was_computed(app: AppTest, checkpoints: Path) -> None:
-    at = opened(app, "Decoder 2", "decoder.layers.1.feed_forward.activation")
+    at = opened(app, "Decoder 2", "decoder.1.feed_forward.activation")
     loaded = load_model(checkpoints / "post")
     shown = runtime.translate("post", at.text_input(key="text").value, _greedy())
     found = walk(loaded.model, shown.source.ids, shown.path, len(shown.path), whole=True)
-    value = found["decoder.layers.1.feed_forward.activation"].value[0]
+    value = found["decoder.1.feed_forward.activation"].value[0]
     first, firing = plotted(at)
     assert np.array_equal(first["data"][0]["z"], value.numpy())
     assert np.allclose(firing["data"][0]["y"], 100 * (value > 0).float().mean(dim=1).numpy())
-    at = opened(at, "Decoder 1", "decoder.layers.0.norm2")
+    at = opened(at, "Decoder 1", "decoder.0.norm2")
     (table,) = tables(at)
-    assert np.allclose(table["mean before"], found["decoder.layers.0.residual2"].value[0].mean(dim=1), atol=1e-4)
+    assert np.allclose(table["mean before"], found["decoder.0.residual2"].value[0].mean(dim=1), atol=1e-4)
     assert np.allclose(table["standard deviation after"], 1, atol=0.05)
 
 
@@ -210,12 +210,14 @@ def test_the_step_is_the_one_of_the_other_pages(app: AppTest) -> None:
     assert not at.exception
 
 
-def test_a_link_opens_an_operation(app: AppTest) -> None:
-    app.query_params["op"] = "encoder.layers.0.feed_forward.activation"
+@pytest.mark.parametrize("name", ["encoder.0.feed_forward.activation", "encoder.layers.0.feed_forward.activation"])
+def test_a_link_opens_an_operation(app: AppTest, name: str) -> None:
+    """By the name of its point, or by the path of its module as in links of earlier versions."""
+    app.query_params["op"] = name
     at = app.run()
     assert not at.exception
     assert "Active units" in words(at)
-    assert at.query_params["op"] == "encoder.layers.0.feed_forward.activation"
+    assert at.query_params["op"] == "encoder.0.feed_forward.activation"
     at.query_params["op"] = "<b>no such operation</b>"
     at = at.run()
     assert not at.exception

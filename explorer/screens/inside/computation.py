@@ -14,6 +14,7 @@ from explorer.figures.plotly_charts import Columns
 from explorer.screens.inside.operation_names import (
     axes_of,
     meaning_of,
+    name_from_link,
     parameter_words,
     part_of,
     parts,
@@ -123,7 +124,7 @@ def draw_computation_tab(shown: Translation, model: ModelDescription) -> None:
 
 def _choose_operation(part: str, rows: Sequence[WalkRow]) -> str:
     """The open operation; it is in the address unless it is the first of its part."""
-    opened = walk_view(part, rows, key="inside_walk", asked=st.query_params.get(OPERATION, ""))
+    opened = walk_view(part, rows, key="inside_walk", asked=name_from_link(st.query_params.get(OPERATION, "")))
     if opened == rows[0].name:
         if OPERATION in st.query_params:
             del st.query_params[OPERATION]
@@ -162,7 +163,7 @@ def _open(model: ModelDescription, shown: Translation, found: Walk, operation: O
     )
     rows, first = rows_tokens(shown, found, operation.name), first_position(found, operation.name)
     value = operation.value[0].float().numpy()
-    if operation.name in ("output", "softmax"):
+    if operation.name in ("logits", "softmax"):
         _open_scores(model, value if value.ndim == 1 else value[-1], chances=operation.name == "softmax")
         return
     if operation.short in ("scores", "masked", "weights"):
@@ -214,11 +215,11 @@ def _open_more(
         draw_table(table, "Length of the input, of what the sublayer added, and of their sum")
     elif operation.short == "activation":
         draw_plot(figures.firing_plot(value, rows, first=first), "open_firing")
-    elif operation.short == "scaled" or operation.name.startswith("positions"):
+    elif operation.short in ("scaled", "positions"):
         sizes = [np.linalg.norm(each, axis=1) for each in (before[0], value)]
         table = figures.row_table(rows, first, length_before=sizes[0].tolist(), length_after=sizes[1].tolist())
         draw_table(table, "Length of each vector before and after")
-    elif operation.name.endswith("_embedding"):
+    elif operation.short == "embedding":
         ids = found.src_ids if operation.name.startswith("src") else found.read_ids
         draw_table(
             figures.row_table(rows, first, id=ids[-len(rows) :]),
@@ -250,7 +251,7 @@ def _head(n_heads: int) -> int:
 
 def rows_tokens(shown: Translation, found: Walk, name: str) -> tuple[str, ...]:
     """The tokens of the positions (queries) of an operation's result."""
-    if name.startswith(("src", "positions_src", "encoder")):
+    if name.startswith(("src.", "encoder.")):
         return shown.trace.src_tokens
     read = shown.trace.read_tokens[: len(found.read_ids)]
     return read if found.whole else read[-1:]
@@ -258,7 +259,7 @@ def rows_tokens(shown: Translation, found: Walk, name: str) -> tuple[str, ...]:
 
 def first_position(found: Walk, name: str) -> int:
     """The position of the first row of an operation's result, from 1; a single step has only the last one."""
-    of_target = not name.startswith(("src", "positions_src", "encoder"))
+    of_target = not name.startswith(("src.", "encoder."))
     return len(found.read_ids) if of_target and not found.whole else 1
 
 

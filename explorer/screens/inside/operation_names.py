@@ -23,6 +23,7 @@ _OPERATIONS: dict[str, tuple[str, str]] = {
     "scores": ("Scores Q·Kᵀ / √d_head", "How well each query fits each key."),
     "masked": ("Mask", "Closed cells get the lowest possible number; mean and standard deviation leave them out."),
     "weights": ("Softmax over keys", "Scores become shares: each row sums to 1."),
+    "output": ("Weights · values", "Each query's mean of the values, weighted by its attention."),
     "joined": ("Heads joined (concatenation)", "The slices stand next to each other again."),
     "out_proj": ("Output projection W_O", "Mixes what the heads have found."),
     "linear1": ("Feed-forward W₁·x + b₁", "Each position on its own, into a wider space."),
@@ -30,13 +31,13 @@ _OPERATIONS: dict[str, tuple[str, str]] = {
     "linear2": ("Feed-forward W₂·h + b₂", "Back to d_model."),
 }
 _TOP: dict[str, tuple[str, str]] = {
-    "src_embedding": ("Embedding lookup", "Each source token's row of a table."),
-    "tgt_embedding": ("Embedding lookup", "Each target token's row of a table."),
-    "positions_src": ("Add position (positional encoding)", "The row of the token's position is added."),
-    "positions_tgt": ("Add position (positional encoding)", "The row of the token's position is added."),
+    "src.embedding": ("Embedding lookup", "Each source token's row of a table."),
+    "tgt.embedding": ("Embedding lookup", "Each target token's row of a table."),
+    "src.positions": ("Add position (positional encoding)", "The row of the token's position is added."),
+    "tgt.positions": ("Add position (positional encoding)", "The row of the token's position is added."),
     "encoder.norm": ("Last layer norm", "Pre-norm models end with one, since nothing normalised the sum."),
     "decoder.norm": ("Last layer norm", "Pre-norm models end with one, since nothing normalised the sum."),
-    "output": ("Output projection (logits)", "One score for every word of the target vocabulary."),
+    "logits": ("Output projection (logits)", "One score for every word of the target vocabulary."),
     "softmax": ("Softmax over the vocabulary", "Scores become probabilities; <pad> and <sos> can never be an answer."),
 }
 _SUBLAYERS = {
@@ -54,15 +55,30 @@ def parts(config: ModelConfig) -> tuple[str, ...]:
 
 def part_of(name: str, config: ModelConfig) -> str:
     """The part in which an operation is shown."""
-    if name.startswith("encoder.layers."):
-        return f"Encoder {int(name.split('.')[2]) + 1}"
-    if name.startswith("decoder.layers."):
-        return f"Decoder {int(name.split('.')[2]) + 1}"
     if name == "encoder.norm":
         return f"Encoder {config.n_encoder_layers}"
-    if name in ("decoder.norm", "output", "softmax"):
+    if name in ("decoder.norm", "logits", "softmax"):
         return OUTPUT
-    return SOURCE if "src" in name.split(".")[0] else TARGET
+    first, rest = name.split(".", 1)
+    if first in ("encoder", "decoder"):
+        return f"{first.capitalize()} {int(rest.split('.')[0]) + 1}"
+    return SOURCE if first == "src" else TARGET
+
+
+_FORMER_NAMES = {
+    "src_embedding": "src.embedding",
+    "src_embedding.scaled": "src.scaled",
+    "positions_src": "src.positions",
+    "tgt_embedding": "tgt.embedding",
+    "tgt_embedding.scaled": "tgt.scaled",
+    "positions_tgt": "tgt.positions",
+    "output": "logits",
+}
+
+
+def name_from_link(name: str) -> str:
+    """The operation that a link names; links made before points had names of their own give paths of modules."""
+    return _FORMER_NAMES.get(name, name.replace(".layers.", "."))
 
 
 def title_of(name: str) -> str:
@@ -75,8 +91,8 @@ def title_of(name: str) -> str:
         return f"Residual: x + {sublayers[int(short[-1]) - 1]}"
     if short.startswith("norm"):
         return f"Layer norm ({sublayers[int(short[-1]) - 1]})"
-    told = "Weights · values" if short == "output" else _OPERATIONS[short][0]
-    return f"{told} (cross)" if ".cross_attn." in name else told
+    title = _OPERATIONS[short][0]
+    return f"{title} (cross)" if ".cross_attn." in name else title
 
 
 def meaning_of(name: str, config: ModelConfig) -> str:
@@ -89,8 +105,6 @@ def meaning_of(name: str, config: ModelConfig) -> str:
     if short.startswith("norm"):
         where = "before the sublayer (pre-norm)" if config.norm_first else "after the sum (post-norm, as in the paper)"
         return f"Each position is brought to mean 0 and standard deviation 1, then scaled and shifted; {where}."
-    if short == "output":
-        return "Each query's mean of the values, weighted by its attention."
     return _OPERATIONS[short][1]
 
 
@@ -135,7 +149,7 @@ def shape_words(operation: Operation) -> str:
 
 def axes_of(operation: Operation) -> str:
     """The axes of an operation's result."""
-    if operation.name == "softmax" or operation.name == "output":
+    if operation.name in ("softmax", "logits"):
         return "vocabulary" if len(operation.shape) == 2 else "position × vocabulary"
     if operation.short in ("scores", "masked", "weights"):
         return "head × query × key"

@@ -15,7 +15,7 @@ from explorer.web.figures import draw_table
 from explorer.web.page_parts import URL, draw_plot
 from model.analysis.operations import flatten
 from model.analysis.query_key_matches import Match, strongest_matches
-from model.recorder import BLOCKS
+from model.points import attention_scope
 
 PICTURES = ("queries and keys", "values")
 
@@ -25,8 +25,7 @@ def draw_similarity_tab(shown: Translation, model: ModelDescription) -> None:
     kind, layer, head = choose_head(model.model_config, "similar", ("encoder", "decoder", "cross"))
     what = st.segmented_control("Picture", PICTURES, default=PICTURES[0], required=True, key="similar_what", bind=URL)
     run = walked(shown, len(shown.path), whole=True)
-    stack, block = BLOCKS[kind]
-    at = f"{stack}.layers.{layer}.{block}"
+    at = attention_scope(kind, layer)
     rows, keys = rows_tokens(shown, run, f"{at}.query"), key_tokens(shown, run, f"{at}.key")
     query, key, value = (run[f"{at}.{name}"].value[0, head] for name in ("query", "key", "value"))
     weights = run[f"{at}.weights"].value[0, head]

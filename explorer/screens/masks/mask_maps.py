@@ -15,7 +15,7 @@ from explorer.web.page_parts import URL, draw_plot
 from model.analysis.mask_comparison import attention_to_future, attention_to_keys
 from model.analysis.mask_effects import Reading, Switches
 from model.config import PAD, AttentionKind
-from model.recorder import Head
+from model.points import Head
 
 ALONE, BATCH = "this sentence", "a padded batch"
 

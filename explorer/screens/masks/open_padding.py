@@ -17,7 +17,7 @@ from explorer.web.page_parts import URL
 from model.analysis.mask_comparison import attention_to_keys, largest_change
 from model.analysis.mask_effects import Spoken, Switches, say
 from model.config import EOS, PAD
-from model.recorder import Head
+from model.points import Head
 
 MAX_PADDING = 24
 FIRST_HEAD: Head = ("encoder", 0, 0)

@@ -10,7 +10,7 @@ from explorer.translation.translator import InputError, Translation
 from explorer.web import runtime
 from model.analysis.mask_effects import Reading, Switches, read
 from model.config import EOS, PAD, DecodeConfig
-from model.recorder import Head
+from model.points import Head
 
 
 def padded(shown: Translation, others: tuple[str, ...] = ()) -> PaddedSentences:

@@ -19,7 +19,7 @@ from model.analysis.mask_comparison import most_ahead
 from model.analysis.mask_effects import Switches
 from model.config import DecodeConfig
 from model.folder import METRICS, CheckpointError
-from model.recorder import Head
+from model.points import Head
 
 WITH, WITHOUT = "adjective-swap", "adjective-swap-unmasked"
 _FIRST_HEAD: Head = ("decoder", 0, 0)

@@ -27,7 +27,7 @@ from explorer.translation.model_description import ModelDescription
 from explorer.web import page_parts, session
 from model.analysis.recorded_batches import Observed
 from model.config import ATTENTION_KINDS, AttentionKind
-from model.recorder import Head
+from model.points import Head
 
 
 def choose_head(probe: Probe, key: str) -> Head:

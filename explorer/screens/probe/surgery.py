@@ -36,7 +36,7 @@ from model.analysis.importance import batches_of, mean_outputs
 from model.checkpoint import LoadedModel
 from model.config import DecodeConfig
 from model.edits import EditError, HeadEdits
-from model.recorder import Head
+from model.points import Head
 
 
 def draw_surgery(described: ModelDescription, text: str, found: Measured | None) -> None:

@@ -33,7 +33,8 @@ from model.config import EOS, SOS, DecodeConfig
 from model.data import get_task
 from model.decoding.search import allowed_log_probs
 from model.edits import HeadEdit, HeadEdits
-from model.recorder import AttentionRecorder
+from model.recording import AttentionRecorder
+from model.tap import compose
 from tests.paths import ROOT
 
 TEXT = "headlight"
@@ -157,7 +158,7 @@ def test_the_effect_on_a_sentence(reverse: Translator) -> None:
     tgt = torch.tensor([[SOS, *path[:-1]]])
     with torch.inference_mode():
         p = allowed_log_probs(model(src, tgt))[0].double()
-        q = allowed_log_probs(model(src, tgt, edit=edit))[0].double()
+        q = allowed_log_probs(model(src, tgt, tap=edit.tap(model.config)))[0].double()
     for t, step in enumerate(effect.steps):
         assert step.before == pytest.approx(float(p[t, path[t]].exp()), abs=1e-5)
         assert step.after == pytest.approx(float(q[t, path[t]].exp()), abs=1e-5)
@@ -216,8 +217,8 @@ def test_an_output_from_another_sentence_is_what_that_head_said(reverse: Transla
         return torch.tensor([[*reverse.loaded.source.encode(text).ids, EOS]])
 
     with torch.inference_mode():
-        model.encode(ids(TEXT), record=recorder, edit=edits(reverse, change))
-        model.encode(ids("attention"), record=plain)
+        model.encode(ids(TEXT), tap=compose(edits(reverse, change).tap(model.config), recorder))
+        model.encode(ids("attention"), tap=plain)
     assert torch.allclose(recorder.details[head][0]["output"], plain.details[head][0]["output"], atol=1e-6)  # type: ignore[index]
 
 

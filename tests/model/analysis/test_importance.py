@@ -8,11 +8,11 @@ import torch
 from torch.nn import functional as F
 
 from model.analysis.importance import (
-    Gates,
     ablate_each,
     batches_of,
     edited_loss,
     edited_translations,
+    gated,
     gradient_scores,
     heads_of,
     least_first,
@@ -26,7 +26,8 @@ from model.checkpoint import LoadedModel, load_model
 from model.config import ATTENTION_KINDS, EOS, SOS
 from model.data import get_task
 from model.data.batching import EncodedPairs, collate, encode_pairs
-from model.recorder import AttentionRecorder
+from model.recording import AttentionRecorder
+from model.tap import Tap
 from model.transformer import Transformer
 from tests.paths import CHECKPOINTS
 from tests.tiny import random_ids, tiny_model
@@ -38,10 +39,10 @@ def some_pairs() -> EncodedPairs:
     return EncodedPairs(tuple(ids), tuple(outs))
 
 
-def nll(model: Transformer, pairs: EncodedPairs, index: int, edit: object = None) -> torch.Tensor:
+def nll(model: Transformer, pairs: EncodedPairs, index: int, tap: Tap | None = None) -> torch.Tensor:
     """-log p(y | x) of one pair by itself, in nats."""
     src = torch.tensor([[*pairs.sources[index], EOS]])
-    logits = model(src, torch.tensor([[SOS, *pairs.targets[index]]]), edit=edit)  # type: ignore[arg-type]
+    logits = model(src, torch.tensor([[SOS, *pairs.targets[index]]]), tap=tap)
     return F.cross_entropy(logits[0].double(), torch.tensor([*pairs.targets[index], EOS]), reduction="sum")
 
 
@@ -93,7 +94,7 @@ def test_sentence_gradients_are_derivatives_of_each_sentence() -> None:
                     gate = torch.ones(1, gradient.size(1), dtype=torch.float64)
                     gate[0, head] += step
                     with torch.inference_mode():
-                        ends.append(float(nll(model, pairs, index, Gates(gates={(kind, layer): gate}))))
+                        ends.append(float(nll(model, pairs, index, gated(model.config, {(kind, layer): gate}))))
                 assert float(gradient[index, head]) == pytest.approx((ends[0] - ends[1]) / (2 * h), abs=1e-5)
 
 
@@ -118,11 +119,12 @@ def test_gates_of_one_change_nothing_and_of_zero_are_an_ablation() -> None:
     with torch.inference_mode():
         plain = model(batch.src, batch.tgt_in)
         ones = torch.ones(len(pairs), 4)
-        assert torch.equal(model(batch.src, batch.tgt_in, edit=Gates(gates={("cross", 1): ones})), plain)
+        assert torch.equal(model(batch.src, batch.tgt_in, tap=gated(model.config, {("cross", 1): ones})), plain)
         zero = ones.clone()
         zero[:, 2] = 0
-        gated = model(batch.src, batch.tgt_in, edit=Gates(gates={("cross", 1): zero}))
-        assert torch.allclose(gated, model(batch.src, batch.tgt_in, edit=without([("cross", 1, 2)])))
+        closed = model(batch.src, batch.tgt_in, tap=gated(model.config, {("cross", 1): zero}))
+        ablated = model(batch.src, batch.tgt_in, tap=without([("cross", 1, 2)]).tap(model.config))
+        assert torch.allclose(closed, ablated)
 
 
 def test_least_important_first() -> None:
@@ -166,7 +168,7 @@ def test_mean_outputs_leave_padding_out() -> None:
             recorder = AttentionRecorder(details=[(kind, layer, head)])  # type: ignore[list-item]
             batch = collate(pairs, [i])
             with torch.inference_mode():
-                model(batch.src, batch.tgt_in, record=recorder)
+                model(batch.src, batch.tgt_in, tap=recorder)
             rows.append(recorder.details[kind, layer, head][0]["output"][0])  # type: ignore[index]
         assert np.allclose(found[kind, layer, head], torch.cat(rows).mean(0).numpy(), atol=1e-5)  # type: ignore[index]
 

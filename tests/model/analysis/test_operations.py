@@ -13,13 +13,13 @@ from model.analysis.operations import (
     flatten,
     layer_by_layer,
     least_loss,
-    reads_of,
     smoothed,
     smoothed_loss,
     tempered,
     walk,
 )
 from model.config import EOS
+from model.points import points
 from model.transformer import count_parameters
 from tests.tiny import tiny_model
 
@@ -47,9 +47,8 @@ def test_everything_reads_what_was_computed_before_it(scheme: dict[str, Any]) ->
     found = walk(model, SOURCE, PATH, 3)
     names = list(found.operations)
     for i, (name, operation) in enumerate(found.operations.items()):
-        assert operation.reads == reads_of(name, model.config)
         assert all(names.index(each) < i for each in operation.reads)
-        assert bool(operation.reads) == (name not in ("src_embedding", "tgt_embedding"))
+        assert bool(operation.reads) == (name not in ("src.embedding", "tgt.embedding"))
 
 
 @pytest.mark.parametrize("norm_first", [False, True])
@@ -62,17 +61,18 @@ def test_the_wiring_is_the_models(norm_first: bool, whole: bool) -> None:
     def inputs(name: str) -> list[torch.Tensor]:
         return [found[each].value for each in found[name].reads]
 
+    modules = {point.name: point.module for point in points(model.config)}
     with torch.inference_mode():
         for name, operation in found.operations.items():
             if operation.short.startswith(("q_proj", "k_proj", "v_proj", "out_proj", "linear", "norm")):
-                (given,) = inputs(name)
-                torch.testing.assert_close(model.get_submodule(name)(given), operation.value, rtol=0, atol=1e-6)
+                (given,), module = inputs(name), model.get_submodule(modules[name])
+                torch.testing.assert_close(module(given), operation.value, rtol=0, atol=1e-6)
             elif operation.short.startswith("residual"):
                 assert torch.equal(sum(inputs(name)), operation.value)
-            elif operation.short == "output" and "attn" in name:
+            elif operation.short == "output":
                 weights, value = inputs(name)
                 torch.testing.assert_close(weights @ value, operation.value, rtol=0, atol=1e-6)
-        (last,) = inputs("output")
+        (last,) = inputs("logits")
         torch.testing.assert_close(model.output(last[:, -1]), found.logits[None], rtol=0, atol=1e-6)
 
 
@@ -87,17 +87,17 @@ def test_softmax_is_over_what_may_be_said() -> None:
 def test_a_step_reads_one_token_and_a_whole_run_all_of_them() -> None:
     model = tiny_model()
     step, whole = walk(model, SOURCE, PATH, 3), walk(model, SOURCE, PATH, 3, whole=True)
-    assert step["positions_tgt"].shape == (1, 1, 16)
-    assert whole["positions_tgt"].shape == (1, 3, 16)
-    assert step["decoder.layers.2.self_attn.scores"].shape == (1, 4, 1, 3)
-    assert whole["decoder.layers.2.self_attn.scores"].shape == (1, 4, 3, 3)
+    assert step["tgt.positions"].shape == (1, 1, 16)
+    assert whole["tgt.positions"].shape == (1, 3, 16)
+    assert step["decoder.2.self_attn.scores"].shape == (1, 4, 1, 3)
+    assert whole["decoder.2.self_attn.scores"].shape == (1, 4, 3, 3)
     torch.testing.assert_close(step.logits, whole.logits, rtol=0, atol=1e-5)
 
 
 def test_mean_and_spread_leave_closed_cells_out() -> None:
     whole = walk(tiny_model(), SOURCE, PATH, 3, whole=True)
-    masked = whole["decoder.layers.0.self_attn.masked"]
-    opened = whole["decoder.layers.0.self_attn.scores"].value[0][:, torch.ones(3, 3).tril().bool()]
+    masked = whole["decoder.0.self_attn.masked"]
+    opened = whole["decoder.0.self_attn.scores"].value[0][:, torch.ones(3, 3).tril().bool()]
     assert masked.mean == pytest.approx(float(opened.mean()), abs=1e-6)
     assert masked.spread == pytest.approx(float(opened.std(unbiased=False)), abs=1e-6)
 

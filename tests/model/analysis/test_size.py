@@ -10,8 +10,9 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from model.analysis.size import PAPER, PAPER_VOCABULARY, budget
+from model.architectures import make_transformer
 from model.config import ModelConfig
-from model.transformer import Transformer, count_parameters
+from model.transformer import count_parameters
 from tests.tiny import sources, targets, tiny_config, tiny_model
 
 CHOICES = [
@@ -25,7 +26,7 @@ CHOICES = [
 @pytest.mark.parametrize("choice", CHOICES, ids=str)
 def test_parameters_are_the_modules(choice: dict[str, Any]) -> None:
     config = tiny_config(**choice)
-    model = Transformer(config)
+    model = make_transformer(config)
     parts = {part.name: part.parameters for part in budget(config, 5, 4)}
     assert sum(parts.values()) == count_parameters(model)
     attention = sum(p.numel() for layer in model.decoder.layers for p in layer.cross_attn.parameters())
@@ -61,4 +62,4 @@ def test_the_papers_models(name: str, millions: int) -> None:
     total = sum(part.parameters for part in budget(config, 10, 10))
     assert round(total / 1e6) == millions
     with torch.device("meta"):
-        assert count_parameters(Transformer(config)) == total
+        assert count_parameters(make_transformer(config)) == total

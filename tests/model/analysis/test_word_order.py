@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from model.analysis.word_order import by_length, encode_unplaced, longest, shuffle
+from model.analysis.word_order import by_length, encode_without_positions, longest, shuffle
 from model.config import EOS
 from model.data.task import Example
 from model.masks import padding_mask
@@ -29,7 +29,7 @@ def test_a_model_without_positions_needs_nothing_left_out() -> None:
     model = tiny_model(positions="none")
     assert shuffle(model, IDS, ORDER).difference < 1e-6
     src = sources(5, 3)
-    assert torch.equal(encode_unplaced(model, src), model.encode(src, src_mask=padding_mask(src)))
+    assert torch.equal(encode_without_positions(model, src), model.encode(src, src_mask=padding_mask(src)))
 
 
 def test_nothing_moved_changes_nothing() -> None:

@@ -12,7 +12,7 @@ from model.config import EOS, SOS, DecodeConfig
 from model.decoding.decode import Decoding, decode_batch, decode_recorded
 from model.decoding.search import allowed_log_probs
 from model.edits import HeadEdit, HeadEdits
-from model.recorder import AttentionRecorder
+from model.recording import AttentionRecorder
 from model.text.tokenizer import WhitespaceTokenizer
 from model.trace import FUTURE, VISIBLE
 from model.transformer import Transformer
@@ -59,7 +59,7 @@ def test_the_trace_is_the_teacher_forced_pass_over_what_was_read(changes: dict, 
     trace, recorder = decoding.trace, AttentionRecorder()
     read = torch.tensor([[SOS, *decoding.path[:-1]]])
     with torch.inference_mode():
-        logits = model(source_ids(SENTENCE), read, record=recorder)[0]
+        logits = model(source_ids(SENTENCE), read, tap=recorder)[0]
     for kind in ("encoder", "decoder", "cross"):
         np.testing.assert_allclose(trace.weights(kind), recorder.weights(kind), rtol=0, atol=STEP_TOLERANCE)
     probabilities = allowed_log_probs(logits).exp()

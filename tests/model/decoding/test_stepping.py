@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 
 from model.config import PAD
-from model.recorder import AttentionRecorder
-from model.transformer import DecodeState, Transformer
+from model.recording import AttentionRecorder
+from model.state import DecodeState
+from model.transformer import Transformer
 from tests.tiny import STEP_TOLERANCE, sources, targets, tiny_model
 
 SCHEMES = [
@@ -36,10 +37,10 @@ def run_steps(
     model: Transformer, src: Tensor, tgt: Tensor, recorder: AttentionRecorder | None = None
 ) -> tuple[list[Tensor], list[DecodeState]]:
     """The logits after each step, and every state on the way (the state before the first token included)."""
-    states = [model.start(src, record=recorder)]
+    states = [model.start(src, tap=recorder)]
     all_logits = []
     for tokens in tgt.T:
-        logits, state = model.step(tokens, states[-1], record=recorder)
+        logits, state = model.step(tokens, states[-1], tap=recorder)
         all_logits.append(logits)
         states.append(state)
     return all_logits, states
@@ -64,7 +65,7 @@ def test_step_weights_equal_full_weights(scheme: dict[str, Any]) -> None:
     model = tiny_model(**scheme)
     src, tgt = sources(7), targets(6)
     whole, stepped = AttentionRecorder(), AttentionRecorder()
-    model(src, tgt, record=whole)
+    model(src, tgt, tap=whole)
     run_steps(model, src, tgt, stepped)
     for kind in ("encoder", "decoder", "cross"):
         if not scheme["causal"] and kind != "encoder":

@@ -13,7 +13,6 @@ from torch.nn import functional as F
 
 from model.config import PAD, ConfigError, DataConfig, TrainConfig
 from model.data.batching import EncodedPairs
-from model.dropout import dropout, keep_mask
 from model.masks import padding_mask
 from model.presets import PRESETS, get_preset
 from model.training import loss
@@ -90,29 +89,6 @@ def test_certain_and_hopeless_predictions_have_a_finite_loss() -> None:
     assert found.item() == pytest.approx(600.0)
     found.backward()
     torch.testing.assert_close(hidden.grad, torch.tensor([[0.0], [-2.0]]))
-
-
-@pytest.mark.parametrize("shape", [(3,), (64, 7), (5, 6, 11)])
-def test_quick_dropout_is_dropout(shape: tuple[int, ...]) -> None:
-    start_stream(1, "dropout")
-    x = torch.ones(shape, dtype=torch.float64, requires_grad=True)
-    y = dropout(x, 0.25)
-    assert set(y.unique().tolist()) <= {0.0, 1 / 0.75}
-    y.sum().backward()
-    assert torch.equal(x.grad, y), "what was dropped gets no gradient, the rest gets the factor"
-    start_stream(1, "dropout")
-    assert torch.equal(dropout(x, 0.25), y), "the same stream drops the same"
-    assert dropout(x, 0.0) is x
-
-
-@pytest.mark.parametrize("p", [0.1, 0.3, 0.5, 0.9])
-def test_quick_dropout_drops_its_share_evenly(p: float) -> None:
-    """Over 10⁶ draws, within five standard deviations, in each of the four places of a random number."""
-    dropped = ~keep_mask(torch.Size([250_000, 4]), p)
-    deviation = (p * (1 - p) / 250_000) ** 0.5
-    assert ((dropped.double().mean(dim=0) - p).abs() < 5 * deviation + 2**-16).all()
-    pairs = (dropped[:, 0] & dropped[:, 1]).double().mean()
-    assert abs(pairs - p * p) < 5 * (p * p / 250_000) ** 0.5 + 2**-15
 
 
 @pytest.mark.parametrize("fused", [True, False])

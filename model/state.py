@@ -1,0 +1,67 @@
+"""What a decoder needs to read one more token, as a value: a step makes a new state, and old ones stay valid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from model.attention import KeyValue
+
+
+@dataclass(frozen=True)
+class DecodeState:
+    """A Transformer's state between two steps.
+
+    Shapes:
+        self_kv: per layer, keys and values of the tokens read so far, two [batch, head, read, d_head]; empty for a
+            decoder that is not causal, which must look at all of them again.
+        cross_kv: per layer, keys and values of the source, projected once, two [batch, head, src, d_head].
+        src_mask: [batch, 1, 1, src] bool, or None where no source is padded. tokens: [batch, read] ids read so far.
+        sources: [batch], on the CPU: which of the sources given to `start` each hypothesis translates.
+    """
+
+    self_kv: tuple[KeyValue, ...]
+    cross_kv: tuple[KeyValue, ...]
+    src_mask: Tensor | None
+    tokens: Tensor
+    sources: Tensor
+
+    @property
+    def position(self) -> int:
+        """How many tokens have been read, which is the position of the next one."""
+        return self.tokens.size(1)
+
+    @property
+    def batch_size(self) -> int:
+        """How many hypotheses are decoded side by side."""
+        return self.tokens.size(0)
+
+    def select(self, rows: Tensor) -> DecodeState:
+        """The state of the given batch rows, repeated or dropped as listed: for beams and finished sentences.
+
+        Shapes:
+            rows: [new batch] indices into the batch.
+        What does not change is not copied: keys and values of the sources while every row stays with its source, and
+        those of the tokens while every row stays in place.
+        """
+        same_rows = torch.equal(rows, torch.arange(self.batch_size, device=rows.device))
+        sources = self.sources.index_select(0, rows.to(self.sources.device))
+        same_sources = torch.equal(sources, self.sources)
+        rows = rows.to(self.tokens.device)
+
+        def pick(tensor: Tensor, *, unchanged: bool) -> Tensor:
+            # A copy is contiguous, and the layout decides the last bits of a product: views are always copied.
+            return tensor if unchanged and tensor.is_contiguous() else tensor.index_select(0, rows)
+
+        def pick_layers(layers: tuple[KeyValue, ...], *, unchanged: bool) -> tuple[KeyValue, ...]:
+            return tuple((pick(key, unchanged=unchanged), pick(value, unchanged=unchanged)) for key, value in layers)
+
+        return DecodeState(
+            self_kv=pick_layers(self.self_kv, unchanged=same_rows),
+            cross_kv=pick_layers(self.cross_kv, unchanged=same_sources),
+            src_mask=None if self.src_mask is None else pick(self.src_mask, unchanged=same_sources),
+            tokens=pick(self.tokens, unchanged=same_rows),
+            sources=sources,
+        )

@@ -1,0 +1,236 @@
+"""Taps and points: what passes is what is computed, listening changes no bit, and the list of points is the model's."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from model.architectures import Model
+from model.edits import patch
+from model.points import points
+from model.recording import AttentionRecorder, PointRecorder
+from model.tap import Tap, compose, through, within
+from tests.model.test_lstm import tiny_lstm
+from tests.tiny import sources, targets, tiny_model
+
+SCHEMES: list[dict[str, Any]] = [
+    {"norm_first": norm_first, "positions": positions, "residual": residual}
+    for norm_first, positions, residual in product((False, True), ("sinusoidal", "learned", "none"), (True, False))
+]
+MODELS: list[dict[str, Any]] = [
+    *({"norm_first": norm_first, "residual": residual} for norm_first, residual in product((False, True), repeat=2)),
+    {"layer_norm": "scalar", "scale_scores": False},
+    {"architecture": "lstm"},
+]
+
+
+def some_model(scheme: dict[str, Any]) -> Model:
+    return tiny_lstm() if scheme.get("architecture") == "lstm" else tiny_model(**scheme)
+
+
+def test_without_a_tap_the_tensor_itself_goes_on() -> None:
+    x = torch.ones(2)
+    assert through(None, "anywhere", x) is x
+    assert within(None, "encoder") is None
+    assert compose() is None
+    assert compose(None, None) is None
+
+
+def test_scopes_stand_in_front_of_the_points_within_them() -> None:
+    seen: list[str] = []
+
+    def tap(point: str, tensor: Tensor) -> Tensor:
+        seen.append(point)
+        return tensor + 1
+
+    inner = within(within(within(tap, "decoder"), 2), "cross_attn")
+    assert through(inner, "weights", torch.zeros(1)).item() == 1
+    through(within(tap, "encoder"), "norm", torch.zeros(1))
+    assert seen == ["decoder.2.cross_attn.weights", "encoder.norm"]
+
+
+def test_composed_taps_act_in_order() -> None:
+    def double(point: str, tensor: Tensor) -> Tensor:
+        return 2 * tensor
+
+    def add(point: str, tensor: Tensor) -> Tensor:
+        return tensor + 1
+
+    before, after = PointRecorder(), PointRecorder()
+    tap = compose(before, None, double, add, after)
+    assert through(tap, "x", torch.tensor(3.0)).item() == 7
+    assert before.tensors["x"].item() == 3
+    assert after.tensors["x"].item() == 7
+    assert compose(None, double) is double
+
+
+@pytest.mark.parametrize("scheme", SCHEMES, ids=str)
+def test_listening_changes_no_bit(scheme: dict[str, Any]) -> None:
+    model = tiny_model(**scheme)
+    src, tgt = sources(5, 3), targets(4, 4)
+    with torch.inference_mode():
+        assert torch.equal(model(src, tgt), model(src, tgt, tap=PointRecorder()))
+        silent, heard = model.start(src), model.start(src, tap=PointRecorder())
+        for tokens in tgt.T:
+            logits, silent = model.step(tokens, silent)
+            same, heard = model.step(tokens, heard, tap=PointRecorder())
+            assert torch.equal(logits, same)
+
+
+@pytest.mark.parametrize("scheme", MODELS, ids=str)
+@pytest.mark.parametrize("stepped", [False, True])
+def test_every_point_passes_and_in_the_listed_order(scheme: dict[str, Any], stepped: bool) -> None:
+    model, recorder = some_model(scheme), PointRecorder()
+    src, tgt = sources(5, 3), targets(4, 2)
+    listed = [point.name for point in points(model.config)]
+    if not stepped:
+        model(src, tgt, tap=recorder)
+        assert list(recorder.tensors) == listed
+        return
+    state = model.start(src, tap=recorder)
+    for tokens in tgt.T:
+        _, state = model.step(tokens, state, tap=recorder)
+    # The newest token is the only query of a step, so decoder self-attention needs no mask.
+    expected = [name for name in listed if not (name.startswith("decoder") and name.endswith("self_attn.mask"))]
+    assert sorted(recorder.tensors) == sorted(expected)
+
+
+@pytest.mark.parametrize("scheme", MODELS, ids=str)
+def test_axes_and_modules_are_the_models(scheme: dict[str, Any]) -> None:
+    model, recorder = some_model(scheme), PointRecorder()
+    model(sources(5, 3), targets(4, 2), tap=recorder)
+    sizes = {"batch": {2}, "position": {4, 5}, "query": {1, 4, 5}, "key": {4, 5}, "vocabulary": {13}}
+    sizes |= {"d_model": {16}, "d_ff": {24}, "head": {1, 2, 4}, "d_head": {4, 8, 16}, "layer": {3}}
+    for point in points(model.config):
+        shape = recorder.tensors[point.name].shape
+        assert len(shape) == len(point.axes)
+        assert all(size in sizes[axis] for size, axis in zip(shape, point.axes, strict=True)), point
+        if point.module:
+            assert model.get_submodule(point.module) is not None
+    owned = {id(p) for point in points(model.config) if point.module for p in parameters(model, point.module)}
+    assert owned == {id(parameter) for parameter in model.parameters()}
+
+
+def parameters(model: Model, module: str) -> list[Tensor]:
+    return list(model.get_submodule(module).parameters())
+
+
+@pytest.mark.parametrize("scheme", MODELS, ids=str)
+def test_each_point_reads_what_the_list_says_and_nothing_else(scheme: dict[str, Any]) -> None:
+    """One point is changed and every other one held: the readers are those that would have come out otherwise."""
+    model = some_model(scheme)
+    src, tgt = sources(5, 4), targets(4, 3)
+    with torch.inference_mode():
+        recorder = PointRecorder()
+        model(src, tgt, tap=recorder)
+        clean = recorder.tensors
+        readers = {name: readers_of(model, src, tgt, clean, name) for name in clean}
+    for point in points(model.config):
+        assert {name for name in clean if point.name in readers[name]} == set(point.reads), point.name
+
+
+def readers_of(model: Model, src: Tensor, tgt: Tensor, clean: dict[str, Tensor], changed: str) -> set[str]:
+    found = set()
+
+    def tap(point: str, tensor: Tensor) -> Tensor:
+        if point == changed:
+            return different(clean[point])
+        if not torch.equal(tensor, clean[point]):
+            found.add(point)
+        return clean[point]
+
+    model(src, tgt, tap=tap)
+    return found
+
+
+def different(tensor: Tensor) -> Tensor:
+    """Another tensor of the kind: every token another, every mask cell turned, every number moved."""
+    if tensor.dtype == torch.bool:
+        return ~tensor
+    if not tensor.is_floating_point():
+        return 4 + (tensor - 3) % 9
+    noise = torch.rand(tensor.shape, generator=torch.Generator().manual_seed(3))
+    return tensor + 0.5 + noise
+
+
+@pytest.mark.parametrize("scheme", MODELS, ids=str)
+def test_a_change_at_any_point_reaches_the_logits(scheme: dict[str, Any]) -> None:
+    model = some_model(scheme)
+    src, tgt = sources(5, 4), targets(4, 3)
+    with torch.inference_mode():
+        plain = model(src, tgt)
+        for point in points(model.config):
+            changed = model(src, tgt, tap=patch(model.config, {point.name: different}))
+            # What is added to every score of a row changes no softmax, but here each score gets a number of its own.
+            assert not torch.equal(changed, plain), point.name
+
+
+@pytest.mark.parametrize("scheme", SCHEMES, ids=str)
+def test_each_is_what_its_module_gives(scheme: dict[str, Any]) -> None:
+    """The tensor at one point, sent through the module of the next, is the tensor that is there."""
+    model, recorder = tiny_model(**scheme), PointRecorder()
+    src, tgt = sources(5), targets(4)
+    logits = model(src, tgt, tap=recorder)
+    kept = recorder.tensors
+    assert torch.equal(kept["src.tokens"], src)
+    assert torch.equal(kept["tgt.tokens"], tgt)
+    assert torch.equal(kept["src.embedding"], model.src_embedding(src))
+    assert torch.equal(kept["src.scaled"], model.src_embedding(src) * math.sqrt(16))
+    assert torch.equal(kept["src.positions"], model.positions_src(kept["src.scaled"]))
+    assert torch.equal(kept["logits"], logits)
+    for i in range(2):
+        layer, at = model.encoder.layers[i], f"encoder.{i}."
+        hidden = layer.feed_forward.linear2(kept[f"{at}feed_forward.activation"])
+        assert torch.equal(kept[f"{at}feed_forward.linear2"], hidden)
+        assert torch.equal(kept[f"{at}feed_forward.activation"], kept[f"{at}feed_forward.linear1"].relu())
+        assert torch.equal(kept[f"{at}self_attn.out_proj"], layer.self_attn.out_proj(kept[f"{at}self_attn.joined"]))
+        assert torch.equal(kept[f"{at}self_attn.query"], layer.self_attn.split_heads(kept[f"{at}self_attn.q_proj"]))
+        if not scheme["norm_first"] and scheme["residual"]:
+            assert torch.equal(kept[f"{at}norm2"], layer.norm2(kept[f"{at}residual2"]))
+    for i in range(3):
+        at = f"decoder.{i}.cross_attn."
+        assert torch.equal(kept[f"{at}weights"] @ kept[f"{at}value"], kept[f"{at}output"])
+        scores = kept[f"{at}query"] @ kept[f"{at}key"].transpose(-2, -1) / math.sqrt(4)
+        assert torch.equal(kept[f"{at}scores"], scores)
+
+
+def test_what_is_computed_again_takes_its_earlier_place() -> None:
+    model, recorder = tiny_model(), PointRecorder()
+    state = model.start(sources(5), tap=recorder)
+    for token in (1, 5, 6):
+        logits, state = model.step(torch.tensor([token]), state, tap=recorder)
+    kept = recorder.tensors
+    assert torch.equal(kept["logits"], logits)
+    assert kept["tgt.tokens"].tolist() == [[1, 5, 6]]
+    assert kept["decoder.0.self_attn.q_proj"].shape == (1, 1, 16)
+    assert kept["decoder.0.self_attn.key"].shape == (1, 4, 3, 4)
+    assert kept["decoder.0.cross_attn.key"].shape == (1, 4, 5, 4)
+
+
+def test_a_recorder_of_some_points_keeps_those() -> None:
+    wanted = ("encoder.1.residual1", "decoder.0.cross_attn.output")
+    recorder = PointRecorder(wanted)
+    tiny_model()(sources(4), targets(3), tap=recorder)
+    assert tuple(recorder.tensors) == wanted
+
+
+def test_a_swapped_word_is_the_word_that_is_read() -> None:
+    """The ids are points, too: patched at the tap, the model reads another sentence."""
+    model, src, other = tiny_model(), sources(5), sources(5, seed=9)
+    tap: Tap = patch(model.config, {"src.tokens": lambda _: other})
+    assert torch.equal(model(src, targets(3), tap=tap), model(other, targets(3)))
+
+
+def test_a_patched_mask_is_the_mask_in_force() -> None:
+    model, recorder = tiny_model(), AttentionRecorder()
+    tap = compose(patch(model.config, {"decoder.1.self_attn.mask": torch.ones_like}), recorder)
+    model(sources(5), targets(4), tap=tap)
+    weights = recorder.weights("decoder")
+    assert (weights[1] > 0).all()
+    assert weights[0].sum(axis=(1, 2)) == pytest.approx(4.0)
+    assert (weights[0, :, 0, 1:] == 0).all()

@@ -1,0 +1,97 @@
+"""Training's fused attention: the same function around the same parameters, and never where anything is looked at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from model.config import PAD
+from model.masks import padding_mask
+from model.recording import AttentionRecorder
+from model.training.fused import FusedAttention, additive, fused_twin
+from model.training.loss import TrainingLoss
+from tests.model.test_lstm import tiny_lstm
+from tests.tiny import sources, targets, tiny_model
+
+VARIANTS: list[dict[str, Any]] = [
+    {},
+    {"norm_first": True},
+    {"scale_scores": False},
+    {"residual": False},
+    {"layer_norm": "scalar"},
+    {"causal": False},
+    {"share_embeddings": "all"},
+]
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_it_is_the_same_function(variant: dict[str, Any]) -> None:
+    model = tiny_model(**variant)
+    src, tgt = sources(7, 3), targets(6, 4)
+    real = tgt != PAD
+    torch.testing.assert_close(fused_twin(model)(src, tgt)[real], model(src, tgt)[real], rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_parameters_are_shared_and_the_model_stays_explicit(variant: dict[str, Any]) -> None:
+    model = tiny_model(**variant)
+    kinds = [type(module) for module in model.modules()]
+    twin = fused_twin(model)
+    assert [type(module) for module in model.modules()] == kinds
+    ours, theirs = (
+        dict(model.named_parameters(remove_duplicate=False)),
+        dict(twin.named_parameters(remove_duplicate=False)),
+    )
+    assert ours.keys() == theirs.keys()
+    assert all(theirs[name] is parameter for name, parameter in ours.items())
+    assert {id(buffer) for buffer in twin.buffers()} == {id(buffer) for buffer in model.buffers()}
+    assert sum(isinstance(module, FusedAttention) for module in twin.modules()) == 2 + 2 * 3
+
+
+def test_the_kernel_is_used_by_the_twin_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[dict[str, Any]] = []
+    kernel = F.scaled_dot_product_attention
+    monkeypatch.setattr(F, "scaled_dot_product_attention", lambda *a, **k: calls.append(k) or kernel(*a, **k))
+    model, src, tgt = tiny_model(), sources(5), targets(4)
+    twin = fused_twin(model)
+    model(src, tgt)
+    assert not calls
+    twin(src, tgt)
+    assert len(calls) == 2 + 2 * 3
+
+
+def test_a_tap_is_refused() -> None:
+    with pytest.raises(ValueError, match="explicit model"):
+        fused_twin(tiny_model())(sources(3), targets(2), tap=AttentionRecorder())
+
+
+def test_attention_dropout_happens_in_training_only() -> None:
+    twin = fused_twin(tiny_model(attention_dropout=0.5))
+    src, tgt = sources(5), targets(4)
+    assert torch.equal(twin(src, tgt), twin(src, tgt))
+    twin.train()
+    assert not torch.equal(twin(src, tgt), twin(src, tgt))
+
+
+def test_rows_that_see_nothing_have_finite_gradients() -> None:
+    model = tiny_model().train()
+    src = torch.full((1, 3), PAD)
+    fused_twin(model)(src, targets(4)).square().sum().backward()
+    assert all(p.grad is None or torch.isfinite(p.grad).all() for p in model.parameters())
+
+
+def test_an_additive_mask_closes_the_same_cells() -> None:
+    mask = padding_mask(sources(5, 2))
+    scores = torch.randn(2, 1, 1, 5)
+    expected = scores.masked_fill(~mask, -torch.inf)
+    assert torch.equal(scores + additive(mask, torch.float32), expected)
+
+
+def test_an_lstm_has_no_fused_attention() -> None:
+    with pytest.raises(ValueError, match="Transformer"):
+        TrainingLoss(tiny_lstm(), smoothing=0.1, fused=True)
+    assert isinstance(TrainingLoss(tiny_lstm(), smoothing=0.1, fused=False), nn.Module)
