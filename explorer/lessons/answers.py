@@ -1,4 +1,4 @@
-"""The right answer to a lesson's question, computed now, and whether what somebody answered is it."""
+"""The right answer to a lesson's question, computed from the models, and whether a given answer is right."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)?", re.ASCII)
 
 @dataclass(frozen=True)
 class Solution:
-    """The right answer: in words, which choice it is (from 0; None for typed answers), and the computed value."""
+    """The right answer: its text, the index of the choice (from 0; None for typed answers), and the computed value."""
 
     text: str
     choice: int | None
@@ -26,7 +26,7 @@ def solve(question: Question, evaluate: Callable[[Expression], Value]) -> Soluti
     """Compute the right answer.
 
     Raises:
-        TermError: it cannot be computed, or it is not exactly one of the choices.
+        TermError: it cannot be computed, or does not match exactly one of the choices.
     """
     if question.pick:
         values = [float(evaluate(choice.expression)) for choice in question.choices if choice.expression]
@@ -50,12 +50,14 @@ def solve(question: Question, evaluate: Callable[[Expression], Value]) -> Soluti
 
 def _chosen(question: Question, index: int, value: Value) -> Solution:
     text = question.choices[index].text
-    whole = text[:1] == text[-1:] == "`" and text.count("`") == 2  # a token in code is named without its marks
+    whole = (
+        text[:1] == text[-1:] == "`" and text.count("`") == 2
+    )  # a choice that is one code span is named without its backticks
     return Solution(text[1:-1] if whole else text, index, value)
 
 
 def is_right(question: Question, solution: Solution, given: str) -> bool:
-    """Whether an answer, typed or one of the choices, is the right one."""
+    """Whether an answer, typed or chosen, is right."""
     if solution.choice is not None:
         return given == question.choices[solution.choice].text
     return _fits(question, solution.value, given[:MAX_ANSWER])
@@ -65,7 +67,7 @@ def _fits(question: Question, value: Value, text: str) -> bool:
     if isinstance(value, str):
         return _bare(text) == _bare(value)
     number = as_number(_bare(text))
-    if number is None and question.choices:  # "About 50" is a choice of 50
+    if number is None and question.choices:  # the choice "About 50" means 50
         inside = _NUMBER.findall(text)
         number = as_number(inside[0]) if len(inside) == 1 else None
     if number is None:
@@ -85,5 +87,5 @@ def _tolerance(question: Question, wanted: float) -> float:
 
 
 def _bare(text: str) -> str:
-    """An answer without what does not matter: spaces, capitals, marks of code and emphasis, the full stop."""
+    """An answer without what does not count: extra spaces, capitals, Markdown marks, quotation marks, full stop."""
     return " ".join(text.split()).strip("`*.\"'“”„‘’ ").casefold()

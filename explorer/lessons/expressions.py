@@ -1,4 +1,4 @@
-"""What a lesson asks of a model, as it stands in its text: `weight kind=cross layer=1 head=1 row=2 key=5 > 0.5`."""
+"""The expressions of lesson files, such as `weight kind=cross layer=1 head=1 row=2 key=5 > 0.5`."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from dataclasses import dataclass
 
 Value = str | float | bool
 OPERATORS = ("<", "<=", ">", ">=", "==", "!=")
-EQUAL = 1e-9  # two computed numbers closer than this are the same
+EQUAL = 1e-9  # computed numbers that differ by no more than this are equal
 MAX_EXPRESSION = 500  # characters
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 class TermError(ValueError):
-    """An expression that cannot be read; the message says what is wrong with it."""
+    """An expression that cannot be parsed or computed; the message says why."""
 
 
 @dataclass(frozen=True)
 class Term:
-    """The name of a check with its parameters as written."""
+    """The name of a check and its parameters as written."""
 
     name: str
     written: tuple[tuple[str, str], ...] = ()
@@ -38,7 +38,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Expression:
-    """A term alone, or compared with another term, a number or a word; a bare term on the right is written `name()`."""
+    """A term, alone or compared with a term, a number or a word; on the right, a bare term is written `name()`."""
 
     left: Term
     op: str = ""
@@ -46,7 +46,7 @@ class Expression:
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        """Every term in it."""
+        """All terms of the expression."""
         return (self.left, self.right) if isinstance(self.right, Term) else (self.left,)
 
     def __str__(self) -> str:
@@ -54,17 +54,17 @@ class Expression:
 
 
 def read_expression(text: str) -> Expression:
-    """Read an expression.
+    """Parse an expression.
 
     Raises:
-        TermError: it is none; the message says why.
+        TermError: it is invalid; the message says why.
     """
     if len(text) > MAX_EXPRESSION:
         raise TermError(f"an expression has at most {MAX_EXPRESSION} characters, not {len(text):,}")
     try:
         parts = shlex.split(text)
     except ValueError:
-        raise TermError(f"a quotation mark is open at the end of '{text}'") from None
+        raise TermError(f"a quotation mark is not closed in '{text}'") from None
     places = [i for i, part in enumerate(parts) if part in OPERATORS]
     if not parts:
         raise TermError("an expression is missing here")
@@ -80,12 +80,12 @@ def read_expression(text: str) -> Expression:
 
 def _term(parts: list[str]) -> Term:
     if not _NAME.fullmatch(parts[0]):
-        raise TermError(f"'{parts[0]}' is no name of a check: small letters and _ only")
+        raise TermError(f"'{parts[0]}' is not the name of a check: lowercase letters, digits and _ only")
     written: dict[str, str] = {}
     for part in parts[1:]:
         key, sign, value = part.partition("=")
         if not sign or not _NAME.fullmatch(key):
-            raise TermError(f"'{part}' is no parameter: write it as name=value")
+            raise TermError(f"'{part}' is not a parameter: write it as name=value")
         if key in written:
             raise TermError(f"the parameter {key} is given twice")
         written[key] = value
@@ -102,7 +102,7 @@ def _right(parts: list[str]) -> Term | float | str:
 
 
 def as_number(text: str) -> float | None:
-    """A number as people write it ("0.25", "0,25", "25 %" is 25), or None."""
+    """The number that people write as "0.25", "0,25" or "25 %" (25), or None."""
     cleaned = text.strip().removesuffix("%").strip().replace("−", "-").replace(",", ".")
     if not re.fullmatch(r"[+-]?(\d{1,15}(\.\d{0,15})?|\.\d{1,15})", cleaned, flags=re.ASCII):
         return None
@@ -111,10 +111,10 @@ def as_number(text: str) -> float | None:
 
 
 def compare(left: Value, op: str, right: Value) -> bool:
-    """The truth of a comparison; words are compared without regard to capitals, and only for equality.
+    """Whether a comparison holds; words are compared for equality only, without regard to capitals.
 
     Raises:
-        TermError: the two cannot be compared so.
+        TermError: words are compared by size.
     """
     if isinstance(left, str) or isinstance(right, str):
         if op not in ("==", "!="):
@@ -129,7 +129,7 @@ def compare(left: Value, op: str, right: Value) -> bool:
 
 
 def shown(value: Value, style: str = "") -> str:
-    """A computed value in words: `style` is "percent", a number of decimals, or empty for three figures."""
+    """A value as text: `style` is "percent", a number of decimals, or empty for three significant digits."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, str):

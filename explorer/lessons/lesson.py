@@ -1,4 +1,4 @@
-"""A lesson as a value: steps with text, a place in the app, one thing to do and a question that the models answer."""
+"""A lesson as a value: steps with a text, a view in the app, an exercise and a question that the models answer."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from explorer.lessons.expressions import Expression
 from explorer.translation.selection import Selection, from_query
 
 PAGES = ("translate", "attention", "positions", "masks", "inside", "probe", "train", "runs", "experiments")
-IN_PLACE = ("translate", "attention")  # these pages' views can stand inside a lesson
+IN_PLACE = ("translate", "attention")  # pages whose views can be shown inside a lesson
 
 
 class LessonError(ValueError):
-    """A lesson file that cannot be used; the message names the file and the line."""
+    """An invalid lesson file; the message names the file and the line."""
 
 
 @dataclass(frozen=True)
 class Link:
-    """A place in the app: a page, its parameters, and the tab that is to be open there.
+    """A view in the app: a page, its parameters, and the tab to open.
 
-    `models` are names, the first of which that is there is opened.
+    `models` are names in order of preference; the first available one is opened.
     """
 
     page: str
@@ -29,11 +29,11 @@ class Link:
     tab: str = ""
 
     def model(self, known: Mapping[str, object]) -> str:
-        """The name of the model to open; where none is there, the first one that is asked for."""
+        """The first available model; the first one of all where none is available."""
         return next((name for name in self.models if name in known), self.models[0] if self.models else "")
 
     def selection(self, known: Mapping[str, object]) -> Selection:
-        """The place as a selection; `known` are the models that are there."""
+        """The view as a selection; `known` are the available models."""
         return replace(from_query(dict(self.query))[0], model=self.model(known))
 
     @property
@@ -44,7 +44,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Choice:
-    """One answer to choose; `expression` where the answers are compared with each other."""
+    """One of several answers; `expression` is its value where the answers are compared with each other."""
 
     text: str
     expression: Expression | None = None
@@ -54,8 +54,8 @@ class Choice:
 class Question:
     """A question and how its answer is computed.
 
-    `check` is computed from the step's place; `pick` is "largest" or "smallest" where the choices carry expressions
-    instead. Without choices the answer is typed, and a number may be `within` so much of the right one.
+    `check` is evaluated for the step's selection; where the choices have expressions instead, `pick` is "largest" or
+    "smallest". Without choices the answer is typed, and a number may differ from the right one by `within`.
     """
 
     text: str
@@ -68,22 +68,22 @@ class Question:
 
     @property
     def is_about_the_readers(self) -> bool:
-        """Whether the answer is computed from the reader's own sentence."""
+        """Whether the answer depends on the reader's own sentence."""
         expressions = [self.check, *(choice.expression for choice in self.choices)]
         return any(term.values.get("of") == "here" for each in expressions if each for term in each.terms)
 
     @property
     def style(self) -> str:
-        """How a computed number is shown."""
+        """The format of a computed number (see `expressions.shown`)."""
         return self.check.left.values.get("as", "") if self.check and not self.check.op else ""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One step. `line` is where it begins in the file; `after` holds the view back until the question is answered.
+    """One step. `line` is its first line in the file; with `after`, the view is hidden until the question is answered.
 
-    `done` says when the thing to do has been done; None: the reader says so. `needs` are names of models of which one
-    must be there.
+    `do` is the exercise and `done` its check; without a check the reader says when it is done. At least one of the
+    models in `needs` must be available.
     """
 
     title: str
@@ -98,13 +98,13 @@ class Step:
     needs: tuple[str, ...] = ()
 
     def missing(self, known: Mapping[str, object]) -> bool:
-        """Whether the step cannot be taken because none of the models that it needs is there."""
+        """Whether none of the models that the step needs is available."""
         return bool(self.needs) and not any(name in known for name in self.needs)
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson; `name` is its file's name without the ending, and its name in links."""
+    """A lesson; `name` is the name of its file without the suffix, also used in links."""
 
     name: str
     title: str

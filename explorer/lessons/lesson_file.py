@@ -1,4 +1,4 @@
-"""Read a lesson from its Markdown file; whatever is wrong with one is said with its line."""
+"""Read a lesson from its Markdown file; every error names the file and the line."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MARKUP = re.compile(r"<[A-Za-z/!?]|!\[|]\((?!https?://)|javascript:|:material/"
 
 @dataclass
 class _Draft:
-    """A step while it is being read: its text, and its labelled parts with the lines where they begin."""
+    """A step while it is being parsed: its text, and its labelled parts with their line numbers."""
 
     title: str
     line: int
@@ -43,7 +43,7 @@ def read_lesson(path: Path) -> Lesson:
     """The lesson in a file.
 
     Raises:
-        LessonError: the file is none; the message names the file and, where there is one, the line.
+        LessonError: the file is not a valid lesson; the message names the file and, where possible, the line.
     """
     try:
         content = path.read_bytes()
@@ -53,14 +53,16 @@ def read_lesson(path: Path) -> Lesson:
 
 
 def parse_lesson(content: bytes, file: str) -> Lesson:
-    """The lesson in a file's bytes; `file` is its name, "attention.md".
+    """The lesson in the bytes of a file; `file` is the file's name, such as "attention.md".
 
     Raises:
         LessonError: see :func:`read_lesson`.
     """
     name = file.removesuffix(".md")
     if not _NAME.fullmatch(name):
-        raise LessonError(f"{file}: a lesson's file is named by small letters, digits and hyphens, such as masks.md.")
+        raise LessonError(
+            f"{file}: the name of a lesson file has lowercase letters, digits and hyphens only, such as masks.md."
+        )
     if len(content) > MAX_BYTES:
         raise LessonError(f"{file}: a lesson has at most {MAX_BYTES:,} bytes, this one {len(content):,}.")
     try:
@@ -92,7 +94,7 @@ def _error(file: str, line: int, message: str) -> LessonError:
 
 
 def _front(lines: list[str], file: str) -> tuple[dict[str, Any], int]:
-    """The front matter, and the index of the first line after it."""
+    """The front matter and the index of the first line after it."""
     if not lines or lines[0].strip() != "+++":
         raise _error(
             file, 1, "a lesson begins with a line '+++', then title = \"…\", about and minutes, then '+++' again"
@@ -122,13 +124,13 @@ def _front(lines: list[str], file: str) -> tuple[dict[str, Any], int]:
 
 
 def _drafts(lines: list[str], start: int, file: str) -> list[_Draft]:
-    """The steps as they are written, split at headings and labels."""
+    """The unparsed steps, split at headings and labels."""
     drafts: list[_Draft] = []
-    going_on = False  # whether the line before belongs to a label
+    continues = False  # whether the previous line belongs to a label
     for number, line in enumerate(lines[start:], start=start + 1):
         if line.startswith("## "):
             drafts.append(_Draft(line[3:].strip(), number))
-            going_on = False
+            continues = False
             continue
         if not drafts:
             if line.strip():
@@ -137,16 +139,16 @@ def _drafts(lines: list[str], start: int, file: str) -> list[_Draft]:
         draft, label = drafts[-1], _LABEL.fullmatch(line.rstrip())
         if label:
             draft.parts.append((label[1], number, [label[2] or ""]))
-            going_on = True
+            continues = True
         elif not line.strip():
-            going_on = False
+            continues = False
             if not draft.parts:
                 draft.text.append("")
         elif not draft.parts:
             draft.text.append(line.rstrip())
         elif line.startswith("- ") and draft.parts[-1][0] == "Ask":
             draft.choices.append((number, line[2:].strip()))
-        elif going_on:
+        elif continues:
             draft.parts[-1][2].append(line.strip())
         else:
             raise _error(file, number, f"text after '{draft.parts[-1][0]}:'; a step's text comes before its labels")
@@ -155,7 +157,7 @@ def _drafts(lines: list[str], start: int, file: str) -> list[_Draft]:
 
 def _step(draft: _Draft, defaults: dict[str, str], file: str) -> Step:
     if not draft.title:
-        raise _error(file, draft.line, "a step needs a title behind '##'")
+        raise _error(file, draft.line, "a step needs a title after '##'")
     text = "\n".join(draft.text).strip()
     blank = next((i for i, line in enumerate(draft.text) if line), 0)
     _prose(text, draft.line, file, first=draft.line + 1 + blank)
@@ -164,7 +166,7 @@ def _step(draft: _Draft, defaults: dict[str, str], file: str) -> Step:
     for label, line, words in draft.parts:
         joined = " ".join(words).strip()
         if not joined:
-            raise _error(file, line, f"there is nothing behind '{label}:'")
+            raise _error(file, line, f"there is nothing after '{label}:'")
         if label == "Claim":
             claims.append(_expression(joined, line, file))
         elif label in single:
@@ -221,7 +223,7 @@ def _question(draft: _Draft, single: dict[str, tuple[int, str]], file: str) -> Q
     within = single.get("Within")
     tolerance = as_number(within[1]) if within else None
     if within and (tolerance is None or tolerance < 0):
-        raise _error(file, within[0], f"'{within[1]}' is no number")
+        raise _error(file, within[0], f"'{within[1]}' is not a number")
     check = None if pick else _expression(written, at, file)
     if check is not None and check.op and len(choices) != 2:
         raise _error(file, at, "a comparison is answered by two choices: the first if it holds, the second if not")
@@ -260,7 +262,7 @@ def _expression(text: str, line: int, file: str, *, exercise: bool = False) -> E
 
 
 def placeholders(text: str) -> Iterator[str]:
-    """The expressions in braces of a text; code counts only where it is nothing but braces."""
+    """The placeholders of a text; in a code span only if the whole span is one placeholder."""
     for part in CODE.split(text):
         if not part.startswith("`"):
             yield from PLACEHOLDER.findall(part)
@@ -269,7 +271,7 @@ def placeholders(text: str) -> Iterator[str]:
 
 
 def _prose(text: str, line: int, file: str, *, first: int, answered: bool = False) -> None:
-    """Refuse what is no plain Markdown, and placeholders that compute nothing; {answer} is known after the answer."""
+    """Refuse unsafe Markdown and invalid placeholders; {answer} is allowed only in texts shown after the answer."""
     if len(text) > MAX_TEXT:
         raise _error(file, line, f"a text has at most {MAX_TEXT:,} characters, this one {len(text):,}")
     for number, words in enumerate(text.split("\n"), start=first):
@@ -298,7 +300,7 @@ def _link(text: str, defaults: dict[str, str], line: int, file: str) -> Link:
     try:
         given = dict(parse_qsl(written, keep_blank_values=True, strict_parsing=bool(written), max_num_fields=20))
     except ValueError:
-        raise _error(file, line, f"'{written}' is no list of parameters such as kind=cross&layer=1") from None
+        raise _error(file, line, f"'{written}' is not a list of parameters such as kind=cross&layer=1") from None
     query = {**defaults, **given}
     selection, problems = from_query({key: value for key, value in query.items() if key != "model"})
     if problems:

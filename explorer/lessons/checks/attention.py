@@ -32,13 +32,13 @@ def weight(live: Live, kind: AttentionKind, layer: int, head: int, row: int, key
 
 @check(f"{_HEAD} row:count", "rank:count")
 def strongest_key(live: Live, kind: AttentionKind, layer: int, head: int, row: int, rank: int = 1) -> Value:
-    """The token that a row looks at most, or at a lower rank."""
+    """The token with the largest weight in a row, or the one of a lower rank."""
     return _keys(live, kind)[_ranked(_row(live, kind, layer, head, row), rank)]
 
 
 @check(f"{_HEAD} row:count", "rank:count")
 def strongest_position(live: Live, kind: AttentionKind, layer: int, head: int, row: int, rank: int = 1) -> Value:
-    """The position of the token that a row looks at most, or at a lower rank."""
+    """The position of the token with the largest weight in a row, or of a lower rank."""
     return float(_ranked(_row(live, kind, layer, head, row), rank) + 1)
 
 
@@ -54,26 +54,26 @@ def row_sum(live: Live, kind: AttentionKind, layer: int, head: int, row: int) ->
 
 @check("kind:kind row:count")
 def keys_open(live: Live, kind: AttentionKind, row: int) -> Value:
-    """How many keys a row may look at."""
+    """The number of keys that a row may look at."""
     return float((item_at(live.shown.trace.mask(kind), row, "row") == VISIBLE).sum())
 
 
 @check("kind:kind")
 def masked_cells(live: Live, kind: AttentionKind) -> Value:
-    """How many cells of a map the mask closes."""
+    """The number of masked cells of a map."""
     return float((live.shown.trace.mask(kind) != VISIBLE).sum())
 
 
 @check("kind:kind")
 def masked_weight(live: Live, kind: AttentionKind) -> Value:
-    """The largest weight on a cell that the mask closes; 0 where there is none."""
+    """The largest weight on a masked cell; 0 where there is none."""
     closed = live.shown.trace.weights(kind)[..., live.shown.trace.mask(kind) != VISIBLE]
     return float(closed.max(initial=0.0))
 
 
 @check(_HEAD)
 def effective_keys(live: Live, kind: AttentionKind, layer: int, head: int) -> Value:
-    """How many keys a head effectively looks at: e to the entropy, mean over rows."""
+    """The effective number of keys of a head: e to the entropy, mean over rows."""
     return float(
         item_at(item_at(summarise(attention_maps(live.shown.trace, kind)).effective, layer, "layer"), head, "head")
     )
@@ -96,7 +96,7 @@ def best_head(live: Live, kind: AttentionKind, place: str) -> Value:
 
 @check(f"{_HEAD} row:count key:count", "form:raw|scaled")
 def score(live: Live, kind: AttentionKind, layer: int, head: int, row: int, key: int, form: str = "scaled") -> Value:
-    """Q · k of a cell, before scaling when form=raw, as softmax gets it when form=scaled."""
+    """The dot product of query and key of a cell (form=raw), or divided by √d_head (form=scaled)."""
     one = (kind, layer - 1, head - 1)
     found = item_at(live.translator.details(live.shown, [one])[one].rows, row, "row")
     product = float(found.query @ item_at(found.keys, key, "key"))
@@ -105,7 +105,7 @@ def score(live: Live, kind: AttentionKind, layer: int, head: int, row: int, key:
 
 @check(f"{_HEAD} row:count")
 def strongest_norm(live: Live, kind: AttentionKind, layer: int, head: int, row: int) -> Value:
-    """The token whose part in a row is longest: the norm of weight × value × W_O."""
+    """The token that contributes the longest vector to a row: the norm of weight × value × W_O."""
     norms, _ = live.translator.norms(live.shown, kind)
     found = item_at(item_at(item_at(norms, layer, "layer"), head, "head"), row, "row")
     return _keys(live, kind)[int(np.asarray(found).argmax())]

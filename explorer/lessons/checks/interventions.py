@@ -19,20 +19,20 @@ from model.edits import HeadEdit, HeadEdits, Operation
 
 @check("heads:heads", "op:zero|uniform")
 def changed(live: Live, heads: Any, op: Operation = "zero") -> Value:
-    """What the model answers with some heads changed: op=zero (switched off) or uniform."""
+    """The translation with some heads edited: op=zero (switched off) or op=uniform."""
     return live.translator.translate(live.shown.source.text, DecodeConfig(), edit=_edit(heads, op)).text
 
 
 @check("row:count heads:heads", "op:zero|uniform")
 def changed_token(live: Live, row: int, heads: Any, op: Operation = "zero") -> Value:
-    """The token that a row predicts with some heads changed."""
+    """The token that a row predicts with some heads edited."""
     made = live.translator.translate(live.shown.source.text, DecodeConfig(), edit=_edit(heads, op))
     return str(item_at(made.trace.predicted_tokens, row, "row"))
 
 
 @check("row:count heads:heads", "op:zero|uniform")
 def changed_probability(live: Live, row: int, heads: Any, op: Operation = "zero") -> Value:
-    """How sure the model is of the same token at a row with some heads changed."""
+    """The probability of a row's original token with some heads edited."""
     steps = effect_on(live.translator, live.shown.source.text, _edit(heads, op)).steps
     return float(item_at(steps, row, "row").after)
 
@@ -43,7 +43,7 @@ def _edit(heads: Any, op: Operation) -> HeadEdits:
 
 @check("order:word", "positions:yes|no")
 def reordered(live: Live, order: str, positions: str = "yes") -> Value:
-    """What the model answers to the words in the order given (1 = the first word)."""
+    """The translation of the words in the given order (1 = the first word)."""
     return live.translator.loaded.target.decode(_shuffled(live, order, positions).shuffled_path)
 
 
@@ -62,7 +62,7 @@ def _shuffled(live: Live, order: str, positions: str) -> Shuffle:
 
 @check("target:word row:count", "mask:trained|closed|open")
 def given_target(live: Live, target: str, row: int, mask: str = "trained") -> Value:
-    """How sure the model is of a given right token when it reads the whole target at once."""
+    """The probability of a row's token of a given target that the model reads all at once."""
     model = live.translator.loaded.transformer
     causal = {"trained": model.config.causal, "closed": True, "open": False}[mask]
     path = (*live.translator.loaded.target.encode(target).ids, EOS)

@@ -17,21 +17,21 @@ from model.folder import CARD, METRICS
 
 @check("kind:kind")
 def head_size(live: Live, kind: AttentionKind) -> Value:
-    """How many numbers a query or key of a head has."""
+    """The number of dimensions of a head's queries and keys."""
     config = live.translator.loaded.model_config
     return float(config.d_model // (config.n_encoder_heads if kind == "encoder" else config.n_decoder_heads))
 
 
 @check("kind:kind")
 def heads(live: Live, kind: AttentionKind) -> Value:
-    """How many heads a kind of attention has in all its layers."""
+    """The number of heads of a kind of attention in all its layers."""
     weights = live.shown.trace.weights(kind)
     return float(weights.shape[0] * weights.shape[1])
 
 
 @check()
 def all_heads(live: Live) -> Value:
-    """How many heads there are in encoder, decoder and cross-attention together."""
+    """The number of heads in encoder, decoder and cross-attention together."""
     return float(
         sum(
             live.shown.trace.weights(kind).shape[0] * live.shown.trace.weights(kind).shape[1]
@@ -42,7 +42,7 @@ def all_heads(live: Live) -> Value:
 
 @check()
 def parameters(live: Live) -> Value:
-    """How many numbers training chose."""
+    """The number of trainable parameters."""
     return float(live.summary["parameters"])
 
 
@@ -55,32 +55,32 @@ def setting(live: Live, name: str) -> Value:
 
 @check("words:word")
 def card_says(live: Live, words: str) -> Value:
-    """Whether the model's card has these words; line breaks do not matter."""
+    """Whether the model's card contains these words; line breaks do not matter."""
     card = (Path(live.summary["folder"]) / CARD).read_text(encoding="utf-8", errors="replace")
     return " ".join(words.split()) in " ".join(card.split())
 
 
 @check()
 def even_chance(live: Live) -> Value:
-    """The probability of each target token if all of them were equally likely."""
+    """The probability of each target token if all were equally likely."""
     return 1.0 / float(live.summary["model"]["tgt_vocab_size"])
 
 
 @check("name:loss|exact_match|token_accuracy", "at:first|last")
 def curve(live: Live, name: str, at: str = "last") -> Value:
-    """The first or last number of a run's curve: loss in training, exact_match or token_accuracy on validation."""
+    """The first or last value of a training curve: loss in training, exact_match or token_accuracy on validation."""
     return _curve(live, name)[0 if at == "first" else -1][1]
 
 
 @check("name:exact_match|token_accuracy value:number")
 def step_reaching(live: Live, name: str, value: float) -> Value:
-    """The number of updates after which a validation score had reached a value for the first time."""
+    """The number of updates after which a validation score first reached a value."""
     reached = [step for step, found in _curve(live, name) if found >= value]
     return item_at(reached, 1, "step")
 
 
 def _curve(live: Live, name: str) -> list[tuple[float, float]]:
-    """(step, number) of each line of the run's metrics that has this number; losses are those of training."""
+    """(step, value) of each line of the run's metrics that has this value; losses are those of training."""
     metrics = MetricsReader(Path(live.summary["folder"]) / METRICS).read()
     points = metrics.train if name == "loss" else metrics.evals
     return [(point["step"], point[name]) for point in points if name in point]
@@ -88,6 +88,6 @@ def _curve(live: Live, name: str) -> list[tuple[float, float]]:
 
 @check("name:word")
 def result(live: Live, name: str) -> Value:
-    """A score on test sentences that the model's folder holds: exact_match, token_accuracy, loss, bleu."""
+    """A test score stored in the model's folder: exact_match, token_accuracy, loss or bleu."""
     results = live.summary["results"]
     return float((results.get("test") or results)[name])

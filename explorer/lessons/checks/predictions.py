@@ -17,7 +17,7 @@ from model.decoding.decode import decode_recorded
 
 @check()
 def translation(live: Live) -> Value:
-    """What the model answers to the sentence."""
+    """The translation of the sentence."""
     return live.shown.text
 
 
@@ -41,14 +41,14 @@ def source(live: Live, key: int) -> Value:
 
 @check("side:source|target")
 def tokens(live: Live, side: str) -> Value:
-    """How many tokens there are: side=source (with <eos>) or side=target (rows of the decoder)."""
+    """The number of tokens: side=source (with <eos>) or side=target (rows of the decoder)."""
     sides = {"source": live.shown.trace.src_tokens, "target": live.shown.trace.read_tokens}
     return float(len(sides[side]))
 
 
 @check("row:count", "token:word")
 def probability(live: Live, row: int, token: str = "") -> Value:
-    """How sure the model is of the token that a row predicts, or of another of its ten likeliest."""
+    """The probability of the token that a row predicts, or of another of its ten likeliest."""
     trace = live.shown.trace
     if not token:
         return float(item_at(trace.probabilities, row, "row"))
@@ -57,13 +57,13 @@ def probability(live: Live, row: int, token: str = "") -> Value:
 
 @check("row:count rank:count")
 def alternative(live: Live, row: int, rank: int) -> Value:
-    """The likeliest token of a row at a rank, 1 the likeliest."""
+    """The token of a rank among the likeliest of a row; rank 1 is the likeliest."""
     return str(item_at(item_at(live.shown.trace.top_tokens, row, "row"), rank, "rank"))
 
 
 @check("row:count temperature:number")
 def tempered(live: Live, row: int, temperature: float) -> Value:
-    """The probability that a row's prediction has after a temperature.
+    """The probability of a row's prediction at a temperature.
 
     softmax(log p / T) over all tokens.
     """

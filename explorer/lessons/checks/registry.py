@@ -1,4 +1,4 @@
-"""The checks that lessons may name, with their parameters: read, refused with a sentence, and answered."""
+"""The registry of checks: their parameters are parsed, refused with a sentence, and passed to the functions."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from explorer.lessons.expressions import Term, TermError, Value
 from explorer.translation.translator import Translation, Translator
 from model.config import ATTENTION_KINDS, AttentionKind
 
-# Parameters of every check: another model or sentence than the step's, target words that the translation is made to
-# begin with, and how a number is shown.
+# Parameters of every check: another model or sentence than the step's, target words that the translation is forced to
+# begin with, the reader's own sentence, and the format of a number.
 COMMON = ("model", "text", "after", "of", "as")
 
 
 @dataclass(frozen=True, eq=False)
 class Live:
-    """What a check looks at: a loaded model, what it said, and what its folder knows about it."""
+    """The input of every check: a loaded model, a translation by it, and the summary of its folder."""
 
     translator: Translator
     shown: Translation
@@ -28,7 +28,7 @@ class Live:
 
 @dataclass(frozen=True)
 class Check:
-    """A check: its function, the parameters it needs and those that have a default, each with its kind.
+    """A check: its function, its required and its optional parameters, each with its kind.
 
     Kinds: kind (of attention), count (a whole number), number, word, heads ("cross.1.2,encoder.2.1"), or the words that
     are allowed, joined by |.
@@ -40,14 +40,14 @@ class Check:
 
     @property
     def about(self) -> str:
-        """What it answers, in a sentence."""
+        """What the check returns, in a sentence."""
         return (self.function.__doc__ or "").strip().split("\n")[0]
 
     def arguments(self, term: Term) -> dict[str, Any]:
         """The parameters of a term, converted.
 
         Raises:
-            TermError: one is missing, unknown, or cannot be what it should be.
+            TermError: one is missing, unknown, or has an invalid value.
         """
         known = {**self.needs, **self.optional}
         given = {key: value for key, value in term.written if key not in COMMON}
@@ -63,7 +63,7 @@ CHECKS: dict[str, Check] = {}
 
 
 def check(needs: str = "", optional: str = "") -> Callable[[Callable[..., Value]], Callable[..., Value]]:
-    """Enter a function as a check under its own name; parameters are written "row:count token:word"."""
+    """Register a function as a check under its own name; parameters are written "row:count token:word"."""
 
     def enter(function: Callable[..., Value]) -> Callable[..., Value]:
         CHECKS[function.__name__] = Check(function, _kinds(needs), _kinds(optional))
@@ -97,17 +97,17 @@ def _converted(what: str, text: str, kind: str) -> Any:
 
 
 def _head(what: str, text: str) -> tuple[AttentionKind, int, int]:
-    """A head such as "cross.1.2"."""
+    """Kind, layer and head of "cross.1.2"."""
     kind, *numbers = text.split(".")
     whole = len(numbers) == 2 and all(n.isascii() and n.isdecimal() and 0 < int(n) < 1000 for n in numbers)
     for known in ATTENTION_KINDS:
         if kind == known and whole:
             return known, int(numbers[0]), int(numbers[1])
-    raise TermError(f"{what}: '{text}' is no head; write kind.layer.head, such as cross.1.2")
+    raise TermError(f"{what}: '{text}' is not a head; write kind.layer.head, such as cross.1.2")
 
 
 def validate(term: Term) -> None:
-    """Refuse a term that names no check, or has the wrong parameters.
+    """Refuse a term that names an unknown check or has invalid parameters.
 
     Raises:
         TermError: the message says what would be right.
@@ -117,16 +117,16 @@ def validate(term: Term) -> None:
     CHECKS[term.name].arguments(term)
     style = term.values.get("as", "percent")
     if style != "percent" and not (style.isascii() and style.isdecimal() and len(style) == 1):
-        raise TermError(f"as={style} is neither percent nor a number of decimals")
+        raise TermError(f"as={style} is neither 'percent' nor a single digit of decimals")
     if term.values.get("of", "here") != "here":
         raise TermError(f"of={term.values['of']} is not known; of=here means the reader's own sentence")
 
 
 def answer(term: Term, live: Live) -> Value:
-    """What a check answers now.
+    """The value of a check.
 
     Raises:
-        TermError: the sentence has no such row, key, layer or head, or the model has no such part.
+        TermError: the sentence or the model has no such row, key, layer, head or part.
     """
     known = CHECKS[term.name]
     try:

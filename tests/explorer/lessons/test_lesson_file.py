@@ -80,7 +80,7 @@ def test_windows_line_ends_and_a_byte_order_mark() -> None:
 BROKEN = {
     "no front matter": ("## A\n", "", 1, "begins with a line"),
     "front matter without end": ("", "+++\ntitle = 1\n", 1, "no second line"),
-    "front matter is no TOML": ("", '+++\ntitle = "A\n+++\n', 2, "not TOML"),
+    "front matter is not TOML": ("", '+++\ntitle = "A\n+++\n', 2, "not TOML"),
     "unknown entry": ("", FRONT.replace("minutes", "minuten"), 4, "'minuten' is unknown"),
     "entry of the wrong kind": ("", FRONT.replace("= 5", '= "5"'), 4, "a whole number"),
     "entry is missing": ("\n## A\n", FRONT.replace("minutes = 5\n", ""), 6, "lacks minutes"),
@@ -88,7 +88,7 @@ BROKEN = {
     "text before the first step": ("\nHello\n", FRONT, 9, "text before the first step"),
     "text after a label": ("\n## A\n\nDo: this\n\nand that\n", FRONT, 13, "text after 'Do:'"),
     "label twice": ("\n## A\n\nDo: this\nDo: that\n", FRONT, 12, "one 'Do:' only"),
-    "empty label": ("\n## A\n\nDo:\n", FRONT, 11, "nothing behind 'Do:'"),
+    "empty label": ("\n## A\n\nDo:\n", FRONT, 11, "nothing after 'Do:'"),
     "unknown page": ("\n## A\n\nOpen: home?step=1\n", FRONT, 11, "there is no page 'home'"),
     "parameter makes no sense": ("\n## A\n\nOpen: translate?step=x\n", FRONT, 11, "step is not a whole number"),
     "unknown parameter": ("\n## A\n\nOpen: translate?steps=1\n", FRONT, 11, "a parameter steps"),
@@ -103,8 +103,8 @@ BROKEN = {
         "one of encoder, decoder, cross",
     ),
     "open quotation mark": ('\n## A\n\nClaim: translation == "olleh\n', FRONT, 11, "quotation mark"),
-    "no such deed or check": ("\n## A\n\nDo: x\nDone: dance\n", FRONT, 12, "there is no check 'dance'"),
-    "deed with another parameter": ("\n## A\n\nDo: x\nDone: at where=1\n", FRONT, 12, "no parameter where"),
+    "no such exercise or check": ("\n## A\n\nDo: x\nDone: dance\n", FRONT, 12, "there is no check 'dance'"),
+    "exercise with another parameter": ("\n## A\n\nDo: x\nDone: at where=1\n", FRONT, 12, "no parameter where"),
     "done without do": ("\n## A\n\nDone: at step=1\n", FRONT, 11, "without 'Do:'"),
     "check without question": ("\n## A\n\nCheck: translation\n", FRONT, 11, "'Check:' without 'Ask:'"),
     "question without an explanation": (
@@ -155,7 +155,7 @@ def test_other_files_that_are_no_lessons(tmp_path: Path) -> None:
         parse_lesson(b" " * (MAX_BYTES + 1), "eins.md")
     with pytest.raises(LessonError, match=r"line 2: the file is not UTF-8"):
         parse_lesson(b"+++\n\xff", "eins.md")
-    with pytest.raises(LessonError, match="small letters"):
+    with pytest.raises(LessonError, match="lowercase letters"):
         parse_lesson((FRONT + STEP).encode(), "Eins Zwei.md")
     with pytest.raises(LessonError, match="cannot be read"):
         read_lesson(tmp_path / "none.md")
