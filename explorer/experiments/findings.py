@@ -1,4 +1,4 @@
-"""What stored runs of an experiment show, as numbers and sentences that are computed from them; pure functions."""
+"""The results of an experiment, as numbers and sentences computed from its stored runs; pure functions."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from explorer.text import listed, plural
 from model.experiments.recipe import Arm, Experiment, Recipe
 from model.experiments.stored import RESULTS, StoredRun, read_runs
 
 
 @dataclass(frozen=True)
 class Metric:
-    """What a run is judged by: how it is called and written."""
+    """The measure that judges a run: its name, column, factor and unit."""
 
     name: str
     column: str
@@ -34,8 +35,8 @@ METRICS = {
 
 
 @dataclass(frozen=True)
-class Spread:
-    """One number over several runs: mean, lowest, highest, and how many runs there are."""
+class MeanAndRange:
+    """One number over several runs: mean, lowest, highest, and the number of runs."""
 
     mean: float
     low: float
@@ -53,21 +54,21 @@ class ArmRuns:
 
     @property
     def label(self) -> str:
-        """What the arm is called."""
+        """The name of the arm."""
         return self.arm.label
 
     @property
     def metric(self) -> Metric:
-        """What its runs are judged by."""
+        """The measure that judges its runs."""
         return METRICS[self.recipe.base.metric]
 
     @property
     def target(self) -> str:
-        """What the task asks for, with its unit."""
+        """The target of the task, with its unit."""
         return self.metric.shown(self.metric.factor * self.recipe.base.target)
 
     def reached(self) -> list[float | None]:
-        """Updates until an evaluation on validation first came to the target, for each run; None if none did."""
+        """For each run, the updates until an evaluation on validation first reached the target; None if none did."""
         base = self.recipe.base
         return [reached_at(run, base.target, base.metric) for run in self.runs]
 
@@ -78,7 +79,7 @@ class ArmRuns:
 
 
 def arm_runs(experiment: Experiment, folder: Path = RESULTS) -> tuple[ArmRuns, ...]:
-    """The arms of an experiment with what is stored of them.
+    """The arms of an experiment with their stored runs.
 
     Raises:
         ResultError: a file cannot be used.
@@ -87,10 +88,10 @@ def arm_runs(experiment: Experiment, folder: Path = RESULTS) -> tuple[ArmRuns, .
     return tuple(ArmRuns(arm, recipe, read_runs(recipe, folder)) for arm, recipe in recipes)
 
 
-def spread(values: Sequence[float | None]) -> Spread | None:
-    """Mean and range of the values that are known; None where none is."""
+def mean_and_range(values: Sequence[float | None]) -> MeanAndRange | None:
+    """Mean and range of the known values; None if there are none."""
     known = [value for value in values if value is not None]
-    return Spread(statistics.fmean(known), min(known), max(known), len(known)) if known else None
+    return MeanAndRange(statistics.fmean(known), min(known), max(known), len(known)) if known else None
 
 
 def loss(run: StoredRun) -> float | None:
@@ -99,38 +100,38 @@ def loss(run: StoredRun) -> float | None:
 
 
 def reached_at(run: StoredRun, target: float, metric: str = "exact_match") -> float | None:
-    """Updates until an evaluation on validation first came to the target; None if none did."""
+    """Updates until an evaluation on validation first reached the target; None if none did."""
     steps, values = run.valid["step"], run.valid[metric]
     return next((step for step, value in zip(steps, values, strict=True) if value >= target), None)
 
 
 def by_length(run: StoredRun, split: str) -> dict[float, float]:
-    """Exact match in % by length of the input, for tasks that group their sentences so; otherwise empty."""
+    """Exact match in % by length of the input, for tasks whose sentences are grouped by length; otherwise empty."""
     lengths = {name.split()[0]: share for name, share in run.groups.get(split, {}).items()}
     return {float(n): 100.0 * share for n, share in lengths.items()} if all(map(str.isdecimal, lengths)) else {}
 
 
 def table(arms: Sequence[ArmRuns]) -> list[dict[str, Any]]:
-    """A row for each arm: mean and range of its scores, and how many runs they are of."""
+    """A row for each arm: mean and range of its scores, and the number of runs."""
     rows = []
     for one in arms:
         updates = one.reached()
         rows.append(
             {
-                "way": one.label,
+                "variant": one.label,
                 "runs": len(one.runs),
-                **_columns(one.metric.column, spread(one.scores()), 1),
-                **_columns("loss on test", spread([loss(run) for run in one.runs]), 4),
-                f"runs that came to {one.target}": sum(step is not None for step in updates),
-                **_columns(f"updates until {one.target}", spread(updates), 0),
+                **_columns(one.metric.column, mean_and_range(one.scores()), 1),
+                **_columns("loss on test", mean_and_range([loss(run) for run in one.runs]), 4),
+                f"runs that reached {one.target}": sum(step is not None for step in updates),
+                **_columns(f"updates until {one.target}", mean_and_range(updates), 0),
                 "parameters": one.runs[0].parameters if one.runs else None,
-                **_columns("tokens/s", spread([run.tokens_per_s for run in one.runs]), 0),
+                **_columns("tokens/s", mean_and_range([run.tokens_per_s for run in one.runs]), 0),
             }
         )
     return rows
 
 
-def _columns(name: str, found: Spread | None, digits: int) -> dict[str, float | None]:
+def _columns(name: str, found: MeanAndRange | None, digits: int) -> dict[str, float | None]:
     if found is None:
         return {name: None, f"{name}, lowest": None, f"{name}, highest": None}
     numbers = (found.mean, found.low, found.high)
@@ -138,52 +139,105 @@ def _columns(name: str, found: Spread | None, digits: int) -> dict[str, float | 
     return {name: mean, f"{name}, lowest": low, f"{name}, highest": high}
 
 
+Curves = dict[str, list[tuple[list[float], list[float]]]]
+"""The curve (x, y) of each run, by the label of its arm."""
+
+
+def validation_curves(arms: Sequence[ArmRuns], measure: str) -> Curves:
+    """One measure on validation over the updates; exact match in percent. Arms without runs are left out."""
+    factor = 100.0 if measure == "exact_match" else 1.0
+    return {
+        one.label: [(list(run.valid["step"]), [factor * value for value in run.valid[measure]]) for run in one.runs]
+        for one in arms
+        if one.runs
+    }
+
+
+def length_curves(arms: Sequence[ArmRuns]) -> tuple[Curves, float]:
+    """Exact match in percent by length of the input over all splits, and the greatest length of the split `test`."""
+    curves: Curves = {}
+    longest = 0.0
+    for one in arms:
+        for run in one.runs:
+            shares = {length: share for split in run.groups for length, share in by_length(run, split).items()}
+            longest = max([longest, *by_length(run, "test")])
+            lengths = sorted(shares)
+            curves.setdefault(one.label, []).append((lengths, [shares[length] for length in lengths]))
+    return curves, longest
+
+
+def sample_rows(arms: Sequence[ArmRuns]) -> list[dict[str, Any]]:
+    """The answers of each arm's first run to a few test sentences."""
+    return [
+        {
+            "variant": one.label,
+            "source": source,
+            "right answer": wanted,
+            "its answer": answer,
+            "right": answer == wanted,
+        }
+        for one in arms
+        for source, wanted, answer in (one.runs[0].samples if one.runs else ())
+    ]
+
+
+def duration_sentence(one: ArmRuns) -> str:
+    """Machine, version of PyTorch and seconds per run of an arm that has been run."""
+    run = one.runs[0]
+    seconds = [each.seconds for each in one.runs]
+    took = f"{min(seconds):,.0f}" if len(seconds) == 1 else f"{min(seconds):,.0f} to {max(seconds):,.0f}"
+    return (
+        f"On {run.machine}, PyTorch {run.torch}: {took} seconds per run, including scoring and whatever else the "
+        f"machine was doing."
+    )
+
+
 # Sentences
 
 
 def findings(experiment: Experiment, arms: Sequence[ArmRuns]) -> list[str]:
-    """What the stored runs show: the target, then each arm against the first; nothing that is not in the numbers."""
-    said = _missing(experiment, arms)
+    """The results in sentences: the target, then each arm compared with the first; all from the numbers."""
+    sentences = _missing(experiment, arms)
     reaching = next(one for one in arms if one.arm == experiment.reaching)
     if reaching.runs:
-        said.append(_target(reaching))
+        sentences.append(_target(reaching))
     first, *others = arms
     if first.runs:
-        said += [_against(first, other) for other in others if other.runs]
-        said += _failures(arms)
-        said += _chance([one for one in arms if one.runs])
-    return said
+        sentences += [_against(first, other) for other in others if other.runs]
+        sentences += _failures(arms)
+        sentences += _chance([one for one in arms if one.runs])
+    return sentences
 
 
 def _missing(experiment: Experiment, arms: Sequence[ArmRuns]) -> list[str]:
-    """Which arms have no runs, and which have fewer than they should."""
+    """The arms that have no runs, and those that have fewer than planned."""
     wanted = len(experiment.base.seeds)
     none = [f"'{one.label}'" for one in arms if not one.runs]
     some = [f"'{one.label}' has {len(one.runs)} of {wanted}" for one in arms if 0 < len(one.runs) < wanted]
-    said = [f"Not run yet: {_list(none)}."] if none else []
-    return [*said, f"Runs are missing: {_list(some)}."] if some else said
+    sentences = [f"Not run yet: {listed(none)}."] if none else []
+    return [*sentences, f"Runs are missing: {listed(some)}."] if some else sentences
 
 
 def _target(one: ArmRuns) -> str:
     wanted = one.metric.factor * one.recipe.base.target
-    came = sum(score is not None and score >= wanted for score in one.scores())
-    updates = spread(one.reached())
-    when = f"; on validation it first came to that after {_range(updates, _whole)} updates" if updates else ""
+    reached = sum(score is not None and score >= wanted for score in one.scores())
+    updates = mean_and_range(one.reached())
+    when = f"; on validation it first reached that after {_range(updates, _whole)} updates" if updates else ""
     return (
-        f"The task asks for {one.target} {one.metric.name}: '{one.label}' gets there in {came} of {len(one.runs)} "
-        f"runs{when}."
+        f"The target is {one.target} {one.metric.name}: '{one.label}' reaches it in {reached} of "
+        f"{plural(len(one.runs), 'run')}{when}."
     )
 
 
 def _against(first: ArmRuns, other: ArmRuns) -> str:
-    """Another arm against the first one: score, loss and updates, each with whether the runs tell the two apart."""
+    """Another arm compared with the first: score, loss and updates, each with whether the runs separate the two."""
     before, after = ([loss(run) for run in arm.runs] for arm in (first, other))
     parts = [
         _compared(first.metric.name, first.scores(), other.scores(), first.metric.shown, ("more", "less")),
         _compared("loss on test", before, after, _nats, ("higher", "lower")),
         _compared_updates(first, other),
     ]
-    return f"'{other.label}' beside '{first.label}': {'; '.join(filter(None, parts))}."
+    return f"'{other.label}' compared with '{first.label}': {'; '.join(filter(None, parts))}."
 
 
 def _compared(
@@ -193,36 +247,39 @@ def _compared(
     shown: Callable[[float], str],
     words: tuple[str, str],
 ) -> str:
-    one, two = spread(before), spread(after)
+    one, two = mean_and_range(before), mean_and_range(after)
     if one is None or two is None:
         return ""
-    return f"{name} {_range(two, shown)} beside {_range(one, shown)} ({_apart(one, two, words)})"
+    return f"{name} {_range(two, shown)} against {_range(one, shown)} ({_comparison(one, two, words)})"
 
 
 def _compared_updates(first: ArmRuns, other: ArmRuns) -> str:
-    one, two = spread(first.reached()), spread(other.reached())
-    what = f"updates until {first.target} on validation"
+    one, two = mean_and_range(first.reached()), mean_and_range(other.reached())
     if two is None:
-        return f"none of its runs came to {first.target} on validation"
+        return f"none of its runs reached {first.target} on validation"
     if one is None or one.n < len(first.runs) or two.n < len(other.runs):
-        counts = f"{two.n} of {len(other.runs)} runs came to it"
-        beside = f"{one.n if one else 0} of {len(first.runs)}"
-        return f"{what}: {counts} beside {beside}"
-    # What happens between two evaluations is not seen.
+        return (
+            f"{two.n} of {plural(len(other.runs), 'run')} reached {first.target} on validation, against "
+            f"{one.n if one else 0} of {len(first.runs)}"
+        )
+    # The target may have been reached at any update since the evaluation before.
     every = max(run.valid["step"][0] for run in (*first.runs, *other.runs))
-    apart = _apart(one, two, ("more", "fewer"))
-    return f"{what}, looked at every {every:.0f}, {_range(two, _whole)} beside {_range(one, _whole)} ({apart})"
+    outcome = _comparison(one, two, ("more", "fewer"))
+    return (
+        f"updates until {first.target} on validation (evaluated every {every:.0f} updates): {_range(two, _whole)} "
+        f"against {_range(one, _whole)} ({outcome})"
+    )
 
 
-def _apart(one: Spread, two: Spread, words: tuple[str, str]) -> str:
-    """Whether every run of the second lies on one side of every run of the first."""
+def _comparison(one: MeanAndRange, two: MeanAndRange, words: tuple[str, str]) -> str:
+    """Whether all runs of the second lie on one side of all runs of the first."""
     where = "in the one run of each" if one.n == two.n == 1 else "in every run"
     if two.low > one.high:
         return f"{words[0]} {where}"
     if two.high < one.low:
         return f"{words[1]} {where}"
     same = one.low == one.high == two.low == two.high
-    return f"the same {where}" if same else "the runs overlap: not told apart"
+    return f"the same {where}" if same else "the runs overlap: no clear difference"
 
 
 def _failures(arms: Sequence[ArmRuns]) -> list[str]:
@@ -230,67 +287,67 @@ def _failures(arms: Sequence[ArmRuns]) -> list[str]:
 
 
 def _chance(arms: Sequence[ArmRuns]) -> list[str]:
-    """How easily ranges of so few runs lie apart by chance."""
+    """How likely it is that so few runs differ completely by chance."""
     counts = {len(one.runs) for one in arms}
     if len(arms) > 1 and min(counts) == 1:
-        return ["One run of a way is too few to tell a difference from chance: another seed could turn it round."]
+        return ["One run of a variant cannot tell a difference from chance: another seed could reverse it."]
     if len(arms) < 2 or len(counts) != 1:
         return []
     (n,) = counts
     return [
-        f"With {n} runs of each way, all of one lie above all of the other by chance alone in one case of "
-        f"{round(math.comb(2 * n, n) / 2):,}; nothing here says how it would be with another size or task."
+        f"With {plural(n, 'run')} of each variant, all of one lie above all of the other by chance alone in one case "
+        f"in {round(math.comb(2 * n, n) / 2):,}. Other sizes and tasks may give other results."
     ]
 
 
-def speed_words(arms: Sequence[ArmRuns]) -> str:
-    """Parameters and speed of each arm that has run; empty where all have the same parameters."""
+def speed_sentence(arms: Sequence[ArmRuns]) -> str:
+    """Parameters and speed of each arm that has been run; empty where all have equally many parameters."""
     run = [one for one in arms if one.runs]
     if len({one.runs[0].parameters for one in run}) < 2:
         return ""
-    told = []
+    parts = []
     for one in run:
-        speed = spread([done.tokens_per_s for done in one.runs])
+        speed = mean_and_range([done.tokens_per_s for done in one.runs])
         assert speed is not None
-        told.append(f"'{one.label}' {one.runs[0].parameters:,}, {_range(speed, _whole)}")
-    return f"Parameters, and tokens trained on in a second of one core: {'; '.join(told)}."
+        parts.append(f"'{one.label}' {one.runs[0].parameters:,}, {_range(speed, _whole)}")
+    return f"Parameters, and training tokens per second on one core: {'; '.join(parts)}."
 
 
-def beyond_words(arms: Sequence[ArmRuns]) -> list[str]:
-    """How many sentences of the other splits that were scored came out right, a sentence for each split."""
-    said = []
+def other_split_sentences(arms: Sequence[ArmRuns]) -> list[str]:
+    """How many sentences of the other scored splits are right, with one sentence of text for each split."""
+    sentences = []
     for split in arms[0].recipe.base.splits:
-        told = []
+        parts = []
         for one in arms:
-            found = spread([run.score("exact_match", split) for run in one.runs])
+            found = mean_and_range([run.score("exact_match", split) for run in one.runs])
             if found:
-                percent = Spread(100 * found.mean, 100 * found.low, 100 * found.high, found.n)
-                told.append(f"'{one.label}' {_range(percent, METRICS['exact_match'].shown)}")
-        if told:
-            said.append(f"Right on the split '{split}', which is unlike training: {'; '.join(told)}.")
-    return said
+                percent = MeanAndRange(100 * found.mean, 100 * found.low, 100 * found.high, found.n)
+                parts.append(f"'{one.label}' {_range(percent, METRICS['exact_match'].shown)}")
+        if parts:
+            sentences.append(f"Right on the split '{split}', which is unlike training: {'; '.join(parts)}.")
+    return sentences
 
 
-def answers_words(arms: Sequence[ArmRuns]) -> str:
-    """How many different and empty answers each arm gave to the test sentences; empty where nothing stands out.
+def answers_sentence(arms: Sequence[ArmRuns]) -> str:
+    """How many different and empty answers each arm gave to the test sentences; empty if nothing is remarkable.
 
-    A model that gives the same answer to everything has not learned to read.
+    A model that gives the same answer to everything has not learned to use its input.
     """
     runs = [run for one in arms for run in one.runs]
     if all(not run.score("empty") and (run.score("exact_match") or 0) > 0.9 for run in runs):
         return ""
-    told = []
+    parts = []
     for one in arms:
-        different = spread([run.score("different") for run in one.runs])
-        empty = spread([run.score("empty") for run in one.runs])
+        different = mean_and_range([run.score("different") for run in one.runs])
+        empty = mean_and_range([run.score("empty") for run in one.runs])
         if different and empty:
-            told.append(f"'{one.label}' {_range(different, _whole)} different ones, {_range(empty, _whole)} empty")
+            parts.append(f"'{one.label}' {_range(different, _whole)} different, {_range(empty, _whole)} empty")
     asked = max([run.score("sentences") or 0 for run in runs], default=0)
-    return f"Answers to the {asked:,.0f} test sentences: {'; '.join(told)}." if told else ""
+    return f"Answers to the {asked:,.0f} test sentences: {'; '.join(parts)}." if parts else ""
 
 
-def _range(found: Spread, shown: Callable[[float], str]) -> str:
-    """Mean and range, as people write it: 57 (50–60)."""
+def _range(found: MeanAndRange, shown: Callable[[float], str]) -> str:
+    """Mean and range: "57 (50 to 60)", or "57" if all are equal."""
     if found.low == found.high:
         return shown(found.mean)
     return f"{shown(found.mean)} ({shown(found.low)} to {shown(found.high)})"
@@ -302,7 +359,3 @@ def _nats(value: float) -> str:
 
 def _whole(value: float) -> str:
     return f"{value:,.0f}"
-
-
-def _list(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

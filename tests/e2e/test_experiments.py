@@ -23,11 +23,11 @@ def test_choose_an_experiment_and_run_it_again(visit: Callable[[str], Page]) -> 
     page.get_by_role("option", name="Pre-norm or post-norm").click()
     settle(page, PATIENCE)
     expect(page).to_have_url(re.compile("experiment=norm"), timeout=PATIENCE)
-    expect(page.get_by_text("beside 'pre-norm'")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("compared with 'pre-norm'")).to_be_visible(timeout=PATIENCE)
     expect(page.get_by_test_id("stVegaLiteChart").first).to_be_visible()
 
     settle(page, PATIENCE)
-    way, wanted = page.get_by_role("combobox", name="Way"), page.get_by_role("option", name="post-norm", exact=True)
+    way, wanted = page.get_by_role("combobox", name="Variant"), page.get_by_role("option", name="post-norm", exact=True)
     for _ in range(5):  # a list closes when the page moves below it, as it does while charts are drawn
         way.click()
         with contextlib.suppress(TimeoutError):

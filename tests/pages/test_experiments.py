@@ -47,8 +47,8 @@ def test_every_experiment_is_shown_with_its_question_figures_and_commands(name: 
         return
     assert at.get("arrow_vega_lite_chart") or at.get("vega_lite_chart")
     assert "mean and range over the runs" in said  # the figure's caption
-    scores = next(table.value for table in at.dataframe if "way" in table.value.columns)
-    assert list(scores["way"]) == [arm.label for arm in experiment.arms]
+    scores = next(table.value for table in at.dataframe if "variant" in table.value.columns)
+    assert list(scores["variant"]) == [arm.label for arm in experiment.arms]
     assert list(scores["runs"]) == [len(one.runs) for one in arms]
 
 
@@ -75,7 +75,7 @@ def test_the_loss_can_be_seen_instead() -> None:
 def test_both_models_look_at_the_same_sentence(checkpoints: Path) -> None:
     save_toy(checkpoints / "reverse", "reverse")
     at = opened("lstm-reverse")
-    assert "The models to compare are not all here: reverse-lstm is missing." in words(at)
+    assert "The comparison needs two models, and reverse-lstm is missing." in words(at)
     lstm = {"architecture": "lstm", "positions": "none", "n_encoder_heads": 1, "n_decoder_heads": 1}
     save_toy(checkpoints / "reverse-lstm", "reverse", **lstm)
     runtime._summaries.clear()

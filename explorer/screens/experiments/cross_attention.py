@@ -1,4 +1,4 @@
-"""Where a Transformer and an LSTM look while they answer the same sentence: their cross-attention side by side."""
+"""The cross-attention of a Transformer and an LSTM for the same sentence, side by side."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import streamlit as st
 
 from explorer.attention.attention_maps import AttentionMaps, attention_maps
 from explorer.attention.labelled_map import head_map
-from explorer.text import plain
+from explorer.text import listed, plain
 from explorer.translation.translator import InputError
 from explorer.web import runtime
 from explorer.web.maps import draw_map
@@ -16,21 +16,25 @@ from model.experiments.recipe import Experiment
 from model.folder import CheckpointError
 
 PAIRS = {"lstm-reverse": ("reverse", "reverse-lstm", "headlight")}  # experiment: Transformer, LSTM, a first sentence
-LIKE = ("lstm-swap", "lstm-multi30k")  # the same two kinds of model; these runs leave none behind to look into
+LIKE = ("lstm-swap", "lstm-multi30k")  # the same two kinds of model; these experiments keep no weights
 
 
 def draw_maps(experiment: Experiment) -> None:
-    """Both models' cross-attention for a sentence that a person types; nothing where there is no such pair."""
+    """The cross-attention of both models for a sentence that a person types; nothing where there is no such pair."""
     if experiment.name in LIKE:
         there = " and ".join(f"'{EXPERIMENTS[name].title}'" for name in PAIRS)
-        st.caption(plain(f"Where both models look, for a text of your own, is shown under {there}."))
+        st.caption(plain(f"To see where both models look in a text of your own, open {there}."))
     if experiment.name not in PAIRS:
         return
     *names, first = PAIRS[experiment.name]
     st.markdown("##### Where they look")
     missing = [name for name in names if name not in runtime.models()]
     if missing:
-        st.caption(plain(f"The models to compare are not all here: {' and '.join(missing)} is missing."))
+        st.caption(
+            plain(
+                f"The comparison needs two models, and {listed(missing)} {'is' if len(missing) == 1 else 'are'} missing."
+            )
+        )
         return
     text = st.text_input("Letters to reverse", value=first, key="experiment_text", persist_state="session") or ""
     columns = st.columns(2, gap="large")
@@ -38,7 +42,7 @@ def draw_maps(experiment: Experiment) -> None:
         with column:
             _draw_one(name, text)
     st.caption(
-        "Of the Transformer, the head of cross-attention that is most decided is shown; the LSTM has only one, and no "
+        "For the Transformer, the most focused head of cross-attention is shown; the LSTM has only one head, and no "
         "other attention. Where a model looks does not say why it answers as it does."
     )
 
@@ -50,10 +54,10 @@ def _draw_one(name: str, text: str) -> None:
         st.info(plain(str(refused)))
         return
     maps = attention_maps(shown.trace, "cross")
-    draw_map(head_map(maps, *most_decided(maps)), key=f"experiment_map_{name}", note=f"{name} answers '{shown.text}'.")
+    draw_map(head_map(maps, *most_focused(maps)), key=f"experiment_map_{name}", note=f"{name} answers '{shown.text}'.")
 
 
-def most_decided(maps: AttentionMaps) -> tuple[int, int]:
+def most_focused(maps: AttentionMaps) -> tuple[int, int]:
     """Layer and head, from 1, whose rows have the largest weights on average."""
     decided = maps.weights.max(axis=-1).mean(axis=-1)  # [layer, head]
     layer, head = divmod(int(decided.argmax()), decided.shape[1])

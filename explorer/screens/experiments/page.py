@@ -1,4 +1,4 @@
-"""The Experiments page: a question, the curves and scores of its stored runs, what they show, and the way to repeat."""
+"""The Experiments page: a question, the curves and scores of its stored runs, the results, and how to repeat them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ import streamlit as st
 
 from explorer.experiments.findings import (
     ArmRuns,
-    answers_words,
+    answers_sentence,
     arm_runs,
-    beyond_words,
     by_length,
+    duration_sentence,
     findings,
-    speed_words,
+    length_curves,
+    other_split_sentences,
+    sample_rows,
+    speed_sentence,
     table,
+    validation_curves,
 )
 from explorer.figures.experiment_bands import band_figure, wide
 from explorer.screens.experiments.cross_attention import draw_maps
@@ -46,7 +50,7 @@ def _experiment() -> None:
     """The chosen experiment: its question, its results, and how to repeat it."""
     title, box = st.columns([2, 3], vertical_alignment="center")
     with title:
-        st.markdown("#### Why this way?")
+        st.markdown("#### Why is the model built and trained this way?")
     with box:
         experiment = _choose()
     st.caption(plain(experiment.question))
@@ -84,7 +88,7 @@ def _not_run(experiment: Experiment) -> str:
     corpus = " --data-dir DIR" if experiment.reads_corpus else ""
     why = " It needs a corpus that does not come with Headlight." if experiment.reads_corpus else ""
     return (
-        f"This experiment has not been run: there is nothing to show.{why} "
+        f"This experiment has not been run, so there is nothing to show.{why} "
         f"`python -m model.experiments {experiment.name}{corpus}` runs it and stores its curves."
     )
 
@@ -95,7 +99,7 @@ def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
         _curves(arms, experiment.base.metric)
     with right:
         st.markdown("##### What the runs show")
-        more = (*beyond_words(arms), speed_words(arms), answers_words(arms))
+        more = (*other_split_sentences(arms), speed_sentence(arms), answers_sentence(arms))
         for sentence in filter(None, (*findings(experiment, arms), *more)):
             st.markdown(f"- {plain(sentence)}")
     st.markdown("##### Scores")
@@ -105,10 +109,12 @@ def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
         for name, form in _NUMBERS.items()
         for of in ("", ", lowest", ", highest")
     }
-    st.dataframe(rows, hide_index=True, column_config=formats, alt="Scores of each way: mean, lowest and highest run")
+    st.dataframe(
+        rows, hide_index=True, column_config=formats, alt="Scores of each variant: mean, lowest and highest run"
+    )
     st.caption(
-        "Each number is the mean of a way's runs, with its lowest and highest beside it. Test sentences are scored "
-        "with the weights that were best on validation."
+        "Each number is the mean over the runs of a variant, beside the lowest and the highest run. Test sentences are "
+        "scored with the weights that were best on validation."
     )
     if any(by_length(run, "test") for one in arms for run in one.runs):
         _by_length(arms)
@@ -129,56 +135,40 @@ def _curves(arms: Sequence[ArmRuns], metric: str) -> None:
     )
     name = name or metric
     _, title, unit = MEASURES[name]
-    factor = 100.0 if name == "exact_match" else 1.0
-    ways = {
-        one.label: [(run.valid["step"], [factor * value for value in run.valid[name]]) for run in one.runs]
-        for one in arms
-        if one.runs
-    }
     top = 100.0 if name == "exact_match" else None
-    figure = band_figure(ways, x_title="updates", title=title, unit=unit, top=top)
+    figure = band_figure(validation_curves(arms, name), x_title="updates", title=title, unit=unit, top=top)
     draw_figure(figure)
     with st.expander("These curves as a table"):
         st.dataframe(wide(figure.data), hide_index=True, alt=figure.caption)
 
 
 def _by_length(arms: Sequence[ArmRuns]) -> None:
-    """Right by length of the input, within the lengths of training (split test) and beyond (split long)."""
-    ways: dict[str, list[tuple[list[float], list[float]]]] = {}
-    longest = 0.0
-    for one in arms:
-        for run in one.runs:
-            found = {x: y for split in run.groups for x, y in by_length(run, split).items()}
-            longest = max([longest, *by_length(run, "test")])
-            ways.setdefault(one.label, []).append((sorted(found), [found[length] for length in sorted(found)]))
+    """Exact match by length of the input, within the lengths of training (split test) and beyond (split long)."""
+    curves, longest = length_curves(arms)
     figure = band_figure(
-        ways, x_title="letters", title="Right by length, in %", unit=" %", top=100.0, mark=longest + 0.5
+        curves, x_title="letters", title="Right by length, in %", unit=" %", top=100.0, mark=longest + 0.5
     )
     draw_figure(figure)
-    st.caption(plain(f"The dashed line stands behind the longest strings of training: {longest:.0f} letters."))
+    st.caption(plain(f"The dashed line is at the longest strings of training: {longest:.0f} letters."))
     with st.expander("By length as a table"):
         st.dataframe(wide(figure.data), hide_index=True, alt=figure.caption)
 
 
 def _samples(arms: Sequence[ArmRuns]) -> None:
-    """What each way's first run says to a few test sentences."""
+    """The answers of each variant's first run to a few test sentences."""
     with st.expander("What the models answer"):
-        rows = [
-            {"way": one.label, "source": source, "right answer": wanted, "its answer": said, "right": said == wanted}
-            for one in arms
-            for source, wanted, said in (one.runs[0].samples if one.runs else ())
-        ]
-        st.dataframe(rows, hide_index=True, alt="Answers of the first run of each way to a few test sentences")
-        st.caption("The first run of each way; an empty cell is an empty answer.")
+        alt = "Answers of the first run of each variant to a few test sentences"
+        st.dataframe(sample_rows(arms), hide_index=True, alt=alt)
+        st.caption("The first run of each variant; an empty cell is an empty answer.")
 
 
 def _repeat(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
-    """Run one of them again on the Train page, and the commands."""
+    """Repeat one of the runs on the Train page, and the commands."""
     st.markdown("##### Run it again")
-    way, seed, button = st.columns([4, 1, 2], vertical_alignment="bottom")
-    with way:
+    variant, seed, button = st.columns([4, 1, 2], vertical_alignment="bottom")
+    with variant:
         number = st.selectbox(
-            "Way", range(len(arms)), format_func=lambda i: arms[i].label, key=f"experiment_way_{experiment.name}"
+            "Variant", range(len(arms)), format_func=lambda i: arms[i].label, key=f"experiment_way_{experiment.name}"
         )
     with seed:
         chosen_seed = st.selectbox("Seed", experiment.base.seeds, key=f"experiment_seed_{experiment.name}")
@@ -188,19 +178,10 @@ def _repeat(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
             fill_form(recipe.base.task, recipe.preset, {**recipe.settings, "seed": str(chosen_seed)})
             st.switch_page("pages/train.py")
     with st.expander("The commands that made these runs"):
-        st.caption(plain(f"All of them, or what is missing: python -m model.experiments {experiment.name}"))
+        st.caption(plain(f"All missing runs at once: python -m model.experiments {experiment.name}"))
         for one in arms:
             st.markdown(f"**{plain(one.label)}**")
             lines = [run.command for run in one.runs] or [" ".join(one.recipe.command(experiment.base.seeds[0]))]
             st.code("\n".join(lines), language="bash", wrap_lines=True)
             if one.runs:
-                st.caption(plain(_made(one)))
-
-
-def _made(one: ArmRuns) -> str:
-    run = one.runs[0]
-    seconds = [done.seconds for done in one.runs]
-    return (
-        f"On {run.machine}, PyTorch {run.torch}: {min(seconds):,.0f} to {max(seconds):,.0f} seconds a run, scoring "
-        f"and whatever else the machine did meanwhile included."
-    )
+                st.caption(plain(duration_sentence(one)))

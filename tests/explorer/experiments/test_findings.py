@@ -9,15 +9,19 @@ import pytest
 
 from explorer.experiments.findings import (
     ArmRuns,
-    answers_words,
+    answers_sentence,
     arm_runs,
-    beyond_words,
     by_length,
+    duration_sentence,
     findings,
+    length_curves,
+    mean_and_range,
+    other_split_sentences,
     reached_at,
-    speed_words,
-    spread,
+    sample_rows,
+    speed_sentence,
     table,
+    validation_curves,
 )
 from explorer.figures.experiment_bands import band_figure, bands, legend_columns, wide
 from model.experiments.catalogue import EXPERIMENTS
@@ -61,22 +65,22 @@ def planted(first: Sequence[StoredRun], second: Sequence[StoredRun]) -> tuple[Ar
 def test_what_the_runs_show_is_said_and_no_more() -> None:
     _, target, against, chance = findings(PLANTED, planted(GOOD, BAD))
     assert target == (
-        "The task asks for 99 % right on test: 'one' gets there in 2 of 2 runs; on validation it first came to that "
+        "The target is 99 % right on test: 'one' reaches it in 2 of 2 runs; on validation it first reached that "
         "after 25 (20 to 30) updates."
     )
     assert against == (
-        "'two' beside 'one': right on test 60 % (50 % to 70 %) beside 99.5 % (99 % to 100 %) (less in every run)"
-        "; loss on test 0.95 (0.9 to 1) beside 0.15 (0.1 to 0.2) (higher in every run); none of its runs came to "
+        "'two' compared with 'one': right on test 60 % (50 % to 70 %) against 99.5 % (99 % to 100 %) (less in "
+        "every run); loss on test 0.95 (0.9 to 1) against 0.15 (0.1 to 0.2) (higher in every run); none of its runs reached "
         "99 % on validation."
     )
-    assert "in one case of 3;" in chance  # 4 choose 2, halved: which of the two is above does not matter
+    assert "in one case in 3." in chance  # 4 choose 2, halved: which of the two is above does not matter
 
 
 def test_runs_that_overlap_are_not_told_apart() -> None:
     mixed = (run(1, 1.0, 0.15, (0.5, 0.5, 1.0)), run(2, 0.995, 0.3, (0.99,)))
     said = findings(PLANTED, planted(GOOD, mixed))[2]
-    assert said.count("the runs overlap: not told apart") == 3
-    assert "updates until 99 % on validation, looked at every 10, 20 (10 to 30) beside 25 (20 to 30)" in said
+    assert said.count("the runs overlap: no clear difference") == 3
+    assert "updates until 99 % on validation (evaluated every 10 updates): 20 (10 to 30) against 25 (20 to 30)" in said
     said = findings(PLANTED, planted(GOOD[:1], GOOD[:1]))[2]
     assert said.count("the same in the one run of each") == 3
 
@@ -85,12 +89,12 @@ def test_single_runs_are_called_what_they_are() -> None:
     *_, against, chance = findings(PLANTED, planted(GOOD[:1], BAD[:1]))
     assert "(less in the one run of each)" in against
     assert "every run" not in against
-    assert chance == "One run of a way is too few to tell a difference from chance: another seed could turn it round."
+    assert chance == "One run of a variant cannot tell a difference from chance: another seed could reverse it."
 
 
 def test_a_target_that_is_missed_by_some_is_counted() -> None:
     said = findings(PLANTED, planted(GOOD, (GOOD[0], BAD[0])))[2]
-    assert "updates until 99 % on validation: 1 of 2 runs came to it beside 2 of 2" in said
+    assert "1 of 2 runs reached 99 % on validation, against 2 of 2" in said
 
 
 def test_what_was_not_run_and_what_failed_is_said() -> None:
@@ -104,36 +108,38 @@ def test_what_was_not_run_and_what_failed_is_said() -> None:
 
 def test_the_table_has_mean_range_and_count() -> None:
     first, second = table(planted(GOOD, ()))
-    assert (first["way"], first["runs"]) == ("one", 2)
+    assert (first["variant"], first["runs"]) == ("one", 2)
     assert first["right on test (%)"] == 99.5
     assert first["right on test (%), lowest"] == 99.0
     assert first["updates until 99 %"] == 25
-    assert first["runs that came to 99 %"] == 2
+    assert first["runs that reached 99 %"] == 2
     assert (second["runs"], second["right on test (%)"], second["parameters"]) == (0, None, None)
 
 
 def test_speed_is_told_where_models_differ_and_answers_are_counted() -> None:
-    assert speed_words(planted(GOOD, BAD)) == ""
+    assert speed_sentence(planted(GOOD, BAD)) == ""
     other = (run(1, 1, 1, (1.0,), parameters=200, tokens_per_s=3000.0),)
-    assert speed_words(planted(GOOD, other)) == (
-        "Parameters, and tokens trained on in a second of one core: 'one' 100, 1,000; 'two' 200, 3,000."
+    assert speed_sentence(planted(GOOD, other)) == (
+        "Parameters, and training tokens per second on one core: 'one' 100, 1,000; 'two' 200, 3,000."
     )
-    assert answers_words(planted(GOOD, ())) == "Answers to the 4 test sentences: 'one' 3 different ones, 1 empty."
+    assert answers_sentence(planted(GOOD, ())) == "Answers to the 4 test sentences: 'one' 3 different, 1 empty."
     flawless = replace(GOOD[0], scores={"test": {"exact_match": 1.0, "empty": 0, "different": 4, "sentences": 4}})
-    assert answers_words(planted((flawless,), ())) == ""
+    assert answers_sentence(planted((flawless,), ())) == ""
 
 
 def test_what_lies_beyond_training_is_told_by_split() -> None:
     far = replace(PLANTED, base=replace(PLANTED.base, splits=("long",)))
     one, two = (replace(GOOD[0], scores={"long": {"exact_match": share}}) for share in (0.1, 0.305))
     arms = tuple(ArmRuns(arm, far.recipe(arm), runs) for arm, runs in zip(far.arms, ((one, two), ()), strict=True))
-    assert beyond_words(arms) == ["Right on the split 'long', which is unlike training: 'one' 20.2 % (10 % to 30.5 %)."]
-    assert beyond_words(planted(GOOD, BAD)) == []
+    assert other_split_sentences(arms) == [
+        "Right on the split 'long', which is unlike training: 'one' 20.2 % (10 % to 30.5 %)."
+    ]
+    assert other_split_sentences(planted(GOOD, BAD)) == []
 
 
-def test_numbers_that_are_missing_have_no_spread() -> None:
-    assert spread([None, None]) is None
-    found = spread([1.0, None, 3.0])
+def test_numbers_that_are_missing_have_no_range() -> None:
+    assert mean_and_range([None, None]) is None
+    found = mean_and_range([1.0, None, 3.0])
     assert found is not None
     assert (found.mean, found.low, found.high, found.n) == (2.0, 1.0, 3.0, 2)
     assert reached_at(BAD[0], 0.99) is None
@@ -188,4 +194,24 @@ def test_every_experiment_has_something_to_say(experiment: Experiment) -> None:
         if stored and one.arm != experiment.arms[0] and None not in stored:
             mean = (100 if exact else 1) * sum(value for value in stored if value is not None) / len(stored)
             words = f"{'right' if exact else 'BLEU'} on test {one.metric.shown(mean)}"
-            assert any(f"'{one.label}' beside" in line and words in line for line in said)
+            assert any(f"'{one.label}' compared with" in line and words in line for line in said)
+
+
+def test_what_the_page_draws_from() -> None:
+    arms = planted(GOOD, ())
+    curves = validation_curves(arms, "exact_match")
+    assert set(curves) == {"one"}
+    (steps, values), _ = curves["one"]
+    assert steps == list(GOOD[0].valid["step"])
+    assert values == [100.0 * share for share in GOOD[0].valid["exact_match"]]
+    rows = sample_rows(arms)
+    assert [row["source"] for row in rows] == [source for source, _, _ in GOOD[0].samples]
+    assert all(row["right"] is (row["its answer"] == row["right answer"]) for row in rows)
+    assert " seconds per run, including scoring" in duration_sentence(arms[0])
+
+
+def test_curves_by_length_go_beyond_the_test_split() -> None:
+    groups = {"test": {"02 letters": 1.0, "01 letters": 0.5}, "long": {"12 letters": 0.25}}
+    curves, longest = length_curves(planted((replace(GOOD[0], groups=groups),), ()))
+    assert curves == {"one": [([1.0, 2.0, 12.0], [50.0, 100.0, 25.0])]}
+    assert longest == 2.0
