@@ -30,11 +30,8 @@ def draw_maps(experiment: Experiment) -> None:
     st.markdown("##### Where they look")
     missing = [name for name in names if name not in runtime.models()]
     if missing:
-        st.caption(
-            plain(
-                f"The comparison needs two models, and {listed(missing)} {'is' if len(missing) == 1 else 'are'} missing."
-            )
-        )
+        verb = "is" if len(missing) == 1 else "are"
+        st.caption(plain(f"The comparison needs two models, and {listed(missing)} {verb} missing."))
         return
     text = st.text_input("Letters to reverse", value=first, key="experiment_text", persist_state="session") or ""
     columns = st.columns(2, gap="large")

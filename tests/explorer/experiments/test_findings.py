@@ -70,8 +70,8 @@ def test_what_the_runs_show_is_said_and_no_more() -> None:
     )
     assert against == (
         "'two' compared with 'one': right on test 60 % (50 % to 70 %) against 99.5 % (99 % to 100 %) (less in "
-        "every run); loss on test 0.95 (0.9 to 1) against 0.15 (0.1 to 0.2) (higher in every run); none of its runs reached "
-        "99 % on validation."
+        "every run); loss on test 0.95 (0.9 to 1) against 0.15 (0.1 to 0.2) (higher in every run); none of its "
+        "runs reached 99 % on validation."
     )
     assert "in one case in 3." in chance  # 4 choose 2, halved: which of the two is above does not matter
 
@@ -180,7 +180,7 @@ def test_bands_hold_mean_and_range_at_each_step() -> None:
     assert long.spec["height"] > figure.spec["height"]  # a legend of more rows leaves the curves their room
     assert legend_columns(("rate 0.0005, warm-up, cosine fall, 45 updates",)) == 1
     assert legend_columns(("pre-norm", "post-norm")) == 3
-    assert "There is nothing to draw" in band_figure({}, x_title="updates", title="", unit="").caption
+    assert "Nothing to draw yet" in band_figure({}, x_title="updates", title="", unit="").caption
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=lambda one: one.name)
