@@ -1,6 +1,6 @@
-"""Attention put together: over heads, over layers, through residual connections, and weighted by what is read.
+"""Aggregated attention: over heads, over layers, through residual connections, and weighted by norms.
 
-Pure functions over recorded numbers. Layers and heads are axes here and count from 0.
+Pure functions of recorded numbers. Layers and heads are axes of arrays here and count from 0.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def over_heads(weights: Floats, how: How) -> Floats:
 def over_layers(weights: Floats, how: How) -> Floats:
     """Mean or maximum over the layers: [layer, ..., query, key] -> [..., query, key].
 
-    Head h of one layer has nothing to do with head h of another, so reduce over heads first.
+    Head h of one layer is unrelated to head h of another, so reduce over heads first.
     """
     return _reduce(weights, how, 0)
 
@@ -46,26 +46,26 @@ def encoder_rollout(weights: Floats, *, residual: bool = True) -> Floats:
 
     With A the mean over heads, Ã = ½A + ½I stands for a layer and its residual connection, and R_l = Ã_l · R_(l-1) with
     R_0 = I: how much of each input token arrives at each position, if vectors were mixed by attention alone.
-    Feed-forward layers, value and output projections and norms are left out, which is the method's assumption.
+    The method assumes that feed-forward layers, value and output projections and norms can be left out.
 
     Shapes:
         weights: [layer, head, src, src]; returns [layer, src, src], rows sum to 1.
-    A model without residual connections has Ã = A. A row that attends to nothing keeps what it had.
+    Without residual connections Ã = A. A row that attends to nothing keeps its previous mixture.
     """
     n = weights.shape[-1]
     arrived = np.eye(n)
-    found = []
+    after_layer = []
     for attention in _mean_over_heads(weights):
         arrived = _mix(attention, residual) @ arrived
-        found.append(arrived)
-    return _stack(found, (n, n))
+        after_layer.append(arrived)
+    return _stack(after_layer, (n, n))
 
 
 def decoder_rollout(decoder: Floats, cross: Floats, encoder: Floats, *, residual: bool = True) -> tuple[Floats, Floats]:
-    """Rollout of a decoder with cross-attention: what arrives from target tokens read and from source tokens.
+    """Rollout of a decoder with cross-attention: what arrives from the target tokens read and from source tokens.
 
-    Abnar & Zuidema (2020) define rollout for one stack. Derived here from the same assumption, that a sublayer with its
-    residual connection averages what stood at a position with what attention brings to it. A target position after
+    Abnar & Zuidema (2020) define rollout for one stack. This derivation makes the same assumption: a sublayer with its
+    residual connection averages the vector at a position with what attention adds to it. A target position after
     sublayer s holds the mixture T·y + S·x of the embeddings y of the target tokens read and x of the source tokens, at
     first T = I, S = 0. With Ã = ½A + ½I of a decoder layer's self-attention, C of its cross-attention (means over
     heads) and E the encoder's last rollout (memory = E·x):
@@ -78,7 +78,7 @@ def decoder_rollout(decoder: Floats, cross: Floats, encoder: Floats, *, residual
     Shapes:
         decoder: [layer, head, tgt, tgt]; cross: [layer, head, tgt, src]; encoder: [layer, head, src, src].
         returns: T [layer, tgt, tgt] and S [layer, tgt, src] after each decoder layer.
-    Without residual connections Ã = A, and cross-attention replaces what stood there: T ← 0, S ← C·E.
+    Without residual connections Ã = A, and cross-attention replaces the vector at a position: T ← 0, S ← C·E.
     """
     n_tgt, n_src = cross.shape[-2:]
     memory = encoder_rollout(encoder, residual=residual)[-1].astype(np.float64) if len(encoder) else np.eye(n_src)
@@ -87,11 +87,11 @@ def decoder_rollout(decoder: Floats, cross: Floats, encoder: Floats, *, residual
     for attention, reading in zip(_mean_over_heads(decoder), _mean_over_heads(cross), strict=True):
         mixed = _mix(attention, residual)
         from_target, from_source = mixed @ from_target, mixed @ from_source
-        kept = 1.0 if residual else 0.0
-        total = kept + reading.sum(axis=-1, keepdims=True)
-        blind = total == 0  # nothing to read and nothing kept: the row stays as it was
+        residual_share = 1.0 if residual else 0.0
+        total = residual_share + reading.sum(axis=-1, keepdims=True)
+        blind = total == 0  # nothing to read and no residual connection: the row stays as it was
         divisor = np.where(blind, 1.0, total)
-        stays = np.where(blind, 1.0, kept / divisor)
+        stays = np.where(blind, 1.0, residual_share / divisor)
         from_target = stays * from_target
         from_source = stays * from_source + (reading / divisor) @ memory
         targets.append(from_target)
@@ -100,8 +100,8 @@ def decoder_rollout(decoder: Floats, cross: Floats, encoder: Floats, *, residual
 
 
 def _mean_over_heads(weights: Floats) -> NDArray[np.float64]:
-    found: NDArray[np.float64] = weights.mean(axis=1, dtype=np.float64)
-    return found
+    mean: NDArray[np.float64] = weights.mean(axis=1, dtype=np.float64)
+    return mean
 
 
 def _mix(attention: NDArray[np.float64], residual: bool) -> NDArray[np.float64]:
@@ -113,10 +113,10 @@ def _mix(attention: NDArray[np.float64], residual: bool) -> NDArray[np.float64]:
     return normal
 
 
-def _stack(found: Sequence[NDArray[np.float64]], shape: tuple[int, int]) -> Floats:
-    if not found:
+def _stack(layers: Sequence[NDArray[np.float64]], shape: tuple[int, int]) -> Floats:
+    if not layers:
         return np.zeros((0, *shape), np.float32)
-    return np.stack(found).astype(np.float32)
+    return np.stack(layers).astype(np.float32)
 
 
 def contributions(details: HeadDetails) -> list[Floats]:
@@ -126,7 +126,7 @@ def contributions(details: HeadDetails) -> list[Floats]:
     these vectors are the output of the attention sublayer.
 
     Shapes:
-        returns: per query [key, d_model]; a decoder row has only the keys that it could see.
+        returns: one array [key, d_model] per query; a decoder row has only the keys that it could see.
     """
     return [row.weights[:, None] * (row.values @ details.projection) for row in details.rows]
 
@@ -134,7 +134,7 @@ def contributions(details: HeadDetails) -> list[Floats]:
 def head_norms(details: HeadDetails, n_keys: int) -> Floats:
     """Norm-weighted attention ‖α f(x)‖ of one head (Kobayashi et al. 2020, §3): [query, n_keys], 0 where not seen.
 
-    It is in the units of the residual stream, not a share: rows do not sum to 1.
+    The norms have the unit of the residual stream and are no shares: rows do not sum to 1.
     """
     return _norms(contributions(details), n_keys)
 
@@ -142,20 +142,20 @@ def head_norms(details: HeadDetails, n_keys: int) -> Floats:
 def layer_norms(heads: Sequence[HeadDetails], n_keys: int) -> Floats:
     """‖Σ_h α_h f_h(x)‖ of all heads of one layer together (Kobayashi et al. 2020, §3, eq. 6): [query, n_keys].
 
-    Heads that write against each other cancel here, which no sum of single norms would show.
+    Heads that write in opposite directions cancel here; the sum of their single norms would not show it.
     """
     parts = [contributions(details) for details in heads]
     return _norms([np.sum(rows, axis=0) for rows in zip(*parts, strict=True)], n_keys)
 
 
 def _norms(rows: Sequence[Floats], n_keys: int) -> Floats:
-    found = np.zeros((len(rows), n_keys), np.float32)
+    norms = np.zeros((len(rows), n_keys), np.float32)
     for query, vectors in enumerate(rows):
-        found[query, : len(vectors)] = np.linalg.norm(vectors, axis=-1)
-    return found
+        norms[query, : len(vectors)] = np.linalg.norm(vectors, axis=-1)
+    return norms
 
 
 def shares(norms: Floats) -> Floats:
-    """Each row divided by its sum, so that norms can stand beside weights on the scale from 0 to 1."""
+    """Each row divided by its sum, so that norms can be compared with weights on the scale from 0 to 1."""
     total = norms.sum(axis=-1, keepdims=True)
     return np.divide(norms, total, out=np.zeros_like(norms), where=total > 0)

@@ -1,4 +1,4 @@
-"""Arrays out of files that strangers wrote: sizes are checked before anything is allocated, nothing is unpickled."""
+"""Arrays from untrusted files: sizes are checked before anything is allocated, and nothing is unpickled."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-_MAX_LABEL = 2000  # characters that a token may have in a file
+_MAX_LABEL = 2000  # characters of a token in a file
 _MAX_MEMBERS = 1000
 
-# What zipfile, zlib and numpy raise over archives that were cut, damaged or never were any.
+# What zipfile, zlib and numpy raise for truncated, damaged or foreign archives.
 _UNREADABLE: tuple[type[Exception], ...] = (
     OSError,
     EOFError,
@@ -40,18 +40,18 @@ _UNREADABLE: tuple[type[Exception], ...] = (
 
 
 class FileError(ValueError):
-    """A file that holds no usable arrays; the message says why."""
+    """A file without usable arrays; the message says why."""
 
 
 def read_npz(
     content: bytes, *, texts: Collection[str], numbers: Collection[str], max_numbers: int, max_texts: int
 ) -> dict[str, NDArray[Any]]:
-    """The arrays of an `.npz` file that have one of the given names; others are not even opened.
+    """The arrays of an `.npz` file that have one of the given names; no others are opened.
 
-    `max_numbers` bounds all numbers together, `max_texts` the entries of each list of strings.
+    `max_numbers` limits the total of all numbers, `max_texts` the entries of each list of strings.
 
     Raises:
-        FileError: it is no archive of arrays, is damaged, too large, or holds objects or other types.
+        FileError: the file is not an archive of arrays, is damaged or too large, or holds objects or other types.
     """
     found: dict[str, NDArray[Any]] = {}
     left = max_numbers
@@ -59,7 +59,7 @@ def read_npz(
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             names = archive.namelist()
             if len(names) > _MAX_MEMBERS:
-                raise FileError(f"it holds {len(names)} files; at most {_MAX_MEMBERS} are looked through.")
+                raise FileError(f"it holds {len(names)} files; at most {_MAX_MEMBERS} are allowed.")
             for name in (*texts, *numbers):
                 if f"{name}.npy" not in names:
                     continue
@@ -72,15 +72,15 @@ def read_npz(
     except FileError:
         raise
     except _UNREADABLE as error:
-        raise FileError(f"it is no readable .npz file ({error}).") from None
+        raise FileError(f"it is not a readable .npz file ({error}).") from None
     return found
 
 
 def _array(member: IO[bytes], name: str, kinds: str, most: int, widest: int) -> NDArray[Any]:
-    """One `.npy` file out of an archive: at most `most` entries of at most `widest` bytes are read."""
+    """One `.npy` file of an archive; at most `most` entries of at most `widest` bytes each are read."""
     version = np.lib.format.read_magic(member)
     if version not in ((1, 0), (2, 0)):
-        raise FileError(f"{name} is of an unknown .npy version.")
+        raise FileError(f"{name} has an unknown .npy version.")
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, fortran, dtype = read(member)
     if dtype.hasobject or dtype.kind not in kinds or dtype.itemsize > widest:
@@ -94,7 +94,7 @@ def _array(member: IO[bytes], name: str, kinds: str, most: int, widest: int) -> 
     size = count * dtype.itemsize
     raw = member.read(size)
     if len(raw) != size:
-        raise FileError(f"{name} is cut off.")
+        raise FileError(f"{name} is truncated.")
     return np.frombuffer(raw, dtype).reshape(shape, order="F" if fortran else "C")
 
 
@@ -106,12 +106,12 @@ def _texts_of(name: str, array: NDArray[Any], most: int) -> NDArray[Any]:
 
 
 def _texts(name: str, entries: Any, most: int) -> NDArray[Any]:
-    """A list of strings as an array of objects, which keeps what fixed width would lose: trailing zero characters."""
+    """A list of strings as an array of objects; fixed-width strings would lose trailing zero characters."""
     if not isinstance(entries, list) or not all(isinstance(entry, str) for entry in entries):
         raise FileError(f"{name} must be a plain list of strings.")
     if len(entries) > most:
         raise FileError(f"{name} has {len(entries):,} tokens; at most {most:,} are shown.")
-    # A lone half of a surrogate pair is no text and would break the way to the browser.
+    # A lone surrogate is no text and could not be sent to the browser.
     clean = [entry[:_MAX_LABEL].encode("utf-8", "replace").decode("utf-8") for entry in entries]
     array = np.empty(len(clean), dtype=object)
     array[:] = clean
@@ -121,10 +121,10 @@ def _texts(name: str, entries: Any, most: int) -> NDArray[Any]:
 def read_json(
     content: bytes, *, texts: Collection[str], numbers: Collection[str], max_numbers: int, max_texts: int
 ) -> dict[str, NDArray[Any]]:
-    """The same from a JSON object of nested lists; the file's own length bounds what it can hold.
+    """The same from a JSON object of nested lists, whose size is limited by the length of the file.
 
     Raises:
-        FileError: it is no JSON object, or a list is not rectangular, too long, or holds something else.
+        FileError: the file is not a JSON object, or a list is not rectangular, is too long, or holds other values.
     """
     try:
         values = json.loads(content.decode("utf-8-sig"))
@@ -133,7 +133,7 @@ def read_json(
     except (ValueError, RecursionError) as error:
         raise FileError(f"it is neither an .npz file nor JSON ({str(error)[:120]}).") from None
     if not isinstance(values, dict):
-        raise FileError("its JSON is no object of named arrays.")
+        raise FileError("its JSON is not an object of named arrays.")
     found: dict[str, NDArray[Any]] = {}
     left = max_numbers
     for name in (*texts, *numbers):
@@ -155,4 +155,4 @@ def _numbers(name: str, value: Any) -> NDArray[np.float64]:
     try:
         return np.asarray(value, dtype=np.float64)
     except (ValueError, TypeError, OverflowError, RecursionError):
-        raise FileError(f"{name} must be nested lists of numbers, as long as each other.") from None
+        raise FileError(f"{name} must be nested lists of numbers of equal length.") from None

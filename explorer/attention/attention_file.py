@@ -1,4 +1,4 @@
-"""Attention of any other model, from a file: the arrays of `model/trace.py`, of which most may be missing.
+"""Attention of any model from a file: the arrays of `model/trace.py`, most of which are optional.
 
 An `.npz` file holds arrays, a JSON file an object of nested lists, under these names:
 
@@ -10,9 +10,9 @@ An `.npz` file holds arrays, a JSON file an object of nested lists, under these 
     encoder_mask, decoder_mask, cross_mask [query, key]
         0 visible, 1 future, 2 padding; optional. A decoder whose weights are 0 above the diagonal counts as causal.
     predicted_tokens [tgt], src_words [src], tgt_words [tgt], probabilities [tgt]
-        optional, as in the attention files of this program.
+        optional, as in the attention files that this program writes.
 
-Nothing is unpickled, and no array is read before its declared size is known to be bearable.
+Nothing is unpickled, and the declared size of each array is checked before it is read.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ MAX_BYTES = 20_000_000  # of a file
 MAX_CELLS = 16_000_000  # of all weights together: 64 MB
 MAX_TOKENS = 1024  # a side
 MAX_CHARACTERS = 60  # of a token's label
-SUM_TOLERANCE = 0.02  # half precision and rounded JSON are no mistake
-UNKNOWN = "?"  # what a row predicts, where the file does not say
+SUM_TOLERANCE = 0.02  # allows for half precision and rounded JSON
+UNKNOWN = "?"  # shown as the predicted token where the file has none
 
 _TEXTS = ("src_tokens", "read_tokens", "predicted_tokens")
 _NUMBERS = (*ATTENTION_KINDS, *(f"{kind}_mask" for kind in ATTENTION_KINDS), "src_words", "tgt_words", "probabilities")
@@ -49,15 +49,15 @@ _AXES: dict[AttentionKind, tuple[str, str]] = {
 
 
 class OwnAttentionError(ValueError):
-    """A file that cannot be shown; the message says what is wrong with it."""
+    """A file that cannot be shown; the message says why."""
 
 
 @dataclass(frozen=True, eq=False)
 class OwnAttention:
-    """Attention from a file: its name, a hash of its content, what to know about it, and the trace for the views.
+    """Attention from a file: its name, a hash of its content, remarks for the reader, and the trace for the views.
 
-    Kinds that the file lacks have no layers in the trace; `model.trace.kinds_of` names those that are there. Where the
-    file does not say what a row predicts, `predicted_tokens` are `UNKNOWN` and `probabilities` NaN.
+    Kinds missing from the file have no layers in the trace; `model.trace.kinds_of` names the others. Without predicted
+    tokens or probabilities in the file, `predicted_tokens` are `UNKNOWN` and `probabilities` NaN.
     """
 
     name: str
@@ -67,10 +67,10 @@ class OwnAttention:
 
 
 def read_own(content: bytes, name: str) -> OwnAttention:
-    """Read an attention file of any model; the format stands at the top of this file.
+    """Read an attention file; its format is described at the top of this module.
 
     Raises:
-        OwnAttentionError: it is no such file, too large, or its parts do not fit together.
+        OwnAttentionError: the file has another format, is too large, or its parts do not fit together.
     """
     label = PurePath(name.replace("\\", "/")).name[:80] or "the file"
     if len(content) > MAX_BYTES:
@@ -131,7 +131,7 @@ def _four_axes(kind: str, array: NDArray[Any]) -> NDArray[np.float32]:
         raise OwnAttentionError(
             f"{kind} must be [layer, head, query, key] without empty axes, not {list(array.shape)}."
         )
-    with np.errstate(over="ignore"):  # what is too large for float32 becomes infinite, and is refused below
+    with np.errstate(over="ignore"):  # values too large for float32 become infinite, and are refused later
         return np.ascontiguousarray(array, dtype=np.float32)
 
 
@@ -147,7 +147,9 @@ def _check_values(kind: str, array: NDArray[np.float32]) -> None:
     if not np.isfinite(array).all():
         raise OwnAttentionError(f"{kind} holds a value that is not a number.")
     if array.min() < 0 or array.max() > 1 + SUM_TOLERANCE:
-        raise OwnAttentionError(f"{kind} holds {array.min():.3g} to {array.max():.3g}; weights lie from 0 to 1.")
+        raise OwnAttentionError(
+            f"{kind} has values from {array.min():.3g} to {array.max():.3g}; weights lie between 0 and 1."
+        )
 
 
 def _mask(
@@ -165,12 +167,12 @@ def _mask(
         raise OwnAttentionError(f"{name} holds other values than 0 (visible), 1 (future) and 2 (padding).")
     mask = given.astype(np.uint8)
     if weights is not None and weights[..., mask != VISIBLE].any():
-        raise OwnAttentionError(f"{name} closes cells in which {kind} has weights.")
+        raise OwnAttentionError(f"{name} masks cells in which {kind} has weights.")
     return mask
 
 
 def _nothing(kind: AttentionKind, n_tgt: int, n_src: int) -> NDArray[np.float32]:
-    """The array of a kind that is not there: no layers, but the axes that its tokens ask for."""
+    """The array of a missing kind: no layers, but query and key axes as long as its tokens."""
     shape = {"encoder": (n_src, n_src), "decoder": (n_tgt, n_tgt), "cross": (n_tgt, n_src)}[kind]
     return np.zeros((0, 0, *shape), np.float32)
 
@@ -187,15 +189,15 @@ def _notes(
         if off > SUM_TOLERANCE:
             notes.append(f"Rows of {kind} do not sum to 1 (off by up to {off:.2g}): these are not plain weights.")
     if "decoder" in weights and "decoder_mask" not in arrays and (masks["decoder"] != VISIBLE).any():
-        notes.append("All decoder weights above the diagonal are 0, so those cells count as the future.")
+        notes.append("All decoder weights above the diagonal are 0, so those cells are shown as masked (future).")
     return notes
 
 
 def labels_and_words(tokens: Sequence[str]) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Labels without subword marks, and the word that each token belongs to (-1 for specials such as [CLS]).
+    """Labels without subword markers, and the number of the word of each token (-1 for specials such as [CLS]).
 
-    Known marks: ▁ and Ġ before a word (SentencePiece, byte-level BPE), ## before the rest of one (WordPiece). Without
-    any mark, each token is a word of its own.
+    Known markers: ▁ and Ġ at the start of a word (SentencePiece, byte-level BPE), ## at its later pieces (WordPiece).
+    Without markers, each token is a word of its own.
     """
     starts = any(token[:1] in ("▁", "Ġ") for token in tokens)
     rests = not starts and any(token.startswith("##") and len(token) > 2 for token in tokens)
@@ -215,12 +217,12 @@ def labels_and_words(tokens: Sequence[str]) -> tuple[tuple[str, ...], tuple[int,
 
 
 def _whole(name: str, arrays: Mapping[str, NDArray[Any]], own: tuple[int, ...]) -> tuple[int, ...]:
-    """Word numbers as the file gives them, or as the tokens themselves say."""
+    """The word numbers of the file, or without them those derived from the tokens."""
     if name not in arrays:
         return own
     given = arrays[name]
     if given.ndim != 1 or not np.array_equal(given, np.rint(given)) or np.abs(given).max(initial=0) > MAX_TOKENS:
-        raise OwnAttentionError(f"{name} must be whole numbers, one a token.")
+        raise OwnAttentionError(f"{name} must be whole numbers, one per token.")
     return tuple(int(word) for word in given)
 
 
@@ -229,5 +231,5 @@ def _probabilities(arrays: Mapping[str, NDArray[Any]], n_tgt: int) -> NDArray[np
         return np.full(n_tgt, np.nan, np.float32)
     given = arrays["probabilities"].astype(np.float32)
     if not (np.isnan(given) | ((given >= 0) & (given <= 1))).all():
-        raise OwnAttentionError("probabilities must lie from 0 to 1.")
+        raise OwnAttentionError("probabilities must lie between 0 and 1.")
     return given

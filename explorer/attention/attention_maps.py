@@ -1,7 +1,6 @@
 """Attention between words instead of subwords: summed over the keys of a word, averaged over its queries.
 
-That is how Clark et al. (2019), "What Does BERT Look At?", section 4.1, read it; rows of words sum to 1 like rows of
-tokens do.
+So do Clark et al. (2019), "What Does BERT Look At?", section 4.1; rows of words sum to 1, as rows of tokens do.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ Spans = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, eq=False)
 class AttentionMaps:
-    """All heads of one kind, between tokens or between words, with what its rows and columns are called.
+    """All heads of one kind, between tokens or between words, with the labels of rows and columns.
 
     Shapes:
         weights: [layer, head, query, key] float32; mask: [query, key] uint8 codes as in model.trace.
@@ -43,11 +42,10 @@ class AttentionMaps:
 
 
 def attention_maps(trace: AttentionTrace, kind: AttentionKind, form: Form = "tokens") -> AttentionMaps:
-    """One kind of a trace in one of three forms.
+    """One kind of attention of a trace, in one of three forms.
 
-    `words` puts together the decoder rows that read one word, `words-next` those that predict one; a token that
-    belongs to no word (a special) stays by itself, and so does a last predicted token, of which nobody knows what it
-    would have gone on with.
+    `words` joins the decoder rows that read one word, `words-next` those that predict one. A token that belongs to no
+    word (a special) stays alone; so does the last predicted token, since the rest of its word is unknown.
     """
     read = trace.src_tokens if kind == "encoder" else trace.read_tokens
     predicted = () if kind == "encoder" else trace.predicted_tokens
@@ -77,12 +75,12 @@ def attention_maps(trace: AttentionTrace, kind: AttentionKind, form: Form = "tok
 
 
 def has_subwords(trace: AttentionTrace) -> bool:
-    """Whether some word is more than one token, so that words and tokens differ."""
+    """Whether some word has more than one token, so that words and tokens differ."""
     return any(len(spans(words)) < len(words) for words in (trace.src_words, trace.tgt_words))
 
 
 def spans(words: Sequence[int]) -> Spans:
-    """First token and end (exclusive) of each run of tokens of one word; -1 marks tokens that belong to none."""
+    """First token and end (exclusive) of each run of tokens of one word; -1 marks a token that belongs to none."""
     starts = [i for i, word in enumerate(words) if i == 0 or word < 0 or word != words[i - 1]]
     ends = [*starts[1:], len(words)] if starts else []
     return tuple(zip(starts, ends, strict=True))
@@ -91,7 +89,7 @@ def spans(words: Sequence[int]) -> Spans:
 def merge(
     weights: NDArray[np.float32], mask: NDArray[np.uint8], row_spans: Spans, column_spans: Spans
 ) -> tuple[NDArray[np.float32], NDArray[np.uint8]]:
-    """Sum over the keys and mean over the queries of each span; a cell is masked where all of its cells are.
+    """Sum over the keys and mean over the queries of each span; a cell is masked if all the cells it joins are.
 
     Shapes: weights [..., query, key] → [..., row span, column span] float32 (added up in float64); mask [query, key].
     """

@@ -1,4 +1,4 @@
-"""One cell of a map: where its number comes from, in digits that a reader can check with a pocket calculator."""
+"""The computation of one cell of a map, in digits that a reader can check with a pocket calculator."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.text import plural
+
 if TYPE_CHECKING:
     from model.analysis.head_details import HeadDetails, RowDetails
 
-_WEIGHT_DIGITS = (4, 5, 3)  # decimals of shown weights, in the order in which they are tried
-_EDITED = 1e-5  # weights further than this from the softmax of their scores were put there by an edit
+_WEIGHT_DIGITS = (4, 5, 3)  # decimals of the weights shown, in the order in which they are tried
+_EDITED = 1e-5  # weights further than this from the softmax of their scores come from an edit
 
 
 @dataclass(frozen=True)
 class Dimension:
-    """One of the d_head dimensions, as shown: all strings of decimal digits."""
+    """One of the d_head dimensions as shown; all values are strings of decimal digits."""
 
     query: str
     key: str
@@ -32,7 +34,7 @@ class Dimension:
 
 @dataclass(frozen=True)
 class Competitor:
-    """One key of the row, as shown: its score, e^(score − highest score), and its weight; '' where masked."""
+    """One key of the row as shown: its score, e^(score − highest score), and its weight; '' if masked."""
 
     key: int
     score: str
@@ -43,14 +45,15 @@ class Competitor:
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell in the order in which it is computed; positions count from 0, numbers are decimal strings.
+    """One cell in the order of its computation; positions count from 0, numbers are decimal strings.
 
-    Each shown number follows from shown numbers before it: product = query × key; total = the sum of the products;
+    Each number follows from the numbers shown before it: product = query × key; total = the sum of the products;
     score = total ÷ divisor; exponential = e^(score − highest score); weight = exponential ÷ the sum of exponentials;
-    weighted = weight × value; norm = √ of the sum of weighted². They are rounded as shown before they are used again,
-    and `reproduced` says that this arrives at the recorded float32 weights of the whole row, to the last digit.
+    weighted = weight × value; norm = √ of the sum of weighted². Numbers are rounded as
+    shown before they are used again; `reproduced` says whether this leads to the recorded float32 weights of the whole
+    row, to the last digit.
 
-    `softmax` is what the scores alone would give; it differs from `weight` only where a head edit replaced the row.
+    `softmax` is the weight that follows from the scores; it differs from `weight` only if a head edit replaced the row.
     `head_output` is ‖Σ weight × value‖ over the whole row; `written` is ‖weight × value × W_O‖ (Kobayashi et al. 2020).
     """
 
@@ -78,11 +81,12 @@ def cell(details: HeadDetails, query: int, key: int) -> Cell:
         ValueError: there is no such query, or it could not see so many keys.
     """
     if not 0 <= query < len(details.rows):
-        raise ValueError(f"this map has {len(details.rows)} rows; there is no row {query + 1}.")
+        raise ValueError(f"This map has {plural(len(details.rows), 'row')}; there is no row {query + 1}.")
     row = details.rows[query]
     if not 0 <= key < len(row.weights):
         raise ValueError(
-            f"row {query + 1} can see {len(row.weights)} keys; key {key + 1} did not exist yet when it was computed."
+            f"Row {query + 1} can see {plural(len(row.weights), 'key')}; key {key + 1} did not exist yet when it was "
+            f"computed."
         )
     row_shown = None
     for weight_digits, more, extra in itertools.product(_WEIGHT_DIGITS, range(5), range(1, 4)):
@@ -104,7 +108,7 @@ class _Digits:
 
 
 def _show(details: HeadDetails, row: RowDetails, query: int, key: int, digits: _Digits) -> Cell:
-    """The cell with so many decimals; computed in decimal arithmetic, as somebody with paper and pencil would."""
+    """The cell with the given decimals, computed in decimal arithmetic as with pencil and paper."""
     open_keys = [bool(is_open) for is_open in row.masked == row.scores]
     queries, keys, values, outputs = (
         _rounded_all(vector, digits.rest) for vector in (row.query, row.keys[key], row.values[key], row.output)
@@ -123,7 +127,7 @@ def _show(details: HeadDetails, row: RowDetails, query: int, key: int, digits: _
     weights = recorded if edited else softmax
     weighted = [_rounded(weights[key] * value, digits.rest) for value in values]
     norm = _rounded(sum((part * part for part in weighted), Decimal(0)).sqrt(), digits.weight)
-    # The weight as shown is off by half its last digit at most, and the length of the product by so much of the value.
+    # The weight shown is off by at most half of its last digit, and the length of the product by that times the value.
     slack = 10.0**-digits.weight * (1.5 + 0.5 * float(np.linalg.norm(row.values[key])))
     return Cell(
         query=query,
@@ -152,7 +156,7 @@ def _show(details: HeadDetails, row: RowDetails, query: int, key: int, digits: _
         norm=_text(norm),
         written=_length(row.weights[key] * (row.values[key] @ details.projection), digits.weight),
         head_output=_length(row.output, digits.weight),
-        # The recorded score is itself a sum of float32 numbers; the chain must arrive within its own rounding.
+        # The recorded score is a sum of float32 numbers; the chain must agree with it within its own rounding.
         reproduced=weights == recorded
         and abs(float(score) - float(row.scores[key])) <= max(10.0**-digits.score, 4e-6 * max(1.0, abs(float(score))))
         and abs(float(norm) - float(np.linalg.norm(row.weights[key] * row.values[key]))) <= slack,
@@ -160,7 +164,7 @@ def _show(details: HeadDetails, row: RowDetails, query: int, key: int, digits: _
 
 
 def _exponentials(scores: Sequence[Decimal], open_keys: Sequence[bool], digits: int) -> list[Decimal]:
-    """e^(score − highest score that may be seen) of each key; 0 where masked."""
+    """e^(score − highest visible score) of each key; 0 if masked."""
     seen = [score for score, is_open in zip(scores, open_keys, strict=True) if is_open]
     return [
         _rounded((score - max(seen)).exp(), digits) if is_open else Decimal(0)
@@ -169,7 +173,7 @@ def _exponentials(scores: Sequence[Decimal], open_keys: Sequence[bool], digits: 
 
 
 def _is_edited(row: RowDetails) -> bool:
-    """Whether the weights are not the softmax of their scores: then somebody replaced the row."""
+    """Whether the weights are not the softmax of their scores, so that an edit must have replaced the row."""
     open_keys = row.masked == row.scores
     if not open_keys.any():
         return bool(row.weights.any())
@@ -178,7 +182,7 @@ def _is_edited(row: RowDetails) -> bool:
 
 
 def _rounded(value: Decimal, digits: int) -> Decimal:
-    # Digits of which only zeros are seen, before and behind the point, must not be lost: scores may be large.
+    # No digit may be lost, before or after the decimal point: scores may be large.
     with localcontext(prec=60):
         return value.quantize(Decimal(1).scaleb(-digits))
 
@@ -192,5 +196,5 @@ def _length(vector: NDArray[np.float32], digits: int) -> str:
 
 
 def _text(value: Decimal) -> str:
-    """The digits as shown; a number that is rounded to 0 has no sign."""
+    """The digits as shown; a number that rounds to 0 has no sign."""
     return f"{abs(value) if value == 0 else value:f}"

@@ -1,7 +1,7 @@
-"""The numbers that tell heads apart at a glance: how many keys a head looks at, and which place it favours.
+"""The numbers that tell heads apart at a glance: how many keys a head looks at, and its favourite relative position.
 
-All are means over the rows of one sentence that had a choice, that is, more than one visible key: causal rows that see
-one key would otherwise make every decoder head look sure of itself.
+All are means over those rows of one sentence that had a choice, that is, more than one visible key: otherwise the
+causal rows that see one key would make every decoder head look focused.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from explorer.attention.entropy import effective_keys
 Scores = NDArray[np.float64]
 MIXED = "mixed"
 PLACES = ("itself", "previous", "next", "first", "last", "diagonal", "mirror")
-_CLEAR, _ABOVE_CHANCE = 0.5, 1.5  # a place is a head's favourite from this share, and this many times chance, on
+_CLEAR, _ABOVE_CHANCE = 0.5, 1.5  # least share of a favourite, and least multiple of chance
 
 
 @dataclass(frozen=True, eq=False)
 class HeadSummary:
     """Scores of all heads of one kind.
 
-    Shapes: effective [layer, head], in keys: exp(entropy in nats); shares, by name, each [layer, head]: the mean weight
-    on one place relative to the query, 0 to 1; chance: what uniform attention would give, by name. NaN where no row
-    has such a place, or a choice.
+    Shapes: effective [layer, head]: exp(entropy in nats), in keys; shares, by name, each [layer, head]: the mean weight
+    at one position relative to the query, 0 to 1; chance, by name: the share under uniform attention. NaN where no row
+    has such a position, or a choice.
     """
 
     effective: Scores
@@ -34,20 +34,20 @@ class HeadSummary:
     chance: dict[str, float]
 
     def role(self, layer: int, head: int) -> str:
-        """The favourite place of a head (indices from 0), or `mixed` where none has half of the weight."""
-        found = [
+        """The favourite relative position of a head (indices from 0), or `mixed` if none has half of the weight."""
+        clear = [
             (float(share[layer, head]), name)
             for name, share in self.shares.items()
             if share[layer, head] >= max(_CLEAR, _ABOVE_CHANCE * min(self.chance[name], 0.66))
         ]
-        return max(found)[1] if found else MIXED
+        return max(clear)[1] if clear else MIXED
 
 
 def summarise(maps: AttentionMaps) -> HeadSummary:
-    """Effective keys and favourite places of every head.
+    """Effective keys and favourite relative positions of every head.
 
-    Places: `itself`, `previous`, `next` and `first` for self-attention; `diagonal` (the same way along the sentence),
-    `mirror` (the same way from its end), `first` and `last` for cross-attention. The last source token is <eos>.
+    Positions: `itself`, `previous`, `next` and `first` for self-attention; `diagonal` (equally far along the sentence),
+    `mirror` (equally far from its end), `first` and `last` for cross-attention. The last source token is <eos>.
     """
     visible = maps.mask == 0
     counts = visible.sum(axis=-1)
@@ -65,7 +65,7 @@ def summarise(maps: AttentionMaps) -> HeadSummary:
 
 
 def _places(maps: AttentionMaps) -> dict[str, NDArray[np.int64]]:
-    """The key that each place means, by query; out of range where there is none."""
+    """The key at each relative position, by query; out of range if there is none."""
     n_rows, n_keys = maps.mask.shape
     rows = np.arange(n_rows)
     if maps.kind != "cross":
@@ -75,7 +75,7 @@ def _places(maps: AttentionMaps) -> dict[str, NDArray[np.int64]]:
         return places | {"first": np.zeros_like(rows)}
     last = max(n_rows - 1, 1)
     diagonal = np.rint(rows * (n_keys - 1) / last).astype(np.int64)
-    # The last rows of both sides are their ends; what is mirrored is what stands before them.
+    # The last row and the last key are the ends of sentence; only what precedes them is mirrored.
     mirror = np.where(rows < n_rows - 1, np.rint((n_keys - 2) - rows * (n_keys - 2) / max(n_rows - 2, 1)), n_keys - 1)
     return {
         "diagonal": diagonal,
@@ -86,7 +86,7 @@ def _places(maps: AttentionMaps) -> dict[str, NDArray[np.int64]]:
 
 
 def _mean(values: Scores, rows: NDArray[np.bool_]) -> Scores:
-    """Mean over the chosen rows of the last axis; NaN without any."""
+    """Mean over the chosen rows of the last axis; NaN if there are none."""
     if not rows.any():
         return np.full(values.shape[:-1], np.nan)
     mean: Scores = values[..., rows].mean(axis=-1)

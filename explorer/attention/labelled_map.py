@@ -1,4 +1,4 @@
-"""One map with everything that must stand beside it: what the panels draw, compare and export."""
+"""One map with its labels, mask and scale, as the panels draw, compare and export it."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, eq=False)
 class LabelledMap:
-    """Numbers between queries and keys, labelled.
+    """Numbers between queries and keys, with their labels.
 
     Shapes:
         values: [query, key] float32; mask: [query, key] codes as in model.trace; rows, predicted: [query] and
         columns: [key] tokens without their positions; `predicted` is empty where rows predict nothing.
-    `title` says kind, layer, head; `unit` what the numbers are; `top` is the end of the colour scale (None: the largest
-    number); `signed` maps are differences, on a scale from -top to top. `first_row` is the
-    position of the first row, 1 but for a map that was cut out of another.
+    `title` says kind, layer and head; `unit` what the numbers are; `top` is the end of the colour scale (None: the
+    largest number); `signed` maps are differences, on a scale from -top to top. `first_row` is the position of the
+    first row: 1, except in a map that was cut out of another.
     """
 
     title: str
@@ -52,7 +52,7 @@ class LabelledMap:
 
     @property
     def scale(self) -> float:
-        """The number at the end of the colour scale; above 0."""
+        """The number at the end of the colour scale, greater than 0."""
         if self.top is not None:
             return self.top
         largest = float(np.abs(self.values[self.mask == VISIBLE]).max(initial=0.0))
@@ -71,7 +71,7 @@ def head_map(maps: AttentionMaps, layer: int, head: int) -> LabelledMap:
     """
     n_layers, n_heads = maps.weights.shape[:2]
     if not (1 <= layer <= n_layers and 0 <= head <= n_heads):
-        raise IndexError(f"there is no layer {layer}, head {head} here.")
+        raise IndexError(f"There is no layer {layer}, head {head} here.")
     weights = maps.weights[layer - 1]
     values = weights[head - 1] if head else weights.mean(axis=0, dtype=np.float64).astype(np.float32)
     return labelled(maps, values, head_title(maps.kind, layer, head))
@@ -94,10 +94,10 @@ def labelled(maps: AttentionMaps, values: Floats, title: str, **changes: Any) ->
 
 
 def difference(one: LabelledMap, other: LabelledMap, title: str) -> LabelledMap | None:
-    """`other` minus `one`, cell by cell; None where they differ in size. A cell masked in either is masked."""
+    """`other` minus `one`, cell by cell; None if their sizes differ. A cell masked in either is masked."""
     if one.values.shape != other.values.shape:
         return None
-    made = replace(
+    return replace(
         one,
         title=title,
         values=(other.values - one.values).astype(np.float32),
@@ -106,4 +106,3 @@ def difference(one: LabelledMap, other: LabelledMap, title: str) -> LabelledMap 
         top=None,
         signed=True,
     )
-    return made

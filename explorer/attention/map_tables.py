@@ -15,7 +15,7 @@ MAX_ROWS = 200
 def head_table(
     weights: NDArray[np.float32], rows: tuple[str, ...], columns: tuple[str, ...], predicted: tuple[str, ...] = ()
 ) -> list[dict[str, Any]]:
-    """The two strongest links of each row of one head; weights in percent."""
+    """The two keys with the largest weights in each row of one head; weights in percent."""
     table = []
     for query, token in enumerate(rows[:MAX_ROWS]):
         order = np.argsort(-weights[query], kind="stable")[:2]
@@ -30,7 +30,7 @@ def head_table(
 
 
 def map_table(shown: LabelledMap) -> list[dict[str, Any]]:
-    """A row a query, a column a key, with the numbers themselves; nothing where masked."""
+    """One row per query and one column per key, with the numbers themselves; empty where masked."""
     seen = shown.seen()
     table = []
     for i, label in enumerate(shown.row_labels):

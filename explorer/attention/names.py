@@ -16,6 +16,8 @@ KIND_NAMES: dict[AttentionKind, str] = {
     "cross": "cross-attention",
 }
 KIND_TITLES: dict[AttentionKind, str] = {kind: name.capitalize() for kind, name in KIND_NAMES.items()}
+# Where the mask itself is the subject, and may be lifted.
+TITLES_WITHOUT_MASK: dict[AttentionKind, str] = KIND_TITLES | {"decoder": "Decoder self-attention"}
 # Titles of the axes of a map: rows are queries, columns are keys.
 AXIS_TITLES: dict[AttentionKind, tuple[str, str]] = {
     "encoder": ("source (query)", "source (key)"),

@@ -7,6 +7,7 @@ from typing import Any
 
 from explorer.attention.attention_maps import Form
 from explorer.attention.coordinates import Place
+from explorer.attention.view_text import parse_view
 from explorer.components.blocks import Head
 from explorer.translation.selection import is_view
 from model.config import AttentionKind
@@ -85,11 +86,8 @@ def cell_of(place: Place) -> tuple[int, int] | None:
 
 
 def form_of(view: str, kind: AttentionKind) -> Form:
-    """Tokens or words, as the view's options say; only decoder rows differ by what they predict."""
-    options = view.split(".")
-    if "words" not in options:
-        return "tokens"
-    return "words-next" if "next" in options and kind != "encoder" else "words"
+    """Tokens or words, as the view's options say."""
+    return parse_view(view).form(kind)
 
 
 def remember(memory: dict[str, Any], view: HeadsView, state: Any) -> None:
@@ -118,9 +116,10 @@ def report_of(state: Any, view: HeadsView, memory: dict[str, Any]) -> dict[str, 
     """Where the browser last said that the person is, or the start: what a browser says may be anything."""
     start = memory["start"]
     clean = {**start, "picks": {start["kind"]: (start["layer"], start["head"])}, "heads": [], "wanted": [start["kind"]]}
-    if "beside" in start["view"].split("."):
+    options = parse_view(start["view"])
+    if options.beside:
         clean["wanted"] = list(kinds_of(view.trace))
-    clean["heads"] = _lined(start["view"])
+    clean["heads"] = list(options.heads)
     if not _is_of(state, view, memory):
         return clean
     at = state["at"]
@@ -153,12 +152,6 @@ def _is_of(state: Any, view: HeadsView, memory: dict[str, Any]) -> bool:
 
 def _pick(pick: dict[str, Any]) -> Head:
     return _whole(pick.get("layer"), 1, 999, 1), _whole(pick.get("head"), 0, 999, 0)
-
-
-def _lined(view: str) -> list[int]:
-    """The heads that the option `h-1-3` of a view names."""
-    parts = [part.split("-")[1:] for part in view.split(".") if part.startswith("h-")]
-    return [int(number) for part in parts for number in part if number.isdecimal() and len(number) < 4]
 
 
 def _whole(value: Any, low: int, high: int, otherwise: int) -> int:

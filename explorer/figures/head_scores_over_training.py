@@ -10,6 +10,7 @@ import altair as alt
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.attention.names import index_name, short_name
 from explorer.figures.vega_chart import GREY, HEIGHT, Figure, Table, marker, step_axis
 
 CHOSEN, OTHER = "the chosen head", "another head"
@@ -27,15 +28,10 @@ def head_figure(scores: Mapping[int, NDArray[np.float64]], layer: int, head: int
             chosen = (row + 1, column + 1) == (layer, head)
             data["step"].append(at)
             data["value"].append(100 * float(value))
-            data["head"].append(name_of(row + 1, column + 1))
+            data["head"].append(index_name(row, column))
             data["role"].append(CHOSEN if chosen else OTHER)
             data["mark"].append(step)
     return Figure(_spec(title), data, head_words(scores, layer, head, step, title), f"{title}, in %")
-
-
-def name_of(layer: int, head: int) -> str:
-    """How a head is called in lists: L2 H1."""
-    return f"L{layer} H{head}"
 
 
 def head_words(scores: Mapping[int, NDArray[np.float64]], layer: int, head: int, step: int, title: str) -> str:
@@ -47,9 +43,9 @@ def head_words(scores: Mapping[int, NDArray[np.float64]], layer: int, head: int,
     first, last = scores[steps[0]][layer - 1, head - 1], scores[steps[-1]][layer - 1, head - 1]
     best = np.unravel_index(int(now.argmax()), now.shape)
     return (
-        f"{title}, {name_of(layer, head)}: {100 * now[layer - 1, head - 1]:.0f} % at step {step:,}, from "
+        f"{title}, {short_name(layer, head)}: {100 * now[layer - 1, head - 1]:.0f} % at step {step:,}, from "
         f"{100 * first:.0f} % at step {steps[0]:,} to {100 * last:.0f} % at step {steps[-1]:,}. The highest head at "
-        f"step {step:,} is {name_of(int(best[0]) + 1, int(best[1]) + 1)} with {100 * now.max():.0f} %."
+        f"step {step:,} is {index_name(int(best[0]), int(best[1]))} with {100 * now.max():.0f} %."
     )
 
 
@@ -57,10 +53,7 @@ def head_rows(scores: Mapping[int, NDArray[np.float64]]) -> list[dict[str, Any]]
     """The same numbers as a table: one row per step, one column per head, in percent."""
     return [
         {"step": step}
-        | {
-            name_of(row + 1, column + 1): round(100 * float(value), 1)
-            for (row, column), value in np.ndenumerate(values)
-        }
+        | {index_name(row, column): round(100 * float(value), 1) for (row, column), value in np.ndenumerate(values)}
         for step, values in sorted(scores.items())
     ]
 

@@ -1,4 +1,4 @@
-"""What beam search considered: every continuation it scored, the ones that it dropped included."""
+"""What beam search considered: every continuation that it scored, including those that it pruned."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from model.decoding.search import BeamStep
 
 Fate = Literal["kept", "ended", "pruned"]
-_PRUNED, _ENDED = -1, -2  # as in model.decoding.search, which would bring torch along
+_PRUNED, _ENDED = -1, -2  # as in model.decoding.search, whose import would load torch
 
 
 @dataclass(frozen=True)
 class Branch:
-    """A hypothesis that was considered: its path so far, and what became of it.
+    """A hypothesis that was considered, and whether search continued from it.
 
-    `path` are target ids, this token last; `log_prob` of this token and `total` of the path in nats; `score` is the
-    total over the length penalty; `fate` says whether search went on from it, it ended with <eos>, or was dropped.
+    `path` holds target ids, this token last; `log_prob` of this token and `total` of the path are in nats; `score` is
+    the total divided by the length penalty; `fate` says whether it was kept, ended with <eos>, or was pruned.
     """
 
     path: tuple[int, ...]
@@ -30,9 +30,9 @@ class Branch:
 
 
 def branches_of(steps: Sequence[BeamStep], sentence: int = 0) -> tuple[Branch, ...]:
-    """All branches of one sentence of a batch, in the order in which they were considered."""
+    """All branches of one sentence of a batch, in the order of the search."""
     paths: dict[int, tuple[int, ...]] = {0: ()}
-    found = []
+    branches = []
     for step in steps:
         rows = (step.sentences == sentence).nonzero(as_tuple=True)[0].tolist()
         if not rows:
@@ -45,11 +45,11 @@ def branches_of(steps: Sequence[BeamStep], sentence: int = 0) -> tuple[Branch, .
             strict=True,
         ):
             if not math.isfinite(total):
-                continue  # a candidate in name only: fewer tokens than candidates could be chosen
+                continue  # a padding candidate: fewer tokens than candidates could be chosen
             path = (*paths[parent], token)
             fate: Fate = "pruned" if slot == _PRUNED else "ended" if slot == _ENDED else "kept"
-            found.append(Branch(path, log_prob, total, score, fate))
+            branches.append(Branch(path, log_prob, total, score, fate))
             if fate == "kept":
                 after[slot] = path
         paths = after
-    return tuple(found)
+    return tuple(branches)

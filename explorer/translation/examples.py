@@ -1,4 +1,4 @@
-"""Sentences worth opening with a model: its task's own, or what it was tested on while it was trained."""
+"""Example sentences of a model: those of its task, or those that its training was validated on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Prompt", "examples_of", "note_for"]
 
 
 def examples_of(summary: dict[str, Any]) -> tuple[Prompt, ...]:
-    """Good sentences for a model, best first; none where nothing is known about its data."""
+    """Example sentences for a model, best first; none if nothing is known about its data."""
     task = str(summary.get("task"))
     if task in TASKS:
         prompts: tuple[Prompt, ...] = tuple(get_task(task).examples)
@@ -24,12 +24,12 @@ def examples_of(summary: dict[str, Any]) -> tuple[Prompt, ...]:
 
 
 def note_for(text: str, prompts: tuple[Prompt, ...]) -> str:
-    """What to look for in `text`, if it is one of the examples."""
+    """What to look for in `text` if it is one of the examples, else an empty string."""
     return next((prompt.note for prompt in prompts if prompt.source == text), "")
 
 
 def _samples(folder: Path) -> list[str]:
-    """Source sentences of the last evaluation that the run wrote down."""
+    """Source sentences of the last evaluation in the metrics of the run."""
     path = folder / METRICS
     if not path.is_file():
         return []
@@ -37,8 +37,8 @@ def _samples(folder: Path) -> list[str]:
         try:
             samples = json.loads(line).get("samples") or []
         except (json.JSONDecodeError, AttributeError):
-            continue  # a run that is being written, or was cut off, ends in half a line
-        found = [sample["source"] for sample in samples if isinstance(sample, dict) and "source" in sample]
-        if found:
-            return [str(source) for source in found]
+            continue  # the last line of a file that is being written, or was truncated, may be incomplete
+        sources = [sample["source"] for sample in samples if isinstance(sample, dict) and "source" in sample]
+        if sources:
+            return [str(source) for source in sources]
     return []

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
+from explorer.attention.names import short_name
 from model.config import ATTENTION_KINDS, AttentionKind, ModelConfig
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ class Change:
     def __str__(self) -> str:
         where = f", row {self.row}" if self.op == "row" else ""
         other = f" ({self.other})" if self.other else ""
-        return f"{self.kind} L{self.layer} H{self.head}{where} {WORDS[self.op]}{other}"
+        return f"{self.kind} {short_name(self.layer, self.head)}{where} {WORDS[self.op]}{other}"
 
 
 Changes = tuple[Change, ...]
@@ -74,7 +75,7 @@ def describe(changes: Changes) -> str:
         else:
             single.append(str(change))
     lines = [
-        f"{kind} {', '.join(f'L{c.layer} H{c.head}' for c in found)} {WORDS[op]}"
+        f"{kind} {', '.join(short_name(c.layer, c.head) for c in found)} {WORDS[op]}"
         for (kind, op), found in groups.items()
     ]
     return "; ".join([*lines, *single]) or "no change"

@@ -1,4 +1,4 @@
-"""What is being looked at, and how it stands in the address bar."""
+"""What is on screen, as a value and as URL parameters."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 
 from model.config import ATTENTION_KINDS, AttentionKind
 
-MAX_TEXT = 4000  # characters of a sentence in a link; servers and browsers cut longer addresses
+MAX_TEXT = 4000  # characters of a sentence in a link; servers and browsers refuse longer addresses
 
 _PATH = re.compile(r"\d{1,7}(-\d{1,7})*")
 _MAX_PATH = 2000
@@ -19,9 +19,9 @@ _MAX_VIEW = 120
 
 @dataclass(frozen=True)
 class Selection:
-    """A place in the app. Step, layer and head count from 1; head 0 is the mean over heads; 0 = not chosen yet.
+    """What the pages show. Step, layer and head count from 1; head 0 is the mean over heads; 0 = not chosen yet.
 
-    `path` is a chosen target as token ids; None = what the model itself would say. `view` is how attention is shown,
+    `path` is a chosen target as token ids; None = the model's own choice. `view` is how attention is shown,
     with its options ("lines.words.log"), empty for all heads at once; `panel` what is open below it, with its choices
     ("compare.way-edit"), and `other` a sentence or name that goes with those; `cell` the chosen (query, key), key 0
     where only the row is chosen.
@@ -41,7 +41,7 @@ class Selection:
 
 
 def to_query(selection: Selection) -> dict[str, str]:
-    """The selection as URL parameters; what has its default value, or is too long for a link, is left out."""
+    """The selection as URL parameters, without default values and without what is too long for a link."""
     default = Selection()
     query = {}
     for item in fields(selection):
@@ -51,7 +51,7 @@ def to_query(selection: Selection) -> dict[str, str]:
         query[item.name] = "-".join(map(str, value)) if isinstance(value, tuple) else str(value)
     if len(selection.text) > MAX_TEXT:
         del query["text"]
-        query.pop("path", None)  # a path without its sentence would be somebody else's
+        query.pop("path", None)  # without its sentence, a path would be applied to another one
         query.pop("cell", None)
     if not selection.panel or len(selection.text) + len(selection.other) > MAX_TEXT:
         query.pop("other", None)
@@ -59,10 +59,10 @@ def to_query(selection: Selection) -> dict[str, str]:
 
 
 def from_query(query: Mapping[str, str]) -> tuple[Selection, list[str]]:
-    """Read URL parameters, which anybody may have written.
+    """Read URL parameters; they are not trusted.
 
-    Returns the selection, with defaults in place of what makes no sense, and a sentence for each parameter that did
-    not. Parameters that other pages own are left alone.
+    Returns the selection, with defaults for parameters that cannot be read, and a sentence about each of those.
+    Parameters of other pages are ignored.
     """
     selection, problems = Selection(), []
     for name in ("model", "text", "other"):
@@ -104,5 +104,5 @@ def from_query(query: Mapping[str, str]) -> tuple[Selection, list[str]]:
 
 
 def is_view(text: object) -> bool:
-    """Whether this can be the name of a view with its options, as it stands in the address."""
+    """Whether this can be the text of a view with its options in the address."""
     return isinstance(text, str) and len(text) <= _MAX_VIEW and _VIEW.fullmatch(text) is not None

@@ -1,4 +1,4 @@
-"""One loaded model at work: a typed sentence in, a translation with its whole recorded attention out."""
+"""One loaded model: a typed sentence in, its translation with all recorded attention out."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from model.points import Head
 from model.text.tokenizer import Encoding
 from model.trace import AttentionTrace
 
-CHARACTERS_PER_TOKEN = 64  # of a text that is read at all: more fits no model here, and tokenizing it takes time
+CHARACTERS_PER_TOKEN = 64  # longer texts are cut before they are tokenized: no model here reads more
 
 
 class InputError(ValueError):
-    """A sentence that cannot be translated; the message says why and what to do."""
+    """A sentence that cannot be translated; the message says why, and what to do."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A hypothesis of beam search: its text, its path, log-probability in nats, score, and whether it ended."""
+    """A hypothesis of beam search: its text and path, log-probability in nats, score, and whether it has ended."""
 
     text: str
     path: tuple[int, ...]
@@ -41,9 +41,10 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Translation:
-    """One decoding, ready for the screen. `notes` are sentences that the reader should see beside it.
+    """One decoding, ready for the screen. `notes` are sentences to show beside it.
 
-    `seq` names the decoding: equal for equal model, sentence, path and edits. `branches`: what beam search considered.
+    `seq` names the decoding: equal for equal model, sentence, path and edits.
+    `branches` are the hypotheses that beam search considered.
     """
 
     model: str
@@ -59,12 +60,12 @@ class Translation:
     branches: tuple[Branch, ...] = ()
 
     def prefix_text(self, step: int) -> str:
-        """What row `step` (from 1) is about to predict after, as labels of the tokens chosen so far."""
+        """The labels of the tokens chosen before row `step` (from 1) makes its prediction."""
         return " ".join(self.trace.predicted_tokens[: step - 1])
 
 
 class Translator:
-    """A model and its tokenizers; holds nothing about any sentence, so that all sessions may share it."""
+    """A model and its tokenizers; it keeps nothing about any sentence, so that all sessions can share it."""
 
     def __init__(self, loaded: LoadedModel) -> None:
         self.loaded = loaded
@@ -72,7 +73,7 @@ class Translator:
 
     @property
     def max_source_tokens(self) -> int:
-        """Most source tokens without <eos> that the model reads."""
+        """Largest number of source tokens, without <eos>, that the model reads."""
         return self.loaded.model_config.max_positions - 1
 
     def translate(
@@ -83,10 +84,10 @@ class Translator:
         prefix: Sequence[int] = (),
         edit: HeadEdits | None = None,
     ) -> Translation:
-        """Translate `text`, going on from the target ids in `prefix`.
+        """Translate `text`, continuing from the target ids in `prefix`.
 
         Raises:
-            InputError: there is nothing to translate, or the prefix does not fit this model.
+            InputError: the text is empty, or the prefix does not fit this model.
         """
         source, notes = self._read(text)
         if self.loaded.model_config.architecture == "lstm":
@@ -100,13 +101,13 @@ class Translator:
         return self._translation(source, decoding, notes)
 
     def force(self, text: str, target: str, *, edit: HeadEdits | None = None) -> Translation:
-        """Read `text` and then `target`, a translation somebody wrote, token by token (teacher forcing).
+        """Read `text` and then `target`, a given translation, token by token (teacher forcing).
 
-        Nothing is searched: row t predicts the target's own token t, and `probabilities` say how much of each the model
-        expected. The target goes through the target tokenizer and ends with <eos>.
+        Nothing is searched: row t predicts token t of the target, and `probabilities` are those that the model gave to
+        these tokens. The target is split by the target tokenizer and ends with <eos>.
 
         Raises:
-            InputError: there is no source or no target.
+            InputError: the source or the target is empty.
         """
         source, notes = self._read(text)
         if not target.strip():
@@ -118,7 +119,7 @@ class Translator:
         path = (*forced.ids, EOS)
         if len(path) > most:
             path = path[:most]
-            notes.append(f"This model reads at most {most} target tokens; the rest of your target was left out.")
+            notes.append(f"This model reads at most {most} target tokens; the rest of your target is left out.")
         notes += self._unknown_words(forced, in_target=True)
         model, config = self.loaded.model, DecodeConfig(max_length=len(path))
         decoding = decode_recorded(model, source, tokenizer, config, prefix=path, edit=edit)
@@ -127,19 +128,19 @@ class Translator:
     def details(
         self, shown: Translation, heads: Collection[Head], *, edit: HeadEdits | None = None
     ) -> dict[Head, HeadDetails]:
-        """Everything behind the weights of some heads (counted from 0) of a translation that this model made.
+        """The vectors behind the weights of some heads (counted from 0) of a translation that this model made.
 
         Raises:
-            ValueError: `edit` is not the one that the translation was made with, so the numbers would be others.
+            ValueError: `edit` is not the one that the translation was made with, so the numbers would differ.
         """
         if (edit.describe() if edit is not None else ()) != shown.trace.edits:
-            raise ValueError("details of an edited translation need the same edit again.")
+            raise ValueError("The details of an edited translation need the same edit again.")
         return head_details(self.loaded.transformer, shown.source, self.loaded.target, shown.path, heads, edit=edit)
 
     def norms(self, shown: Translation, kind: AttentionKind, *, edit: HeadEdits | None = None) -> tuple[Floats, Floats]:
         """Norm-weighted attention of one kind (Kobayashi et al. 2020).
 
-        Shapes: returns each head's [layer, head, query, key] and all heads' of a layer together [layer, query, key].
+        Shapes: returns that of each head [layer, head, query, key] and of all heads of a layer [layer, query, key].
         """
         n_layers, n_heads, _, n_keys = shown.trace.weights(kind).shape
         heads: list[Head] = [(kind, layer, head) for layer in range(n_layers) for head in range(n_heads)]
@@ -164,17 +165,17 @@ class Translator:
         )
 
     def _read(self, text: str) -> tuple[Encoding, list[str]]:
-        """The tokens of `text`, cut to what the model can read, and what the person should know about that."""
+        """The tokens of `text`, truncated to what the model can read, and notes for the reader about that."""
         if not text.strip():
             raise InputError("There is nothing to translate yet: type a sentence, or choose an example.")
         limit, most = self.max_source_tokens, CHARACTERS_PER_TOKEN * self.max_source_tokens
         source = self.loaded.source.encode(text[:most])
         notes = []
         if len(text.rstrip()) > most:
-            notes.append(f"Only the first {most:,} of {len(text):,} characters were looked at.")
+            notes.append(f"Only the first {most:,} of {len(text):,} characters were read.")
         if len(source) > limit:
             while len(source) > limit:
-                # Up to the first token that does not fit; always shorter, since one character may be several tokens.
+                # Up to the first token that does not fit, and always shorter: one character may be several tokens.
                 end = min(source.offsets[limit][0], len(source.text) - 1)
                 source = self.loaded.source.encode(source.text[:end])
             notes.append(
@@ -196,7 +197,7 @@ class Translator:
             return [f"Not in this model's target vocabulary: {names}. The probability there is that of <unk>."]
         if len(unknown) == len(encoding.ids):
             return [
-                f"This model knows none of these tokens ({names}). It sees <unk> in place of each, so its answer means "
+                f"This model knows none of these tokens ({names}). It sees <unk> instead of each, so its answer means "
                 f"nothing; try one of the examples."
             ]
         return [f"Not in this model's vocabulary: {names}. The model sees <unk> there."]
@@ -211,6 +212,6 @@ class Translator:
         return Candidate(text, hypothesis.path, hypothesis.log_prob, hypothesis.score, hypothesis.finished)
 
     def _name_of(self, source: Encoding, decoding: Decoding) -> str:
-        version = self.loaded.summary.get("modified")  # a model trained again gives other numbers for the same path
+        version = self.loaded.summary.get("modified")  # a retrained model gives other numbers for the same path
         parts = [self.name, version, source.text, decoding.path, decoding.trace.edits]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
+from explorer.attention.names import TITLES_WITHOUT_MASK
 from explorer.web.page_parts import URL
 from model.config import AttentionKind, ModelConfig
-
-KINDS: dict[AttentionKind, str] = {
-    "encoder": "Encoder self-attention",
-    "decoder": "Decoder self-attention",
-    "cross": "Cross-attention",
-}
 
 
 def choose_head(config: ModelConfig, key: str, kinds: tuple[AttentionKind, ...]) -> tuple[AttentionKind, int, int]:
@@ -28,7 +23,7 @@ def choose_head(config: ModelConfig, key: str, kinds: tuple[AttentionKind, ...])
                     kinds,
                     default=kinds[0],
                     required=True,
-                    format_func=KINDS.__getitem__,
+                    format_func=TITLES_WITHOUT_MASK.__getitem__,
                     key=f"{key}_kind",
                     bind=URL,
                 )

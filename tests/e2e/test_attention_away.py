@@ -265,7 +265,7 @@ def test_the_attention_of_another_model_is_loaded_and_looked_at(visit: Visit, tm
         own.get_by_role("button", name=view, exact=True).click()
         expect(own.locator(".caption")).not_to_be_empty()
     own.get_by_role("button", name="One head", exact=True).click()
-    page.get_by_text("Take it away").click()
+    page.get_by_text("Download what is on screen").click()
     expect(page.get_by_text("On screen: Encoder self-attention, layer 1, head 3.")).to_be_visible()
     settle(page)
     rows = rows_of(download(page, "CSV", tmp_path))

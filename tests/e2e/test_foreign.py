@@ -154,7 +154,7 @@ def test_tokens_and_name_of_attention_files(tour: Tour) -> None:
         if kind == "refused":
             page.get_by_test_id("stAlert").first.wait_for()
         else:
-            page.get_by_text("Take it away").wait_for()
+            page.get_by_text("Download what is on screen").wait_for()
         tour.look(f"/attention, a file of one's own, {kind}")
     assert tour.problems() == []
 

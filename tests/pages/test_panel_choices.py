@@ -124,7 +124,7 @@ def test_the_tree_on_translate_keeps_its_switches_out_of_the_address(app: AppTes
 
 def test_panels_by_token_say_so_where_whole_words_are_shown(app: AppTest) -> None:
     said = [element.value for element in opened(app, "aggregates", view="head.words").caption]
-    assert any("goes by tokens" in each for each in said)
+    assert any("shows tokens" in each for each in said)
 
 
 def test_the_other_text_is_left_out_of_a_link_where_it_is_too_long_or_nobodys() -> None:

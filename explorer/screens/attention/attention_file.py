@@ -1,4 +1,4 @@
-"""The panel of your own attention: a file from any other model, in all the views."""
+"""The panel "Your own attention": a file from any other model, in all views."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ np.savez("mine.npz", encoder=torch.cat(out.attentions).detach().float(), src_tok
 
 
 def draw(selection: Selection, shown: Translation, at: Place) -> None:
-    """The upload, and once there is a file, the views of it."""
+    """The upload field, and once there is a file, its views."""
     del selection, shown, at
     st.markdown("##### Attention of another model")
     if closed("Uploads are"):
@@ -45,7 +45,7 @@ def draw(selection: Selection, shown: Translation, at: Place) -> None:
         st.caption(plain(" ".join(own.notes)))
     place = st.session_state.get(f"{_KEPT}_{own.seq}", {})
     result = heads_view(HeadsView(trace=own.trace, seq=own.seq, model=own.name, **place), key="own_heads")
-    # The same start as was reported last disturbs nobody, and brings the view back after a look elsewhere.
+    # Handing back the last reported place moves nothing, and restores the view after a visit to another page.
     here = result.place
     st.session_state[f"{_KEPT}_{own.seq}"] = {
         "kind": here.kind,
@@ -54,7 +54,7 @@ def draw(selection: Selection, shown: Translation, at: Place) -> None:
         "step": here.step,
         "view": result.view,
     }
-    with st.expander("Take it away"):
+    with st.expander("Download what is on screen"):
         facts = (f"From the file {own.name}.",)
         draw_downloads(own.trace, here, result.view, seq=own.seq, model=own.name, facts=facts, key="own")
 

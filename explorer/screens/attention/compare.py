@@ -9,7 +9,7 @@ import streamlit as st
 from explorer.attention.comparison import Comparison, NothingToCompare, compare, compare_rows, counterpart
 from explorer.attention.coordinates import Place
 from explorer.attention.names import KIND_TITLES, numbered
-from explorer.text import plain
+from explorer.text import plain, quoted
 from explorer.translation.selection import Selection
 from explorer.translation.translator import InputError, Translation
 from explorer.web import runtime, session
@@ -76,7 +76,7 @@ def _sentence(choices: Choices, selection: Selection, shown: Translation, at: Pl
     text = st.text_input("The other sentence", key="compare_text", placeholder="Type another sentence")
     choices.keep(text)
     if not text:
-        raise NothingToCompare("Type another sentence; of equal length, its map can be subtracted.")
+        raise NothingToCompare("Type another sentence. If it has as many tokens, the maps can be subtracted.")
     return runtime.translate(selection.model, text, session.decode_config()), text
 
 
@@ -85,7 +85,7 @@ def _model(choices: Choices, selection: Selection, shown: Translation, at: Place
     names = [name for name in sorted(runtime.models()) if name != shown.model]
     if not names:
         choices.keep()
-        raise NothingToCompare("There is only one model here; train another, or import one on the Runs page.")
+        raise NothingToCompare("This is the only model here. Train another one, or import one on the Runs page.")
     choices.start_name("compare_model", names)
     name = st.selectbox("The other model", names, key="compare_model")
     choices.keep(str(name))
@@ -93,7 +93,7 @@ def _model(choices: Choices, selection: Selection, shown: Translation, at: Place
 
 
 def _edited(choices: Choices, selection: Selection, shown: Translation, at: Place) -> tuple[Translation, str]:
-    """The same run with one head changed, along the same path unless the person lets it go its own way."""
+    """The same run with one head edited, along the same path unless the visitor lets the model choose its own."""
     trace = shown.trace
     kinds: list[AttentionKind] = [kind for kind in get_args(AttentionKind) if trace.weights(kind).size]
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -115,8 +115,8 @@ def _edited(choices: Choices, selection: Selection, shown: Translation, at: Plac
     path = shown.path if along else ()
     found = _edit(selection, path, edit)
     free = found if not along else _edit(selection, (), edit)
-    said = "the same" if free.path == shown.path else f"“{free.text}”"
-    st.caption(plain(f"Edited: {'; '.join(found.trace.edits)}. Left to itself, the edited model says {said}."))
+    answer = "the same" if free.path == shown.path else quoted(free.text)
+    st.caption(plain(f"Edited: {'; '.join(found.trace.edits)}. On its own, the edited model says {answer}."))
     return found, "edited"
 
 

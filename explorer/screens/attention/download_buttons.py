@@ -1,4 +1,4 @@
-"""Buttons that take away what is on screen; each file is made when somebody asks for it."""
+"""Download buttons for the maps on screen; each file is made when its button is pressed."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from explorer.web import runtime
 from explorer.web.downloads import download_button
 from model.trace import AttentionTrace
 
-_PLAIN, _ALSO_PLAIN = "\u0250", "–—…→‖“”‘’·×÷√α"  # every font that the drawing library brings has these
+_PLAIN, _ALSO_PLAIN = "\u0250", "–—…→‖“”‘’·×÷√α"  # characters that all fonts of matplotlib have
 TYPES = {
-    "png": ("PNG", "image/png", "A picture with 300 dots per inch."),
-    "svg": ("SVG", "image/svg+xml", "A drawing that stays sharp; its text stays text."),
-    "pdf": ("PDF", "application/pdf", "A drawing for papers, its fonts inside."),
-    "csv": ("CSV", "text/csv", "Every number on screen; masked cells are empty and say why."),
+    "png": ("PNG", "image/png", "An image with 300 dots per inch."),
+    "svg": ("SVG", "image/svg+xml", "A vector drawing whose text stays text."),
+    "pdf": ("PDF", "application/pdf", "A vector drawing for papers, with its fonts embedded."),
+    "csv": ("CSV", "text/csv", "Every number on screen; masked cells are empty, and a column says why."),
     "npz": ("NPZ", "application/octet-stream", "All heads of the kind in view, for numpy, with masks and tokens."),
     "html": ("HTML", "text/html", "One page with figure, words and numbers that works offline."),
 }
@@ -41,7 +41,7 @@ def draw_downloads(
     key: str,
     manifest: Callable[[], str] | None = None,
 ) -> None:
-    """A button a format, and a sentence about what the files cannot show; `seq` names the decoding."""
+    """One button per format, and a sentence about what the files cannot show; `seq` identifies the decoding."""
     try:
         sheet = _sheet(seq, at, view, facts, trace)
     except ValueError as empty:
@@ -59,14 +59,14 @@ def draw_downloads(
 
 @st.cache_resource(max_entries=32, show_spinner=False)
 def _sheet(seq: str, at: Place, view: str, facts: tuple[str, ...], _trace: AttentionTrace) -> ShownMaps:
-    del seq  # part of the key: it names the trace
+    del seq  # part of the key: it identifies the trace
     return shown_maps(_trace, at, view, facts=facts)
 
 
 def _makers(
     sheet: ShownMaps, trace: AttentionTrace, manifest: Callable[[], str] | None
 ) -> dict[str, Callable[[], bytes]]:
-    """What makes each file when its button is pressed."""
+    """A function per format that makes the file."""
     kinds = tuple(dict.fromkeys(place.kind for place in sheet.places))
     return {
         "csv": partial(csv_bytes, sheet),
@@ -88,7 +88,7 @@ def _page(sheet: ShownMaps, manifest: Callable[[], str] | None) -> bytes:
 
 @lru_cache(maxsize=1)
 def _freeze() -> None:
-    """Once, after the drawing library came in: the garbage collector need not walk through it after every run."""
+    """Once, after matplotlib is imported: the garbage collector then need not scan it after every run."""
     runtime.freeze()
 
 
@@ -99,7 +99,7 @@ def _beside(sheet: ShownMaps) -> str:
 
 
 def _fonts(sheet: ShownMaps) -> str:
-    """Which characters will be boxes; the drawing library is asked only where there may be any."""
+    """Which characters will be drawn as boxes; fonts are searched only if there may be any."""
     texts = list(texts_of(sheet))
     if all(c < _PLAIN or c in _ALSO_PLAIN for text in texts for c in text):
         return ""

@@ -1,4 +1,4 @@
-"""The panel of export: what is on screen as files, and a manifest or a link that opens it again."""
+"""The export panel: the maps on screen as files, and a manifest or link that opens the view again."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from explorer.web.viewer_mode import closed
 from model.folder import CheckpointError
 
 _UPLOAD, _SAID = "export_manifest", "_export_said"
-_PANEL = "attention_panel"  # the tab row's own key: forgotten, it takes over what the manifest says
+_PANEL = "attention_panel"  # key of the tab row; without a value, the row takes over the manifest's
 
 
 def draw(selection: Selection, shown: Translation, at: Place) -> None:
-    """Downloads of what is on screen, the manifest, and the way back from one."""
-    st.markdown("##### Take it away")
+    """Downloads of the maps on screen and of the manifest, and the upload that opens a manifest."""
+    st.markdown("##### Download what is on screen")
     edits = shown.trace.edits
     facts = (
         f"Model {shown.model}. Sentence: {shown.source.text}",
@@ -46,7 +46,7 @@ def draw(selection: Selection, shown: Translation, at: Place) -> None:
     if len(selection.text) > MAX_TEXT:
         st.caption("The sentence is too long for a link; the manifest holds all of it.")
     else:
-        st.caption("The link in the address bar opens it, too:")
+        st.caption("The link in the address bar opens it as well:")
         st.code(f"/{link(selection)}", language=None, wrap_lines=True)
     if not closed("Uploads are"):
         st.file_uploader("Open a manifest", type=["json"], key=_UPLOAD, on_change=_reopen, max_upload_size=1)
@@ -65,7 +65,7 @@ def _manifest(selection: Selection, shown: Translation) -> str:
 
 
 def _hash(name: str) -> str:
-    """SHA-256 of the weights; empty where they are gone."""
+    """SHA-256 of the weights; empty if the model is gone."""
     try:
         return _hash_of(name, runtime.fingerprint(name))
     except CheckpointError:
@@ -79,7 +79,7 @@ def _hash_of(name: str, version: str) -> str:
 
 
 def _reopen() -> None:
-    """Go where an uploaded manifest says; what is wrong with it is said instead."""
+    """Open the view of an uploaded manifest, or remember why it cannot be opened."""
     st.session_state[_SAID] = ""
     file = st.session_state.get(_UPLOAD)
     if file is not None:
@@ -87,7 +87,7 @@ def _reopen() -> None:
 
 
 def open_manifest(content: bytes) -> None:
-    """Make this session show what a manifest describes; only from a callback, before widgets are drawn."""
+    """Make this session show what a manifest describes. To be called from a callback only, before widgets are drawn."""
     try:
         found = read_manifest(content)
     except ManifestError as unfit:
@@ -96,7 +96,7 @@ def open_manifest(content: bytes) -> None:
     said = list(found.problems)
     selection = found.selection
     if selection.model in runtime.models() and found.model_hash and _hash(selection.model) != found.model_hash:
-        said.append(f"The model {selection.model} has other weights than when this manifest was written.")
+        said.append(f"The weights of the model {selection.model} have changed since this manifest was written.")
     session.open_selection(selection, said)
     st.session_state.pop(_PANEL, None)
     st.session_state[LED] = True

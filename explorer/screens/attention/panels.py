@@ -1,4 +1,4 @@
-"""What can be opened below the views of the Attention page: the numbers of a cell, aggregates, comparisons, export."""
+"""The panels below the views of the Attention page, and the row of tabs that opens them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from explorer.attention.coordinates import Place
+from explorer.attention.view_text import parse_view
 from explorer.text import plain
 from explorer.translation.selection import Selection
 from explorer.translation.translator import Translation
@@ -15,7 +16,7 @@ from explorer.web.panel_choices import name_of, open_panel
 
 Draw = Callable[[Selection, Translation, Place], None]
 
-# Name in the address → what it is called on the page.
+# Name in the address → label on the page.
 PANELS = {
     "cell": "One cell",
     "aggregates": "Aggregates",
@@ -26,12 +27,12 @@ PANELS = {
     "export": "Export",
 }
 _KEY, _LAST = "attention_panel", "_attention_panel"
-LED = "_attention_led"  # set where a panel leads elsewhere from a callback, which cannot run the page itself
+LED = "_attention_led"  # set by a callback that opened another view: a callback cannot run the page itself
 _BY_TOKEN = ("cell", "aggregates", "compare")
 
 
 def _drawer(name: str) -> Draw:
-    """What draws the panel called `name`; imported when it is first opened, because each brings its own figures."""
+    """The function that draws the panel `name`, imported when first opened: each panel imports its own figures."""
     if name == "cell":
         from explorer.screens.attention.cell import draw
     elif name == "aggregates":
@@ -50,21 +51,21 @@ def _drawer(name: str) -> Draw:
 
 
 def arrive() -> None:
-    """The whole page runs, so wherever a panel led, it is there now."""
+    """The whole page runs, so the view that a panel opened is now on screen."""
     st.session_state[LED] = False
 
 
 def follow() -> None:
-    """If a panel has just led elsewhere, run the whole page for it: another sentence is more than a fragment."""
+    """If a panel has just opened another view, run the whole page: the fragment alone cannot show another sentence."""
     if st.session_state.get(LED):
         st.rerun()
 
 
 def choose(asked: str | None = None) -> str:
-    """Let the person choose a panel, go there, and return its name; empty while none is open. `asked` opens one now."""
+    """Draw the row of tabs and return the name of the open panel, or an empty string. `asked` opens a panel now."""
     names = list(PANELS)
     wanted = asked or name_of(session.place().panel)
-    # Links, and whatever else moves the session, are followed; otherwise the widget knows best.
+    # A change of the session, such as an opened link, is followed; otherwise the widget decides.
     if _KEY not in st.session_state or wanted != st.session_state.get(_LAST):
         st.session_state[_KEY] = wanted if wanted in names else None
     found = st.segmented_control(
@@ -78,6 +79,6 @@ def choose(asked: str | None = None) -> str:
 def draw(name: str, selection: Selection, shown: Translation, at: Place) -> None:
     """Draw the panel called `name`, if there is one."""
     if name in PANELS:
-        if name in _BY_TOKEN and "words" in selection.view.split("."):
-            st.caption(plain("This panel goes by tokens, as the model does, also while whole words are shown above."))
+        if name in _BY_TOKEN and parse_view(selection.view).words:
+            st.caption(plain("This panel shows tokens, as the model reads them, even if whole words are shown above."))
         _drawer(name)(selection, shown, at)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
+from explorer.attention.names import TITLES_WITHOUT_MASK, name_in_kind
 from explorer.figures import masks as figures
 from explorer.screens.masks.teacher_forced import companions, padded, reading
 from explorer.translation.model_description import ModelDescription
 from explorer.translation.padded_sentences import PaddedSentences
 from explorer.translation.translator import Translation
-from explorer.web.choose_head import KINDS, choose_head
+from explorer.web.choose_head import choose_head
 from explorer.web.page_parts import URL, draw_plot
 from model.analysis.mask_comparison import attention_to_future, attention_to_keys
 from model.analysis.mask_effects import Reading, Switches
@@ -87,7 +88,8 @@ def _draw_scores(done: Reading, sentences: PaddedSentences, at: Head, row: int, 
     with right:
         draw_plot(figures.weight_plot(weights, codes, kind, rows, columns, "3. After softmax"), "masks_weights")
     padding, real = sentences.padded_keys(kind, row), ~sentences.padded_queries(kind, row)
-    caption = f"{KINDS[kind]}, layer {layer + 1}, head {head + 1}, in one run of the model with these masks. "
+    name = f"{TITLES_WITHOUT_MASK[kind]}, {name_in_kind(layer + 1, head + 1)}"
+    caption = f"{name}, in one run of the model with these masks. "
     if padding.any():
         share = 100 * attention_to_keys(weights, real, padding)
         caption += f"Real tokens give padding {share:.0f} % of their attention on average. "

@@ -6,7 +6,7 @@ import dataclasses
 
 import streamlit as st
 
-from explorer.text import plain
+from explorer.text import percent, plain, quoted
 from explorer.translation.examples import examples_of, note_for
 from explorer.translation.selection import Selection
 from explorer.translation.translator import Translation
@@ -43,7 +43,7 @@ def _explore(found: Opened) -> None:
     if result.fork is not None:
         _fork(found.selection, found.shown, result.fork.step, result.fork.token_id)
         st.rerun()
-    # How the Attention page shows it is no part of this page's view.
+    # The view and panel of the Attention page do not belong to this page's address.
     session.write_address(dataclasses.replace(found.address, view="", panel="", cell=None))
 
 
@@ -66,7 +66,7 @@ def _fork(selection: Selection, shown: Translation, step: int, token: int) -> No
 
 
 def _other_paths(selection: Selection, own: Translation, shown: Translation) -> None:
-    """Hypotheses of beam search, and the forks made so far: each can be gone to."""
+    """Hypotheses of beam search, and the forks made so far; each can be opened."""
     if own.candidates:
         st.markdown("##### Hypotheses of beam search")
         for rank, candidate in enumerate(own.candidates, start=1):
@@ -78,15 +78,15 @@ def _other_paths(selection: Selection, own: Translation, shown: Translation) -> 
         st.markdown("##### Paths you chose")
         _path_row("own", own.text, "the model's own choice", None, selection.path is None)
         for number, fork in enumerate(session.forks(), start=1):
-            detail = f"step {fork.step}: {fork.chosen} ({100 * fork.probability:.1f} %) instead of {fork.instead}"
+            chosen, instead = quoted(fork.chosen), quoted(fork.instead)
+            detail = f"step {fork.step}: {chosen} ({percent(fork.probability, 1)}) instead of {instead}"
             _path_row(f"fork-{number}", fork.text, detail, fork.path, fork.path == shown.path, fork.step)
 
-    if st.toggle("All ways on as a tree", key="translate_tree", help="Your paths, and what beam search considers."):
-        from explorer.web import (
-            decode_tree_panel as attention_tree,  # brings a chart library, which the first screen need not wait for
-        )
+    about = "Your paths, and what beam search considers."
+    if st.toggle("All continuations, as a tree", key="translate_tree", help=about):
+        from explorer.web import decode_tree_panel  # imports a chart library, which the first screen does not need
 
-        attention_tree.draw(selection, shown)
+        decode_tree_panel.draw(selection, shown)
 
 
 def _path_row(key: str, text: str, detail: str, path: tuple[int, ...] | None, is_shown: bool, step: int = 0) -> None:

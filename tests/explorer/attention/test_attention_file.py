@@ -95,7 +95,7 @@ def test_other_precisions_and_orders_are_taken(dtype: Any) -> None:
 def test_a_decoder_with_nothing_above_the_diagonal_counts_as_causal() -> None:
     own = read_own(npz(decoder=weights_of(2, 2, 4, 4, causal=True), read_tokens=tokens(4)), "gpt2")
     assert own.trace.decoder_mask[0].tolist() == [VISIBLE, FUTURE, FUTURE, FUTURE]
-    assert "count as the future" in own.notes[0]
+    assert "masked (future)" in own.notes[0]
     looks_ahead = read_own(npz(decoder=weights_of(2, 2, 4, 4), read_tokens=tokens(4)), "x")
     assert not looks_ahead.trace.decoder_mask.any()
     assert looks_ahead.notes == ()
