@@ -1,0 +1,79 @@
+"""What the Positions, Masks and Inside pages say in words and tables, computed from values and without Streamlit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from explorer.figures.model_internals import activation_plot, firing_plot, matrix_plot, row_table
+from explorer.figures.plotly_charts import labels, numbered
+from explorer.screens.inside.queries_and_keys import match_columns
+from explorer.screens.masks.given_target import target_caption
+from explorer.screens.positions.rotation import rotation_columns
+from explorer.screens.positions.shuffled_words import effect
+from explorer.screens.positions.sinusoidal import comparison
+from explorer.screens.positions.table_size import TableSize
+from explorer.translation.padded_sentences import MAX_SENTENCES, companions_among
+from model.analysis.query_key_matches import Match
+from model.analysis.sinusoidal_checks import check_rotation
+from model.analysis.word_order import Shuffle
+from model.config import ModelConfig
+
+
+def test_a_single_step_is_numbered_by_its_position() -> None:
+    assert numbered(["."], 9) == ["9 ."]
+    assert labels(["<b>"], 2) == ["2 &lt;b&gt;"]
+    values = np.array([[0.5, -2.0]], dtype=np.float32)
+    assert activation_plot(values, ["."], "", side="position", first=9).table["position"] == ["9 ."]
+    assert "at 9 “.”, dimension 1" in activation_plot(values, ["."], "", side="position", first=9).caption
+    plot = matrix_plot(values, ["."], ["a", "b"], "", weights=False, first=9)
+    assert plot.table["query"] == ["9 ."]
+    assert "query 9 “.”, key 1 “a”" in plot.caption
+    assert firing_plot(values, ["."], first=9).table["position"] == ["9 ."]
+    assert row_table(["."], 9, mean_before=[0.25]) == {"position": ["9 ."], "mean before": [0.25]}
+
+
+def test_companions_have_other_lengths_shortest_and_longest_first() -> None:
+    examples = {"one": 1, "a b": 2, "same length": 3, "four": 4, "five": 5, "six": 6}
+    found = companions_among("x y z", 3, examples)
+    assert found == ("one", "six", "a b")
+    assert len(found) == MAX_SENTENCES - 1
+    assert companions_among("one", 1, {"one": 1}) == ()
+    assert companions_among("x y z w", 4, {}) == ("x y",)
+    assert companions_among("letters", 7, {"letters": 7}) == ("let",)
+
+
+def test_the_table_is_compared_with_the_model() -> None:
+    size = TableSize(16, 20, 10_000.0)
+    config = ModelConfig(src_vocab_size=9, tgt_vocab_size=9, d_model=16)
+    assert "These are the rows that the loaded model adds" in comparison(size, config, 1e-8)
+    assert comparison(size, config, None) == "The loaded model adds the rows of d_model 16 and base 10,000."
+
+
+@pytest.mark.parametrize(("change", "said"), [(0.0, "follows the words exactly"), (0.25, "by up to 0.25")])
+def test_the_effect_of_shuffling_is_a_sentence(change: float, said: str) -> None:
+    before = np.zeros((1, 1, 2, 2), dtype=np.float32)
+    assert said in effect(Shuffle(before, before + np.float32(change), (4,), (5,)))
+
+
+def test_rotation_columns_have_a_row_per_pair() -> None:
+    columns = rotation_columns(check_rotation(12, 8, 10_000.0, 3))
+    assert {len(column) for column in columns.values()} == {4}
+    assert columns["pair"] == [1, 2, 3, 4]
+    assert columns["angle k·ω (°)"][0] == pytest.approx(np.degrees(3), abs=1e-4)
+    assert columns["−sin"] == [-value for value in columns["sin"]]
+
+
+def test_matches_name_query_and_key_by_position() -> None:
+    columns = match_columns([Match(1, 0.456, 2.0, 0.5)], ("a",), ("a", "b"))
+    assert columns["query"] == ["1 a"]
+    assert columns["looks most at"] == ["2 b"]
+    assert columns["weight (%)"] == [45.6]
+
+
+def test_the_caption_of_a_given_target_depends_on_how_the_model_was_trained() -> None:
+    assert "was trained with the mask" in target_caption(0.9, 0.5, causal=True)
+    assert "only has to copy it" in target_caption(0.5, 0.9, causal=False)
+    assert target_caption(0.9, 0.5, causal=True).startswith(
+        "The right token gets 90.0 % on average with the mask and 50"
+    )
