@@ -1,1 +1,1 @@
-"""Custom views drawn in the browser; each is a Python file with its html, css and js files beside it."""
+"""Custom views drawn in the browser: Python here, JavaScript modules in js/, style sheets in css/, markup in html/."""

@@ -76,7 +76,7 @@ def head_weights(maps: AttentionMaps, layer: int, head: int) -> NDArray[np.float
 
 
 def decode(block: bytes) -> tuple[dict[str, Any], bytes]:
-    """Header and numbers of a block, for those who check what the browser is told."""
+    """Header and numbers of a block, for tests."""
     (length,) = struct.unpack_from("<I", block)
     header: dict[str, Any] = json.loads(block[4 : 4 + length])
     return header, block[4 + length :]

@@ -1,20 +1,18 @@
-"""The views of attention: all heads, one head, lines and the sentence, linked, and switched without the server.
+"""The views of attention (all heads, one head, lines, sentence), linked and switched in the browser.
 
-The page mounts them with a :class:`HeadsView` and reads back a :class:`HeadsResult`. What is drawn travels apart from
-what draws it: one component holds the views and is sent once a tab, and each kind of attention that has been opened
-is brought by a carrier of its own (see blocks.py): another kind or another head costs its numbers and nothing else.
+The page mounts them with a :class:`HeadsView` and reads back a :class:`HeadsResult`. Code and data are sent separately:
+one component holds the views and is sent once per browser tab, and each kind of attention that has been opened is sent
+by a carrier component (see blocks.py). Opening another kind or head therefore costs only its numbers.
 """
 
 from __future__ import annotations
 
-import json
-import re
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from explorer.attention.attention_maps import AttentionMaps, Form, attention_maps, has_subwords
+from explorer.components import bundle
 from explorer.components.blocks import MOST_EXACT, Head, encode_kind, encode_numbers
 from explorer.components.heads_state import (
     DEFAULT_VIEW,
@@ -27,62 +25,26 @@ from explorer.components.heads_state import (
     report_of,
     result_of,
 )
-from explorer.components.script import slim
-from explorer.figures.palette import palettes
 from explorer.text import printable
 from model.config import AttentionKind
 from model.trace import AttentionTrace, kinds_of
 
-__all__ = ["HeadsResult", "HeadsView", "cell_of", "form_of", "header", "heads_view", "markup", "script", "style"]
+__all__ = ["HeadsResult", "HeadsView", "cell_of", "form_of", "header", "heads_view"]
 
-_HERE = Path(__file__).parent
-_JS = _HERE / "js"
-_SCRIPTS = (
-    "trace.js",
-    "colours.js",
-    "tokens.js",
-    "heatmap.js",
-    "blocks.js",
-    "scale.js",
-    "grid.js",
-    "map.js",
-    "lines.js",
-    "strip.js",
-    "readout.js",
-    "player.js",
-    "heads.js",
+_views = st.components.v2.component(
+    "headlight_heads",
+    html=bundle.markup("heads.html"),
+    css=bundle.style("heads.css"),
+    js=bundle.script("heads.js"),
 )
-
-
-def script() -> str:
-    """The component's JavaScript module: the palettes and the files in one text, without comments and spare spaces."""
-    return f"const PALETTES={json.dumps(palettes(), separators=(',', ':'))};\n{slim(_JS, _SCRIPTS)}\n"
-
-
-def markup() -> str:
-    """The component's static HTML, without indents."""
-    return _flush(_HERE / "html" / "heads.html")
-
-
-def style() -> str:
-    """The component's style sheet, without comments and spare spaces."""
-    sheet = re.sub(r"/\*.*?\*/\s*", "", _flush(_HERE / "css" / "heads.css"), flags=re.DOTALL)
-    return re.sub(r"(?<=[:;,{]) | (?=[{}])", "", sheet)
-
-
-def _flush(path: Path) -> str:
-    return "\n".join(line.strip() for line in path.read_text(encoding="utf-8").splitlines())
-
-
-_views = st.components.v2.component("headlight_heads", html=markup(), css=style(), js=script())
 # Shows nothing, so it needs no styles of its own; without them the browser mounts it in one go instead of two.
-_carrier = st.components.v2.component("headlight_carrier", js=slim(_JS, ("carrier.js",)) + "\n", isolate_styles=False)
+_carrier = st.components.v2.component("headlight_carrier", js=bundle.script("carrier.js"), isolate_styles=False)
 
 
 def heads_view(view: HeadsView, *, key: str) -> HeadsResult:
-    """Draw the views and return where the person is; the browser reports 250 ms after the last move.
+    """Draw the views and return the position in them, which the browser reports 250 ms after the last move.
 
-    A start that differs from what was returned last time moves the browser there; the same start disturbs nobody.
+    A start that differs from what was returned last time moves the views there; the same start changes nothing.
 
     Raises:
         ValueError: the trace has no attention, or a weight is not a number.
@@ -95,10 +57,10 @@ def heads_view(view: HeadsView, *, key: str) -> HeadsResult:
     remember(memory, view, state)
     at = report_of(state, view, memory)
     memory["opened"] |= {at["kind"], *at["wanted"]} & set(kinds)
-    told = header(view, memory["start"], turn=memory["turn"], name=key)
+    current = header(view, memory["start"], turn=memory["turn"], name=key)
     if state is None:  # the browser makes the views anew, on the first run and after a switch of pages
-        memory.update(first=told, led=False)
-    memory["led"] |= told != memory["first"]
+        memory.update(first=current, led=False)
+    memory["led"] |= current != memory["first"]
     with st.container(gap=None):
         result = _views(
             key=key,
@@ -110,13 +72,13 @@ def heads_view(view: HeadsView, *, key: str) -> HeadsResult:
             height="content",
         )
         if memory["led"]:
-            _carrier(key=f"{key}-start", data=told, height="content")
+            _carrier(key=f"{key}-start", data=current, height="content")
         for kind in kinds:
             if kind in memory["opened"]:
                 _carry(view, kind, at, key)
-    found = result_of(view, at, explain=result.get("open") == "cell")
-    memory["returned"] = asked_of(found)
-    return found
+    position = result_of(view, at, explain=result.get("open") == "cell")
+    memory["returned"] = asked_of(position)
+    return position
 
 
 def header(view: HeadsView, start: dict[str, Any], *, turn: int, name: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Where somebody is in the views of attention: the start that a page asks for, and what the browser reports since."""
+"""The position in the views of attention: where a page wants them to start, and what the browser reports afterwards."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DEFAULT_VIEW = "heads"
 
 @dataclass(frozen=True)
 class HeadsView:
-    """Attention and the place where looking at it starts.
+    """Attention, and the position at which the views start.
 
     Args:
         trace: the recorded attention; kinds without weights are left out.
@@ -29,7 +29,7 @@ class HeadsView:
         cell: the chosen (query, key) from 1; key 0 where only a row is chosen.
         view: the view and its options as in the address, "lines.words.log"; empty = all heads.
         trained: False puts an "untrained" badge on the view.
-        explains: whether a cell can be taken apart elsewhere on the page; it then has a button that asks for it.
+        explains: whether the page can explain a cell; the views then offer a button for it.
     """
 
     trace: AttentionTrace
@@ -45,7 +45,7 @@ class HeadsView:
     explains: bool = False
 
     def start(self) -> dict[str, Any]:
-        """Where to start, as the browser is told: step, source row and column from 0, layer and head from 1."""
+        """The start as the browser gets it: step, source row and column count from 0, layer and head from 1."""
         kinds = kinds_of(self.trace)
         kind: AttentionKind = next((known for known in kinds if known == self.kind), kinds[-1])
         layers, heads, queries, keys = self.trace.weights(kind).shape
@@ -68,9 +68,9 @@ class HeadsView:
 
 @dataclass(frozen=True)
 class HeadsResult:
-    """Where the person is looking, the view with its options ("" = all heads), and whether a cell shall be explained.
+    """The position, the view with its options ("" = all heads), and whether a cell is to be explained.
 
-    `explain` is true in the one run in which the person asked for it.
+    `explain` is true only in the run in which the user asked for it.
     """
 
     place: Place
@@ -91,10 +91,10 @@ def form_of(view: str, kind: AttentionKind) -> Form:
 
 
 def remember(memory: dict[str, Any], view: HeadsView, state: Any) -> None:
-    """Take the view's start over if it is news: another decoding, or a place where nobody has been led before.
+    """Adopt the view's start if it is new: another decoding, or a position that the page has not asked for before.
 
-    Most callers hand in what they got back last time; some always the same start. Neither is a wish to go there, except
-    after a switch of pages, which makes the browser forget where it was.
+    Most callers pass in what they were given last time, and some always pass the same start. Neither asks for a move,
+    except after the user returns from another page, when the browser has forgotten the position.
     """
     asked = _asked(view)
     if memory.get("seq") == view.seq:
@@ -113,7 +113,7 @@ def remember(memory: dict[str, Any], view: HeadsView, state: Any) -> None:
 
 
 def report_of(state: Any, view: HeadsView, memory: dict[str, Any]) -> dict[str, Any]:
-    """Where the browser last said that the person is, or the start: what a browser says may be anything."""
+    """The position that the browser last reported, or the start. Reports are not trusted: each value is checked."""
     start = memory["start"]
     clean = {**start, "picks": {start["kind"]: (start["layer"], start["head"])}, "heads": [], "wanted": [start["kind"]]}
     options = parse_view(start["view"])
@@ -145,7 +145,7 @@ def report_of(state: Any, view: HeadsView, memory: dict[str, Any]) -> dict[str, 
 
 
 def _is_of(state: Any, view: HeadsView, memory: dict[str, Any]) -> bool:
-    """Whether the browser has reported from this very decoding, after the server's last word on where to be."""
+    """Whether the browser has reported on this decoding since the server last moved it."""
     at = state.get("at") if state else None
     return isinstance(at, dict) and at.get("seq") == view.seq and at.get("turn") == memory["turn"]
 
@@ -159,7 +159,7 @@ def _whole(value: Any, low: int, high: int, otherwise: int) -> int:
 
 
 def result_of(view: HeadsView, at: dict[str, Any], *, explain: bool = False) -> HeadsResult:
-    """A report as the page reads it: places of tokens counted from 1, all heads at once as no view at all."""
+    """A report as the page reads it: token positions count from 1, and all heads at once is the empty view."""
     row = at["source"] if at["kind"] == "encoder" else at["step"]
     col = None if at["col"] is None else at["col"] + 1
     place = Place(at["kind"], at["layer"], at["head"], row + 1, col, at["step"] + 1)
@@ -167,7 +167,7 @@ def result_of(view: HeadsView, at: dict[str, Any], *, explain: bool = False) -> 
 
 
 def asked_of(found: HeadsResult) -> tuple[Any, ...]:
-    """The start that says the same as this result: what the page will hand in next time if nobody moves."""
+    """The start that corresponds to this result: what the page passes in next time if nothing moves."""
     place = found.place
     return place.kind, place.layer, place.head, place.step, cell_of(place), found.view
 

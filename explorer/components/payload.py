@@ -1,4 +1,4 @@
-"""What the stepper shows, as one block of bytes: everything that it needs to draw a whole decoding by itself.
+"""What the stepper shows, as one block of bytes from which the browser draws a whole decoding.
 
 The block is, in this order:
 
@@ -34,12 +34,12 @@ Arrays = dict[AttentionKind, NDArray[Any]]
 
 @dataclass(frozen=True)
 class StepperView:
-    """A decoding and the place where looking at it starts.
+    """A decoding, and the position at which the stepper starts.
 
     Args:
         trace: the recorded attention of the whole decoding, `tgt` rows.
-        seq: names this decoding, for instance a hash of model, sentence and path. The browser takes over the position
-            below only when it sees a new `seq`; after that the person decides.
+        seq: names this decoding, for instance a hash of model, sentence and path. The browser adopts the position
+            below only when it sees a new `seq`; after that the user decides.
         model: the model's name, shown in titles.
         predicted_ids: id of each of the trace's `predicted_tokens` (labels of two ids may look the same).
         src_unknown: which source tokens the model sees as <unk>; may leave out the final <eos>.
@@ -61,7 +61,7 @@ class StepperView:
     trained: bool = True
 
     def place(self) -> Place:
-        """Where to start, with every value moved into the range that this trace has."""
+        """The position at the start, with every value clamped to this trace."""
         known = [kind for kind in ATTENTION_KINDS if kind == self.kind and self.trace.weights(kind).size]
         kind: AttentionKind = known[0] if known else "cross"
         layers, heads = self.trace.weights(kind).shape[:2]
@@ -152,7 +152,7 @@ def _check(view: StepperView) -> None:
     for kind in ATTENTION_KINDS:
         weights = trace.weights(kind)
         if kind == "cross" and not weights.size:
-            raise ValueError("The trace has no cross-attention; the stepper cannot do without.")
+            raise ValueError("The trace has no cross-attention; the stepper needs it.")
         if not np.isfinite(weights).all():
             raise ValueError(f"The {kind} attention holds a value that is not a number; the model is broken.")
     if len(view.predicted_ids) != len(trace.read_tokens):

@@ -1,21 +1,21 @@
-"""The computation as a table that is also a diagram: a row an operation, with lines from what it reads."""
+"""The computation as a table that is also a diagram: one row per operation, with lines from what it reads."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-_HERE = Path(__file__).parent
+from explorer.components import bundle
+
 COLUMNS = ("row", "operation", "shape", "parameters", "mean", "spread", "reads")
 
 
 @dataclass(frozen=True)
 class WalkRow:
-    """One operation on screen; `reads` are the rows of the same part that it reads, from 0, `words` names them.
+    """One operation on screen; `reads` are the rows of the same part that it reads, from 0, and `words` names them.
 
     `learned` operations have parameters, and a `sum` adds what it reads: a residual connection. What is `given` was
     computed in another part.
@@ -37,8 +37,8 @@ class WalkRow:
 _component = st.components.v2.component(
     "headlight_walk",
     html='<div class="walk"></div>',
-    css=(_HERE / "css" / "walk.css").read_text(encoding="utf-8"),
-    js=(_HERE / "js" / "walk.js").read_text(encoding="utf-8"),
+    css=bundle.style("walk.css"),
+    js=bundle.script("walk.js"),
 )
 
 
@@ -65,9 +65,9 @@ def payload(part: str, rows: Sequence[WalkRow], chosen: str) -> dict[str, Any]:
 
 
 def walk_view(part: str, rows: Sequence[WalkRow], *, key: str, asked: str = "") -> str:
-    """Draw the operations of one part and return the name of the one that is open: the chosen one, or the first.
+    """Draw the operations of one part and return the name of the open one: the chosen one, or the first.
 
-    `asked` is the one to open as long as nobody has chosen another in this part.
+    `asked` is opened until another one has been chosen in this part.
     """
     names = [row.name for row in rows]
     first = _asked(st.session_state.get(key), part, names) or (asked if asked in names else names[0])
@@ -76,8 +76,8 @@ def walk_view(part: str, rows: Sequence[WalkRow], *, key: str, asked: str = "") 
 
 
 def _asked(state: Any, part: str, names: Sequence[str]) -> str:
-    """The operation that the browser says is chosen; nothing if it was in another part."""
-    told = state.get("chosen") if isinstance(state, Mapping) else None
-    if not isinstance(told, Mapping) or told.get("part") != part or told.get("name") not in names:
+    """The operation that the browser reports as chosen; empty if it is in another part."""
+    report = state.get("chosen") if isinstance(state, Mapping) else None
+    if not isinstance(report, Mapping) or report.get("part") != part or report.get("name") not in names:
         return ""
-    return str(told["name"])
+    return str(report["name"])

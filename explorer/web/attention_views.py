@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from explorer.components.heads import HeadsResult, HeadsView, cell_of, heads_view
 from explorer.components.payload import StepperView
-from explorer.components.stepper import StepperResult, stepper
+from explorer.components.stepper import stepper
+from explorer.components.stepper_state import StepperResult
 from explorer.web import runtime, session
 from explorer.web.open_translation import Opened
 

@@ -8,10 +8,9 @@ from typing import Any
 from playwright.sync_api import Locator, Page
 
 from explorer.attention.attention_maps import Form, attention_maps
-from explorer.components import heads
+from explorer.components import bundle, heads
 from explorer.components.blocks import encode_kind, encode_numbers
 from explorer.components.heads import HeadsView
-from explorer.components.script import slim
 from model.config import AttentionKind
 from model.trace import AttentionTrace, kinds_of
 from tests.e2e.stepper_bench import theme
@@ -54,8 +53,8 @@ class HeadsBench:
         """Show a trace; all its kinds are brought at once, unless `kinds` names fewer."""
         self.page.set_content("<!doctype html><html><body><input id=elsewhere></body></html>")
         variables = theme("dark" if dark else "light")
-        parts = {"html": heads.markup(), "css": heads.style(), "js": heads.script()}
-        carrier = slim(heads._JS, ("carrier.js",)) + "\n"
+        parts = {"html": bundle.markup("heads.html"), "css": bundle.style("heads.css"), "js": bundle.script("heads.js")}
+        carrier = bundle.script("carrier.js")
         self.page.evaluate(MOUNT, {**parts, "carrier": carrier, "variables": variables, "width": f"{width}px"})
         self.send(trace, **changes)
 

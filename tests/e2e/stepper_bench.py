@@ -9,7 +9,7 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page
 
-from explorer.components import stepper
+from explorer.components import bundle
 from explorer.components.payload import StepperView, encode
 from tests.paths import ROOT
 
@@ -61,7 +61,11 @@ class Bench:
     def mount(self, view: StepperView, *, dark: bool = False, width: int = 1000) -> None:
         variables = theme("dark" if dark else "light")
         self.page.set_content("<!doctype html><html><body><input id=elsewhere></body></html>")
-        parts = {"html": stepper.markup(), "css": stepper.style(), "js": stepper.script()}
+        parts = {
+            "html": bundle.markup("stepper.html"),
+            "css": bundle.style("stepper.css"),
+            "js": bundle.script("stepper.js"),
+        }
         self.page.evaluate(MOUNT, {**parts, "variables": variables, "width": f"{width}px"})
         self.send(view)
 

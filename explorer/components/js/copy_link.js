@@ -1,26 +1,36 @@
 // Copies the address of this page, which always says what is on screen.
+
+import { finder, make, say } from "./dom.js";
+
+/** @param {import("./types").Mount<unknown, "__copyTimer", number>} mount */
 export default function ({ parentElement: root }) {
-  const button = root.querySelector("button");
-  const said = root.querySelector("output");
-  button.onclick = async () => {
+  const find = finder(root), answer = find("output");
+  find("button").onclick = async () => {
     const link = window.location.href;
     let copied = true;
     try {
       await navigator.clipboard.writeText(link);
     } catch {
-      // No clipboard without https or localhost: select the text in a field and let the browser copy that.
-      const field = document.createElement("textarea");
-      field.value = link;
-      field.style.position = "fixed";
-      field.style.opacity = "0";
-      document.body.appendChild(field);
-      field.select();
-      copied = document.execCommand("copy");
-      field.remove();
+      copied = copyFromField(link);
     }
-    said.textContent = copied ? "Copied: it opens this translation and this view." : "Copy it from the address bar.";
-    clearTimeout(root.copyTimer);
-    root.copyTimer = setTimeout(() => (said.textContent = ""), 4000);
+    say(answer, copied ? "Copied: it opens this translation and this view." : "Copy it from the address bar.");
+    clearTimeout(root.__copyTimer);
+    root.__copyTimer = setTimeout(() => say(answer, ""), 4000);
   };
-  return () => clearTimeout(root.copyTimer);
+  return () => clearTimeout(root.__copyTimer);
+}
+
+/**
+ * For pages without https or localhost, which have no clipboard: selects the text in a field and lets the browser copy
+ * it.
+ * @param {string} text
+ */
+function copyFromField(text) {
+  const field = Object.assign(make("textarea"), { value: text });
+  Object.assign(field.style, { position: "fixed", opacity: "0" });
+  document.body.append(field);
+  field.select();
+  const copied = document.execCommand("copy");
+  field.remove();
+  return copied;
 }

@@ -1,68 +1,118 @@
-// The views of attention together: what is being looked at, what the views share, and the messages to the server.
+// The views of the Attention page together: controls, what they share, and the messages to and from the server.
 
-const PAUSE = 250, SOON = 20, PATIENCE = 150;
-const VIEWS = ["heads", "head", "lines", "text"];
-// The view's options as they stand in the address: a word for each that is not the default.
-const START = { view: "heads", words: false, next: false, scale: "unit", palette: "theme", steps: false, beside: false, by: "place", role: "", most: 0, mass: 80 };
+import { readTheme } from "./colours.js";
+import { buttonsOf, finder, say, sayAll } from "./dom.js";
+import { PLACES } from "./head_list.js";
+import { chooseTile, drawGrids, moveInGrid } from "./heads_grid.js";
+import { drawLines } from "./heads_lines.js";
+import { drawMaps, listenToHead } from "./heads_map.js";
+import { choosePalette, drawLegend } from "./heads_pictures.js";
+import { drawSentence } from "./heads_sentence.js";
+import {
+  change, kindsShown, mapOf, mapsShown, positionOf, presenting, redraw, report, takeBlocks, update,
+} from "./heads_state.js";
+import { drawCaption, drawNumbers, drawReadout } from "./heads_text.js";
+import { hub } from "./hub.js";
+import { KINDS } from "./kinds.js";
+import { clamp } from "./numbers.js";
+import { createPlayer, drawSteps, stepAfter, takeKey } from "./player.js";
+import { drawBadges } from "./readout.js";
+import { numbered, tokenName } from "./token_names.js";
+import { DEFAULT_OPTIONS, readView } from "./view_text.js";
 
-// Streamlit calls this again when the theme changes, and the returned function once, at the end. `data` never changes,
-// or all of this code would be sent once more: it is the name under which carriers bring what is to be drawn, and the
-// first header, so that one carrier less has to be set up before the first picture.
+/** @typedef {import("./types").HeadsData} HeadsData */
+/** @typedef {import("./types").HeadsState} HeadsState */
+/** @typedef {import("./types").Kind} Kind */
+
+const TEMPO = 700; // ms a step
+const PATIENCE = 150; // ms for which the picture of before stays while numbers are on their way
+
+/**
+ * Streamlit calls this again when the theme changes, and the returned function once, at the end. `data` never changes,
+ * since all of this code would be sent once more: it is the name under which carriers bring what is to be drawn, and
+ * the first header, so that one carrier less has to be set up before the first picture.
+ * @param {import("./types").Mount<{ name: string, header?: HeadsData }, "__heads", HeadsState>} mount
+ */
 export default function ({ data, parentElement: root, setStateValue, setTriggerValue }) {
   const S = (root.__heads ??= create(root));
   Object.assign(S, { name: data.name, first: data.header, setStateValue, setTriggerValue, theme: readTheme(S.box) });
-  S.theme.own = S.theme.scale;
   S.colours = getComputedStyle(S.box).getPropertyValue("--st-chart-categorical-colors").split(",").filter(Boolean);
   if (!S.colours.length) S.colours = [S.theme.ink];
-  const header = latest(S);
+  const header = latestHeader(S);
   if (header) load(S, header);
   return () => {
     S.observer.disconnect();
     document.removeEventListener("keydown", S.onKey);
     hub().removeEventListener("block", S.onBlock);
-    for (const timer of [S.report, S.play, S.lacking]) clearTimeout(timer);
+    S.player.stop();
+    for (const timer of [S.reporting, S.waiting]) clearTimeout(timer);
     cancelAnimationFrame(S.frame);
   };
 }
 
-const latest = (S) => hub().blocks.get(S.name)?.header ?? S.first;
+/** @param {HeadsState} S @returns {HeadsData | undefined} */
+const latestHeader = (S) => hub().blocks.get(S.name)?.header ?? S.first;
 
+/** What is known before any header has come; `load` adds the rest. @param {ParentNode} root */
 function create(root) {
-  const $ = (selector) => root.querySelector(selector);
-  const S = { $, box: $(".explorer"), ...START, pick: {}, on: new Set(), step: 0, source: 0, col: null, figures: {}, drawn: [] };
-  Object.assign(S, { weights: new Map(), blocks: new Map(), pictures: new Map(), taken: new WeakSet(), sort: { by: 0, sign: 1 } });
+  const find = finder(root), details = /** @type {HTMLDetailsElement} */ (find("details"));
+  const S = /** @type {HeadsState} */ (/** @type {unknown} */ ({
+    ...DEFAULT_OPTIONS, find, details, box: find(".explorer"), pick: {}, on: new Set(), step: 0, source: 0, col: null,
+    figures: {}, drawn: [], weights: new Map(), maps: new Map(), pictures: new Map(), taken: new WeakSet(),
+    sort: { by: 0, sign: 1 }, draw: () => draw(S),
+  }));
   for (const kind of KINDS) {
-    const f = (S.figures[kind] = {}), parts = { box: "", canvas: "canvas", title: "b", about: "small" };
-    for (const part in parts) f[part] = $(`figure.${kind} ${parts[part]}`);
+    const part = (/** @type {string} */ name) => find(`figure.${kind} ${name}`);
+    const canvas = /** @type {HTMLCanvasElement} */ (part("canvas")), plot = { left: 0, top: 0, cell: 0 };
+    S.figures[kind] = { box: part(""), canvas, title: part("b"), about: part("small"), plot };
     listenToHead(S, kind);
   }
-  for (const button of $(".kinds").children) button.onclick = () => change(S, button.value === "beside" ? { beside: !S.beside } : { kind: button.value, beside: false });
-  for (const button of $(".views").children) button.onclick = () => change(S, { view: button.value });
-  for (const button of $(".buttons").children) button.onclick = () => command(S, button.value);
-  for (const select of root.querySelectorAll("select")) {
-    select.onchange = () => change(S, { [select.name]: ["most"].includes(select.name) ? +select.value : select.value });
+  S.player = createPlayer(TEMPO, { at: () => S.step, last: () => S.last, go: (step) => goTo(S, step) });
+  for (const button of buttonsOf(find, ".kinds")) {
+    const { value } = button;
+    button.onclick = () => change(S, value === "beside" ? { beside: !S.beside } : { kind: /** @type {Kind} */ (value), beside: false });
   }
-  for (const box of root.querySelectorAll("input[type=checkbox]")) box.onchange = () => change(S, { [box.name]: box.checked });
-  $(".mass input").oninput = (event) => change(S, { mass: +event.target.value });
-  $(".player input[type=range]").oninput = (event) => {
-    stop(S);
-    go(S, event.target.value - 1);
+  for (const button of buttonsOf(find, ".views")) button.onclick = () => change(S, { view: button.value });
+  for (const button of buttonsOf(find, ".buttons")) button.onclick = () => run(S, button.value);
+  for (const select of root.querySelectorAll("select")) {
+    const convert = { most: Number, next: Boolean }[select.name] ?? String;
+    select.onchange = () => {
+      change(S, { [select.name]: convert(select.value) });
+      if (select.name === "palette") choosePalette(S);
+    };
+  }
+  for (const box of /** @type {NodeListOf<HTMLInputElement>} */ (root.querySelectorAll("input[type=checkbox]"))) {
+    box.onchange = () => change(S, { [box.name]: box.checked });
+  }
+  /** @type {HTMLInputElement} */
+  const mass = find(".mass input"), /** @type {HTMLInputElement} */ slider = find(".steps");
+  mass.oninput = () => change(S, { mass: Number(mass.value) });
+  slider.oninput = () => {
+    S.player.stop();
+    goTo(S, Number(slider.value) - 1);
   };
-  $(".grids").onkeydown = moveInGrid;
-  $(".grids").onclick = (event) => chooseTile(S, event);
-  $(".why").onclick = () => {
-    clearTimeout(S.report);
-    S.setStateValue("at", where(S));
+  find(".grids").onkeydown = moveInGrid;
+  find(".grids").onclick = (event) => chooseTile(S, event);
+  find(".why").onclick = () => {
+    clearTimeout(S.reporting);
+    S.setStateValue("at", positionOf(S));
     S.setTriggerValue("open", "cell");
   };
-  $(".present").onclick = () => present(S);
+  find(".present").onclick = () => present(S);
   // The width need not change when the height does.
   S.box.onfullscreenchange = () => redraw(S);
-  $("details").ontoggle = () => drawTable(S);
-  S.onKey = (event) => onKey(S, event);
+  details.ontoggle = () => drawNumbers(S);
+  S.onKey = (event) => {
+    if (event.key === "Escape" && (S.col !== null || S.brush)) {
+      Object.assign(S, { col: null, brush: null, hover: null });
+      update(S);
+    }
+    const name = takeKey(event);
+    if (name) run(S, name);
+  };
   document.addEventListener("keydown", S.onKey);
   S.onBlock = () => {
-    const header = latest(S);
+    const header = latestHeader(S);
     if (header && header !== S.data) load(S, header);
     else if (header && takeBlocks(S)) redraw(S);
   };
@@ -74,20 +124,24 @@ function create(root) {
   return S;
 }
 
-// What the server says of this decoding. The person keeps the place, except where its `turn` says that it has moved.
+/**
+ * A new header. People keep their place, except where its `turn` says that the server moves them.
+ * @param {HeadsState} S
+ * @param {HeadsData} data
+ */
 function load(S, data) {
   Object.assign(S, { data, last: data.target.tokens.length - 1 });
   if (data.seq !== S.seq) {
-    for (const name of ["weights", "blocks", "pictures"]) S[name].clear();
+    for (const known of [S.weights, S.maps, S.pictures]) known.clear();
     Object.assign(S, { seq: data.seq, taken: new WeakSet(), hover: null, brush: null, focus: null, turn: null });
   }
   if (data.turn !== S.turn) {
-    stop(S);
-    clearTimeout(S.report);
-    const { kind, layer, head, step, source, col, view } = data.start;
-    Object.assign(S, { turn: data.turn, kind, step, source, col, ...readView(view) });
+    S.player.stop();
+    clearTimeout(S.reporting);
+    const { kind, layer, head, step, source, col, view } = data.start, { heads, ...options } = readView(view);
+    Object.assign(S, { turn: data.turn, kind, step, source, col, ...options });
     S.pick[kind] = { layer, head };
-    S.on = new Set(S.lined.length ? S.lined : [head]);
+    S.on = new Set(heads.length ? heads : [head]);
   }
   S.step = clamp(S.step, 0, S.last);
   S.source = clamp(S.source, 0, Math.max(0, data.source.tokens.length - 1));
@@ -97,142 +151,96 @@ function load(S, data) {
   }
   takeBlocks(S);
   choosePalette(S);
-  // The numbers follow the header at once: until then, but not for long, what stands on the screen stays there.
-  clearTimeout(S.lacking);
-  if (kindsShown(S).every((kind) => mapOf(S, kind))) redraw(S);
-  else S.lacking = setTimeout(() => redraw(S), PATIENCE);
+  // The numbers follow the header at once: until then, but not for long, what is on the screen stays there.
+  clearTimeout(S.waiting);
+  if (mapsShown(S).length === kindsShown(S).length) redraw(S);
+  else S.waiting = setTimeout(() => redraw(S), PATIENCE);
 }
 
-function readView(text) {
-  const found = { ...START, lined: [] };
-  for (const part of text.split(".")) {
-    const [name, ...rest] = part.split("-"), value = rest.join("-");
-    if (VIEWS.includes(part)) found.view = part;
-    else if (["words", "next", "steps", "beside"].includes(part)) found[part] = true;
-    else if (["max", "log"].includes(part)) found.scale = part;
-    else if (part in RAMPS) found.palette = part;
-    else if (name === "by" && ["keys", ...PLACES].includes(value)) found.by = value;
-    else if (name === "role" && ["mixed", ...PLACES].includes(value)) found.role = value;
-    else if (name === "most" && value > 0) found.most = value / 10;
-    else if (name === "mass" && value > 0) found.mass = clamp(+value, 10, 100);
-    else if (name === "h") found.lined = rest.map(Number).filter((head) => head >= 0);
-  }
-  return found;
-}
-
-function writeView(S) {
-  const lined = [...S.on].sort((a, b) => a - b), alone = lined.length === 1 && lined[0] === S.pick[S.kind].head;
-  const flags = ["words", "next", "steps", "beside"].filter((name) => S[name]);
-  return [
-    S.view, ...flags, S.scale === "unit" ? "" : S.scale, S.palette === "theme" ? "" : S.palette,
-    S.by === "place" ? "" : `by-${S.by}`, S.role && `role-${S.role}`, S.most ? `most-${Math.round(10 * S.most)}` : "",
-    S.mass === 80 ? "" : `mass-${S.mass}`, S.view !== "lines" || alone ? "" : `h-${lined.join("-")}`,
-  ].filter(Boolean).join(".");
-}
-
-const kindsShown = (S) => (S.beside && (S.view === "heads" || S.view === "head") ? S.data.order : [S.kind]);
-
+/** @param {HeadsState} S */
 function draw(S) {
   S.frame = 0;
-  clearTimeout(S.lacking);
+  clearTimeout(S.waiting);
   S.box.hidden = false;
   drawControls(S);
   drawGrids(S);
   drawMaps(S);
   drawLines(S);
-  drawStrip(S);
+  drawSentence(S);
   drawLegend(S);
   drawReadout(S);
   drawCaption(S);
-  drawTable(S);
-  drawBadges(S);
+  drawNumbers(S);
+  drawBadges(S.find, S.data);
   S.width = S.box.clientWidth;
-  S.box.dataset.drawn = `${S.seq} ${S.view} ${kindsShown(S).filter((kind) => mapOf(S, kind)).join("+")}`;
+  S.box.dataset.drawn = `${S.seq} ${S.view} ${mapsShown(S).map((m) => m.kind).join("+")}`;
 }
 
-const redraw = (S) => (S.frame ||= requestAnimationFrame(() => draw(S)));
-
+/** @param {HeadsState} S */
 function drawControls(S) {
+  const { find, data } = S, beside = kindsShown(S).length > 1;
   S.box.dataset.view = S.view;
-  say(S.$(".present"), presenting(S) ? "End presentation" : "Present");
-  for (const tab of S.$(".kinds").children) {
-    const beside = tab.value === "beside";
-    tab.hidden = beside ? S.data.order.length < 2 || !["heads", "head"].includes(S.view) : !S.data.order.includes(tab.value);
-    tab.setAttribute("aria-pressed", beside ? kindsShown(S).length > 1 : tab.value === S.kind);
+  say(find(".present"), presenting(S) ? "End presentation" : "Present");
+  for (const tab of buttonsOf(find, ".kinds")) {
+    const both = tab.value === "beside";
+    tab.hidden = both ? data.order.length < 2 || !["heads", "head"].includes(S.view) : !data.order.some((kind) => kind === tab.value);
+    tab.setAttribute("aria-pressed", `${both ? beside : tab.value === S.kind}`);
   }
-  for (const tab of S.$(".views").children) tab.setAttribute("aria-pressed", tab.value === S.view);
-  for (const name of ["scale", "palette", "by", "role", "most"]) S.$(`select[name=${name}]`).value = S[name];
+  for (const tab of buttonsOf(find, ".views")) tab.setAttribute("aria-pressed", `${tab.value === S.view}`);
+  const selects = { scale: S.scale, palette: S.palette, by: S.by, role: S.role, most: `${S.most}`, next: S.next ? "next" : "" };
   const m = mapOf(S, S.kind);
-  for (const name of ["by", "role"]) {
-    for (const option of S.$(`select[name=${name}]`).options) option.hidden = PLACES.includes(option.value) && m && !(option.value in m.shares);
+  for (const [name, value] of Object.entries(selects)) {
+    /** @type {HTMLSelectElement} */
+    const select = find(`select[name=${name}]`);
+    select.value = value;
+    if (name !== "by" && name !== "role") continue;
+    for (const option of select.options) option.hidden = PLACES.includes(option.value) && !!m && !(option.value in m.shares);
   }
-  for (const name of ["words", "steps"]) S.$(`input[name=${name}]`).checked = S[name];
-  S.$("select[name=next]").value = S.next ? "next" : "";
-  S.$("input[name=words]").disabled = !S.data.subwords;
-  S.$(".mass input").value = S.mass;
-  say(S.$(".mass output"), `${S.mass}\u202f%`);
-  for (const box of S.box.querySelectorAll("[data-for]")) box.hidden = !box.dataset.for.split(" ").includes(S.view);
-  S.$(".walk").hidden = !S.data.order.some((kind) => kind !== "encoder");
-  drawPlayer(S);
+  /** @type {HTMLInputElement} */
+  const words = find("input[name=words]"), /** @type {HTMLInputElement} */ steps = find("input[name=steps]");
+  words.checked = S.words;
+  words.disabled = !data.subwords;
+  steps.checked = S.steps;
+  /** @type {HTMLInputElement} */
+  const mass = find(".mass input");
+  mass.value = `${S.mass}`;
+  say(find(".mass output"), `${S.mass}\u202f%`);
+  for (const box of /** @type {NodeListOf<HTMLElement>} */ (S.box.querySelectorAll("[data-for]"))) {
+    box.hidden = !box.dataset.for?.split(" ").includes(S.view);
+  }
+  find(".walk").hidden = !data.order.some((kind) => kind !== "encoder");
+  drawSteps(find, S.step, S.last, S.player.playing(), data.target);
+  const { tokens, predicted } = data.target;
+  sayAll(find(".reads"), "reads ", numbered(tokens, S.step, "target"), " → predicts ", tokenName(predicted[S.step], "target"));
 }
 
-// One message when the person pauses, none while it plays; at once when numbers or another kind are wanted.
-function tell(S) {
-  clearTimeout(S.report);
-  if (S.play) return;
-  const lacks = kindsShown(S).some((kind) => {
-    const m = mapOf(S, kind), { layer, head } = S.pick[kind];
-    return !m || (S.view !== "heads" && (S.view === "lines" ? [...S.on] : [head]).some((h) => !weightsOf(S, m, layer, h).exact));
-  });
-  S.report = setTimeout(() => S.setStateValue("at", where(S)), lacks ? SOON : PAUSE);
+/** @param {HeadsState} S @param {number} step */
+function goTo(S, step) {
+  step = clamp(step, 0, S.last);
+  if (step === S.step) return;
+  S.step = step;
+  S.hover = null;
+  update(S);
 }
 
-const where = (S) => ({
-  seq: S.seq, turn: S.turn, kind: S.kind, ...S.pick[S.kind], step: S.step, source: S.source, col: S.col,
-  view: writeView(S), picks: S.pick, heads: [...S.on], wanted: kindsShown(S),
-});
-
-function change(S, changes) {
-  const before = S.kind;
-  if ("next" in changes) changes.next = !!changes.next;
-  Object.assign(S, changes);
-  if (before !== S.kind) Object.assign(S, { col: null, brush: null, on: new Set([S.pick[S.kind].head]) });
-  if ("words" in changes || "next" in changes) Object.assign(S, { brush: null, hover: null });
-  S.focus = S.hover = null;
-  if ("palette" in changes) choosePalette(S);
+/** A button or a key. @param {HeadsState} S @param {string} name */
+function run(S, name) {
+  const playing = S.player.playing();
+  S.player.stop();
+  if (name !== "play") goTo(S, stepAfter(name, S.step, S.last));
+  else if (!playing) {
+    // Played, a decoding is seen as it went: rows that are still to come are absent.
+    S.steps = true;
+    S.player.start();
+  }
+  if (playing) report(S);
   redraw(S);
-  tell(S);
 }
 
-function openHead(S, kind, layer, head) {
-  S.pick[kind] = { layer, head };
-  const moved = kind !== S.kind;
-  if (moved || !S.on.has(head)) S.on = new Set([head]);
-  if (moved) S.col = S.brush = null;
-  change(S, S.view === "heads" ? { kind, view: "head" } : { kind });
-  S.on = S.on.size ? S.on : new Set([head]);
-}
-
-// For the projector: the views alone, in larger type, in the state that they are in.
+/** For the projector: the views alone, in larger type, in the state that they are in. @param {HeadsState} S */
 function present(S) {
   if (presenting(S)) return document.exitFullscreen();
   return S.box.requestFullscreen().catch((error) => {
-    S.$(".present").title = `This browser does not allow it: ${error.message}`;
+    S.find(".present").title = `This browser does not allow it: ${error.message}`;
   });
-}
-
-const presenting = (S) => S.box.getRootNode().fullscreenElement === S.box;
-
-// A row, and a column or none, of a map; positions are kept as tokens, so that words and tokens share them.
-function chooseCell(S, kind, query, key) {
-  const m = mapOf(S, kind), token = m.rowSpans[query][0];
-  if (kind !== S.kind) S.on = new Set([S.pick[kind].head]);
-  S.kind = kind;
-  if (kind === "encoder") S.source = token;
-  else S.step = token;
-  S.col = key === null ? null : m.columnSpans[key][0];
-  S.hover = null;
-  stop(S);
-  redraw(S);
-  tell(S);
 }

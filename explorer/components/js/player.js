@@ -1,72 +1,86 @@
-// The steps of the decoding: buttons, slider, keys and a timer that walks through them.
+// A timer that walks through steps, and the buttons, slider and keys that steer it.
 
-const TEMPO = 700;
+import { clamp } from "./numbers.js";
+import { buttonsOf, say } from "./dom.js";
+
+/** @typedef {import("./types").Find} Find */
+/** @typedef {import("./types").Player} Player */
+/** @typedef {import("./types").Track} Track */
+
+/**
+ * Walks through a track, one step every `tempo` ms; from the end it starts again.
+ * @param {number} tempo
+ * @param {Track} track
+ * @returns {Player}
+ */
+export function createPlayer(tempo, track) {
+  let timer = 0;
+  const stop = () => {
+    clearTimeout(timer);
+    timer = 0;
+  };
+  const advance = () => {
+    if (track.at() + 1 >= track.last()) stop();
+    else timer = setTimeout(advance, tempo);
+    track.go(track.at() + 1);
+  };
+  const start = () => {
+    timer = setTimeout(advance, tempo);
+    if (track.at() === track.last()) track.go(0);
+  };
+  return { playing: () => timer !== 0, start, stop };
+}
+
+/** Shows on the play button what it would do. @param {Element} button @param {boolean} playing */
+export function markPlaying(button, playing) {
+  button.classList.toggle("playing", playing);
+  button.setAttribute("aria-label", playing ? "Pause" : "Play");
+}
+
+/** The step to which a button or key leads. @param {string} name @param {number} step @param {number} last */
+export const stepAfter = (name, step, last) =>
+  clamp({ start: 0, back: step - 1, forward: step + 1, end: last }[name] ?? step, 0, last);
+
+/**
+ * Buttons, slider and counter of a decoding.
+ * @param {Find} find
+ * @param {number} step
+ * @param {number} last
+ * @param {boolean} playing
+ * @param {{ tokens: string[], predicted: string[] }} target
+ */
+export function drawSteps(find, step, last, playing, { tokens, predicted }) {
+  /** @type {HTMLInputElement} */
+  const slider = find(".steps");
+  slider.max = `${last + 1}`;
+  slider.value = `${step + 1}`;
+  slider.disabled = !last;
+  slider.style.setProperty("--done", `${last ? (100 * step) / last : 100}%`);
+  slider.setAttribute("aria-valuetext", `${step + 1}: reads ${tokens[step]}, predicts ${predicted[step]}`);
+  say(find(".steps + output"), `step ${step + 1} of ${last + 1}`);
+  for (const button of buttonsOf(find, ".buttons")) {
+    // Not `disabled`, which would throw the keyboard focus away at either end.
+    const idle = button.value !== "play" && stepAfter(button.value, step, last) === step;
+    button.setAttribute("aria-disabled", `${idle || !last}`);
+  }
+  markPlaying(find("button.play"), playing);
+}
+
 // Widgets that need the arrow keys or the space bar for themselves.
 const ROLES = ["slider", "tab", "radio", "grid", "listbox", "menu", "dialog"].map((role) => `[role=${role}]`);
 const KEYED = `input,textarea,select,canvas,.tiles,[contenteditable],${ROLES}`;
 const PRESSED = "button,a,summary,[role=button]";
 
-function drawPlayer(S) {
-  const { tokens, predicted } = S.data.target, slider = S.$(".player input[type=range]");
-  slider.max = S.last + 1;
-  slider.value = S.step + 1;
-  slider.disabled = !S.last;
-  slider.style.setProperty("--done", `${S.last ? (100 * S.step) / S.last : 100}%`);
-  slider.setAttribute("aria-valuetext", `${S.step + 1}: reads ${tokens[S.step]}, predicts ${predicted[S.step]}`);
-  say(S.$(".player output"), `step ${S.step + 1} of ${S.last + 1}`);
-  sayAll(S.$(".reads"), "reads ", named(tokens, S.step, "target"), " → predicts ", word(predicted[S.step], "target"));
-  for (const button of S.$(".buttons").children) {
-    const end = { start: 0, back: 0, forward: S.last, end: S.last }[button.value];
-    // Not `disabled`, which would throw the keyboard focus away at either end.
-    button.setAttribute("aria-disabled", S.step === end || !S.last);
-  }
-  const play = S.$("button.play");
-  play.classList.toggle("playing", !!S.play);
-  play.setAttribute("aria-label", S.play ? "Pause" : "Play");
-}
-
-function go(S, step) {
-  step = clamp(step, 0, S.last);
-  if (step === S.step) return;
-  S.step = step;
-  S.hover = null;
-  redraw(S);
-  tell(S);
-}
-
-function stop(S) {
-  clearTimeout(S.play);
-  S.play = 0;
-}
-
-function command(S, name) {
-  const playing = S.play;
-  stop(S);
-  if (name === "play" && !playing) {
-    // Played, a decoding is seen as it went: rows that are still to come are absent.
-    S.steps = true;
-    const tick = () => {
-      S.play = setTimeout(tick, TEMPO);
-      if (S.step + 1 >= S.last) stop(S);
-      go(S, S.step + 1);
-    };
-    S.play = setTimeout(tick, TEMPO);
-    if (S.step === S.last) go(S, 0);
-  } else if (name !== "play") go(S, { start: 0, back: S.step - 1, forward: S.step + 1, end: S.last }[name]);
-  if (playing) tell(S);
-  redraw(S);
-}
-
-function onKey(S, event) {
-  if (event.key === "Escape" && (S.col !== null || S.brush)) {
-    Object.assign(S, { col: null, brush: null, hover: null });
-    redraw(S);
-    tell(S);
-  }
+/**
+ * The command of a key, which is then taken; nothing where the focused widget needs the key for itself.
+ * @param {KeyboardEvent} event
+ */
+export function takeKey(event) {
+  const { ctrlKey, altKey, metaKey, shiftKey } = event;
   const name = { ArrowLeft: "back", ArrowRight: "forward", Home: "start", End: "end", " ": "play" }[event.key];
-  if (!name || event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey || event.shiftKey) return;
-  const path = event.composedPath().filter((node) => node.matches);
-  if (path.some((node) => node.matches(KEYED) || (name === "play" && node.matches(PRESSED)))) return;
+  if (!name || event.defaultPrevented || ctrlKey || altKey || metaKey || shiftKey) return "";
+  const path = event.composedPath().filter((node) => node instanceof Element);
+  if (path.some((node) => node.matches(KEYED) || (name === "play" && node.matches(PRESSED)))) return "";
   event.preventDefault();
-  command(S, name);
+  return name;
 }

@@ -9,7 +9,8 @@ import streamlit as st
 
 from explorer.attention.captions import head_caption
 from explorer.attention.map_tables import head_table
-from explorer.components.film import Film, Frame, Place, film_view, place_of
+from explorer.components.film import film_view, place_of
+from explorer.components.film_payload import Film, Frame, Place
 from explorer.figures.head_scores_over_training import head_figure, head_rows
 from explorer.figures.training_curves import loss_figure
 from explorer.runs.lifecycle import Entry, Runs

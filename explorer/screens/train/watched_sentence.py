@@ -8,7 +8,8 @@ import streamlit as st
 
 from explorer.attention.captions import head_caption
 from explorer.attention.map_tables import head_table
-from explorer.components.film import Film, Frame, film_view
+from explorer.components.film import film_view
+from explorer.components.film_payload import Film, Frame
 from explorer.runs.lifecycle import MAX_PROBE_TEXT, Runs
 from explorer.runs.process import RunError
 from explorer.text import plain, why

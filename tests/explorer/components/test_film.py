@@ -8,8 +8,9 @@ import struct
 import numpy as np
 import pytest
 
-from explorer.components.film import Film, Frame, Place, encode, place_of
-from explorer.components.film import _place as read_place
+from explorer.components.film import place_of
+from explorer.components.film_payload import Film, Frame, Place, encode
+from explorer.components.film_payload import place_from as read_place
 from tests.explorer.planted import planted_trace
 
 

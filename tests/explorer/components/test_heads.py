@@ -199,10 +199,3 @@ def test_words_are_asked_for_by_the_view() -> None:
 def test_the_mean_over_heads_is_no_single_head() -> None:
     with pytest.raises(NoSingleHead, match="Choose one head"):
         _ = Place("cross", 1, 0, 1).index
-
-
-def test_the_script_is_small_and_its_strings_are_left_alone() -> None:
-    script = heads.script()
-    assert len(script.encode()) < 60_000
-    assert '"masked (future): a later position may not be looked at"' in script
-    assert "of each row's weight.`" in script

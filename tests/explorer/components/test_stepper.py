@@ -6,7 +6,6 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-from explorer.components import stepper
 from explorer.components.payload import decode
 
 
@@ -87,12 +86,3 @@ def test_nonsense_from_a_browser_is_no_position_and_no_fork() -> None:
     for fork in (_message(token_id=-7), _message(token_id=None), _message(seq="old", token_id=201)):
         app.session_state["here"] = {"fork": fork}
         assert _run(app)[0].fork is None
-
-
-def test_the_script_stays_small() -> None:
-    assert len(stepper.script().encode()) < 30_000
-
-
-def test_slimming_leaves_strings_alone() -> None:
-    assert '"< 0.1 %"' in stepper.script()
-    assert "  " not in stepper.script()

@@ -1,0 +1,57 @@
+// Elements, made and changed with as few touches as possible. Text is always set as text, never as markup.
+
+/** @typedef {import("./types").Content} Content */
+/** @typedef {import("./types").Find} Find */
+
+/**
+ * An element with a class and children.
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {string} [name]
+ * @param {Content[]} children
+ * @returns {HTMLElementTagNameMap[Tag]}
+ */
+export function make(tag, name, ...children) {
+  const element = document.createElement(tag);
+  if (name) element.className = name;
+  element.append(...children);
+  return element;
+}
+
+/** A button that submits nothing. @param {string} [name] @param {Content[]} children */
+export const makeButton = (name, ...children) => Object.assign(make("button", name, ...children), { type: "button" });
+
+/**
+ * Sets the text if it differs, so that stepping touches few nodes.
+ * @param {Node | null} element
+ * @param {string} text
+ */
+export function say(element, text) {
+  if (element && element.textContent !== text) element.textContent = text;
+}
+
+/** Replaces the content if its text differs. @param {Element} element @param {Content[]} pieces */
+export function sayAll(element, ...pieces) {
+  const box = make("span", "", ...pieces);
+  if (element.textContent !== box.textContent) element.replaceChildren(...box.childNodes);
+}
+
+/**
+ * Exactly `count` children; missing ones are made, and those that exist keep their listeners and the keyboard focus.
+ * @template {HTMLElement} E
+ * @param {Element} parent
+ * @param {number} count
+ * @param {() => E} create
+ * @returns {E[]}
+ */
+export function children(parent, count, create) {
+  while (parent.children.length > count) parent.lastChild?.remove();
+  while (parent.children.length < count) parent.append(create());
+  return /** @type {E[]} */ ([...parent.children]);
+}
+
+/** The first match below `root`; the component's own HTML guarantees that it exists. @param {ParentNode} root */
+export const finder = (root) => /** @type {Find} */ ((selector) => root.querySelector(selector));
+
+/** The buttons directly below the first match. @param {Find} find @param {string} selector */
+export const buttonsOf = (find, selector) => /** @type {HTMLButtonElement[]} */ ([...find(selector).children]);

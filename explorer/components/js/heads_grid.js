@@ -1,0 +1,209 @@
+// All heads at once: one thumbnail per head, on one scale, sorted and filtered by what tells heads apart.
+
+import { paper, magnification, pixelRatio, windowHeight } from "./canvas.js";
+import { children, make, makeButton, say } from "./dom.js";
+import { describeHead, listHeads } from "./head_list.js";
+import { pictureOf, topOf } from "./heads_pictures.js";
+import { kindsShown, mapOf, openHead, presenting, rowInView, shownRows } from "./heads_state.js";
+import { SIDES, TITLES } from "./kinds.js";
+import { clamp } from "./numbers.js";
+
+/** @typedef {import("./types").HeadsState} HeadsState */
+/** @typedef {import("./types").Kind} Kind */
+/** @typedef {import("./types").KindMap} KindMap */
+/** @typedef {{ layer: number, head: number }} Head */
+
+/** @param {HeadsState} S */
+export function drawGrids(S) {
+  const beside = S.view !== "heads", kinds = beside ? [S.kind] : kindsShown(S);
+  const boxes = children(S.find(".grids"), kinds.length, () => {
+    const grid = make("div", "tiles");
+    grid.setAttribute("role", "group");
+    return make("section", "", make("h3", ""), make("div", "under", make("canvas"), grid), make("p", "none"));
+  });
+  kinds.forEach((kind, i) => {
+    const [title, under, none] = boxes[i].children, m = mapOf(S, kind);
+    const canvas = /** @type {HTMLCanvasElement} */ (under.firstChild), grid = /** @type {HTMLElement} */ (under.lastChild);
+    say(title, kinds.length > 1 ? TITLES[kind] : "");
+    say(none, m ? "" : "Loading …");
+    grid.setAttribute("aria-label", `${TITLES[kind]}: heads`);
+    if (m) drawGrid(S, m, canvas, grid, none, beside, kinds.length);
+  });
+}
+
+/**
+ * The sizes of a grid: how many columns of thumbnails, how large they are, and whether each has words below it.
+ * @param {HeadsState} S
+ * @param {KindMap} m
+ * @param {Head[]} heads
+ * @param {HTMLElement} grid
+ * @param {boolean} beside whether the grid stands beside another view
+ * @param {number} columns how many grids there are
+ */
+function layOutGrid(S, m, heads, grid, beside, columns) {
+  const ordered = (beside || S.by === "place") && heads.length === m.layers * m.heads;
+  const room = Math.max(120, /** @type {Element} */ (grid.parentNode).clientWidth - (ordered ? 26 : 0)), across = m.heads + 1;
+  // Without room for words below the thumbnails, only the table and screen readers have them.
+  const compact = beside || (ordered && columns > 1 && room / across < 64);
+  const aligned = ordered && room / across >= (compact ? 15 : 64);
+  const wide = aligned ? room / across : compact ? 30 : 84;
+  const [outside, below, largest] = presenting(S) ? [200, 50, 260] : [350, 36, 150];
+  const tall = compact ? 34 : Math.max(52, (windowHeight(grid) - outside) / m.layers - below);
+  const size = Math.floor(clamp(Math.min(wide - (compact ? 4 : 12), tall, columns > 1 ? 96 : largest), compact ? 10 : 34, largest));
+  const most = Math.min(wide, Math.max(size + 14, compact ? 0 : presenting(S) ? 180 : 128));
+  const template = aligned ? `22px repeat(${across},${most}px)` : `repeat(auto-fill,minmax(${Math.ceil(wide)}px,1fr))`;
+  return { compact, aligned, template, scale: size / Math.max(m.keys, m.queries) };
+}
+
+/**
+ * @param {HeadsState} S
+ * @param {KindMap} m
+ * @param {HTMLCanvasElement} canvas
+ * @param {HTMLElement} grid
+ * @param {Element} none
+ * @param {boolean} beside
+ * @param {number} columns
+ */
+function drawGrid(S, m, canvas, grid, none, beside, columns) {
+  const heads = listHeads(m, beside ? { by: "place" } : S);
+  say(none, heads.length ? "" : "No head passes the filters.");
+  const { compact, aligned, template, scale } = layOutGrid(S, m, heads, grid, beside, columns);
+  // The mean closes each layer's row, where rows are layers.
+  const tiles = aligned || compact ? heads.flatMap((h) => (h.head < m.heads ? [h] : [h, { layer: h.layer, head: 0 }])) : heads;
+  grid.style.gridTemplateColumns = template;
+  grid.classList.toggle("compact", compact);
+  const shown = shownRows(S, m), row = rowInView(S, m), pick = S.pick[m.kind];
+  const cells = children(grid, tiles.length + (aligned ? m.layers : 0), () => make("div", "spot"));
+  grid.style.setProperty("--wide", `${m.keys * scale}px`);
+  grid.style.setProperty("--high", `${m.queries * scale}px`);
+  /** @type {HTMLButtonElement | null} */
+  let pressed = null;
+  const buttons = tiles.map(({ layer, head }, i) => {
+    const cell = cells[i + (aligned ? layer : 0)];
+    if (aligned && head === 1) nameLayer(cells[i + layer - 1], layer);
+    const button = tileIn(S, cell), names = [S.seq, m.kind, m.form, layer, head, compact].join();
+    // Pointing at a cell draws everything again; words are set only where they differ.
+    if (button.names !== names) {
+      button.names = names;
+      nameTile(button, m, layer, head, compact);
+    }
+    const mine = m.kind === S.kind && layer === pick.layer && head === pick.head;
+    if (button.ariaPressed !== `${mine}`) button.ariaPressed = `${mine}`;
+    if (mine) pressed = button;
+    return button;
+  });
+  // One stop for the Tab key in each grid: the head in view, else the first.
+  const active = /** @type {ShadowRoot} */ (grid.getRootNode()).activeElement;
+  const stop = buttons.find((b) => b === active) ?? pressed ?? buttons[0];
+  for (const b of buttons) if (b.tabIndex !== (b === stop ? 0 : -1)) b.tabIndex = b === stop ? 0 : -1;
+  const top = topOf(S, false), painted = /** @type {HTMLCanvasElement & { painted?: string }} */ (canvas);
+  const paint = [
+    S.seq, m.kind, m.form, top, S.scale, S.palette, S.theme.ground, scale, shown, row, compact, pixelRatio(grid),
+    grid.clientWidth, presenting(S), aligned, ...tiles.map(({ layer, head }) => `${layer}-${head}`),
+  ].join();
+  if (painted.painted === paint) return;
+  painted.painted = paint;
+  if (!tiles.length) paper(canvas, 0, 0);
+  else paintTiles(S, m, canvas, grid, buttons, pictureOf(S, m, tiles, top), { scale, shown, row, marked: !compact });
+}
+
+/**
+ * All thumbnails of a grid on one canvas that lies over the buttons, each where its button has left room.
+ * @param {HeadsState} S
+ * @param {KindMap} m
+ * @param {HTMLCanvasElement} canvas
+ * @param {HTMLElement} grid
+ * @param {HTMLElement[]} buttons
+ * @param {{ canvas: HTMLCanvasElement, corners: number[][] }} picture
+ * @param {{ scale: number, shown: number, row: number, marked: boolean }} look
+ */
+function paintTiles(S, m, canvas, grid, buttons, picture, { scale, shown, row, marked }) {
+  const ratio = pixelRatio(grid), ctx = paper(canvas, grid.clientWidth, grid.clientHeight);
+  const { left, top } = grid.getBoundingClientRect(), [wide, high] = [m.keys * scale, shown * scale];
+  // On whole pixels of the screen, like the frame that the browser draws around it.
+  const onScreen = ratio / magnification(grid);
+  const snap = (/** @type {number} */ to, /** @type {number} */ start) =>
+    (Math.round(to * onScreen) - Math.round(start * onScreen)) / ratio;
+  ctx.imageSmoothingEnabled = scale * ratio < 1;
+  ctx.fillStyle = S.theme[SIDES[m.kind][0]];
+  buttons.forEach((button, i) => {
+    const at = /** @type {Element} */ (button.firstChild).getBoundingClientRect(), x = snap(at.left, left), y = snap(at.top, top);
+    const [fromX, fromY] = picture.corners[i];
+    ctx.drawImage(picture.canvas, fromX, fromY, m.keys, shown, x, y, wide, high);
+    if (marked) for (const end of [0, wide - 3]) ctx.fillRect(x + end, y + row * scale, 3, Math.max(2, scale));
+  });
+}
+
+/**
+ * @param {HTMLButtonElement} button
+ * @param {KindMap} m
+ * @param {number} layer
+ * @param {number} head
+ * @param {boolean} compact
+ */
+function nameTile(button, m, layer, head, compact) {
+  const { keys, role, mixed } = head ? describeHead(m, layer, head) : { keys: "", role: "", mixed: false };
+  const [, name, effective, favours] = button.children;
+  say(name, compact ? (head ? `${head}` : "m") : head ? `L${layer} H${head}` : `L${layer} mean`);
+  say(effective, compact ? "" : keys);
+  say(favours, compact ? "" : role);
+  favours.classList.toggle("mixed", mixed);
+  button.value = `${m.kind} ${layer} ${head}`;
+  const which = head ? `Layer ${layer}, head ${head}` : `Layer ${layer}, mean over the heads`;
+  button.ariaLabel = button.title = head ? `${which}: ${keys}, ` + (mixed ? "mixed, " : "") + role : which;
+}
+
+/** @param {HTMLElement} cell @param {number} layer */
+function nameLayer(cell, layer) {
+  if (cell.firstElementChild?.tagName !== "SPAN") cell.replaceChildren(make("span", "layer"));
+  say(cell.firstChild, `L${layer}`);
+}
+
+/** The button of a thumbnail, made if the cell has none. @param {HeadsState} S @param {HTMLElement} cell */
+function tileIn(S, cell) {
+  if (cell.firstElementChild?.tagName !== "BUTTON") {
+    S.tile ??= makeButton("tile", make("i"), make("b"), make("small"), make("small"));
+    cell.replaceChildren(S.tile.cloneNode(true));
+  }
+  return /** @type {HTMLButtonElement & { names?: string }} */ (cell.firstChild);
+}
+
+/** @param {EventTarget | null} target @returns {HTMLButtonElement | null} */
+const tileOf = (target) => /** @type {Element} */ (target).closest(".tile");
+
+/** @param {HeadsState} S @param {MouseEvent} event */
+export function chooseTile(S, event) {
+  const [kind, layer, head] = tileOf(event.target)?.value.split(" ") ?? [];
+  if (kind) openHead(S, /** @type {Kind} */ (kind), Number(layer), Number(head));
+}
+
+/**
+ * Arrow keys go from thumbnail to thumbnail as they lie on the screen; Enter opens one.
+ * @param {KeyboardEvent} event
+ */
+export function moveInGrid(event) {
+  const here = tileOf(event.target);
+  const way = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
+  if (!here || (!way && event.key !== "Home" && event.key !== "End")) return;
+  event.preventDefault();
+  /** @type {HTMLButtonElement[]} */
+  const all = [.../** @type {Element} */ (event.currentTarget).querySelectorAll(/** @type {"button"} */ (".tile"))];
+  /** @type {HTMLButtonElement | undefined} */
+  let next = event.key === "Home" ? all[0] : all[all.length - 1];
+  if (way) {
+    const middle = (/** @type {Element} */ b) => {
+      const { x, y, width } = b.getBoundingClientRect();
+      return { x: x + width / 2, y };
+    };
+    const { x, y } = middle(here), spots = all.map((button) => ({ button, ...middle(button) }));
+    const ahead = spots.filter((b) => (way[0] ? way[0] * (b.x - x) > 1 && Math.abs(b.y - y) < 20 : way[1] * (b.y - y) > 9));
+    // Across: the nearest in this row. Up and down: the nearest row first, then the nearest one in it.
+    const far = (/** @type {{ x: number, y: number }} */ b) =>
+      (way[0] ? 0 : 9999 * Math.round(Math.abs(b.y - y) / 9)) + Math.abs(b.x - x);
+    next = ahead.sort((a, b) => far(a) - far(b))[0]?.button;
+  }
+  if (!next) return;
+  here.tabIndex = -1;
+  next.tabIndex = 0;
+  next.focus();
+}

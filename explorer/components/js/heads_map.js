@@ -1,0 +1,215 @@
+// One head, large: rows are queries with query 0 on top, keys are on top, with numbers where there is room.
+
+import {
+  AXIS, LEAST, TILT, border, cellUnder, framer, hatch, isolated, label, paper, shortLabel, widest, windowHeight,
+  writeAxes, writer,
+} from "./canvas.js";
+import { contextOf, inkOn } from "./colours.js";
+import { say } from "./dom.js";
+import { level, pictureOf, topOf } from "./heads_pictures.js";
+import {
+  chooseCell, columnInView, kindsShown, mapOf, presenting, redraw, rowInView, rowOf, shownRows, weightsOf,
+} from "./heads_state.js";
+import { AXES, FUTURE, KINDS, SIDES, TITLES } from "./kinds.js";
+import { cellNumber, clamp } from "./numbers.js";
+
+/** @typedef {import("./types").HeadsState} HeadsState */
+/** @typedef {import("./types").Kind} Kind */
+/** @typedef {import("./types").KindMap} KindMap */
+/** @typedef {import("./types").MapCell} MapCell */
+/** @typedef {import("./types").Plot} Plot */
+
+const ROOMY = 26; // the smallest cell with a number in it, in pixels
+
+// Each row of the decoder reads one word and predicts another; one of the two names the row, the other follows it.
+/** @param {HeadsState} S @param {KindMap} m @param {number} q */
+export const nameOfRow = (S, m, q) => (S.next && m.predicted.length ? m.predicted[q] : m.rows[q]);
+/** @param {HeadsState} S @param {KindMap} m @param {number} q */
+const otherName = (S, m, q) => (!m.predicted.length ? "" : S.next ? `after ${isolated(m.rows[q])}` : `→ ${isolated(m.predicted[q])}`);
+/** @param {HeadsState} S @param {Kind} kind */
+export const rowTitle = (S, kind) => (kind !== "encoder" && S.next ? "decoder predicts (query)" : AXES[kind][0]);
+
+/** @param {HeadsState} S */
+export function drawMaps(S) {
+  const kinds = S.view === "head" ? kindsShown(S) : [];
+  for (const kind of KINDS) {
+    S.figures[kind].box.hidden = !kinds.includes(kind);
+    if (kinds.includes(kind)) drawHead(S, kind);
+  }
+}
+
+/** @param {HeadsState} S @param {Kind} kind */
+function drawHead(S, kind) {
+  const f = S.figures[kind], m = mapOf(S, kind), { layer, head } = S.pick[kind];
+  say(f.title, TITLES[kind]);
+  const which = head ? `head ${head}` : "mean over the heads";
+  say(f.about, `layer ${layer} · ${which} · ${S.data.model}` + (m ? "" : " · loading …"));
+  f.canvas.hidden = !m;
+  if (!m) return;
+  f.canvas.setAttribute("aria-label", `${TITLES[kind]}, ${f.about.textContent}. Arrow keys move from cell to cell; with Shift they mark rows and columns.`);
+  const { values, exact } = weightsOf(S, m, layer, head), { ink, ground, font } = S.theme;
+  const measure = contextOf(f.canvas), large = presenting(S) ? 1.4 : 1;
+  measure.font = `${12 * large}px ${font}`;
+  const rowNames = m.rows.map((_, q) => nameOfRow(S, m, q));
+  const names = rowNames.map((_, q) => shortLabel(measure, label(rowNames, q)));
+  const others = m.rows.map((_, q) => shortLabel(measure, otherName(S, m, q)));
+  const keys = m.columns.map((_, k) => shortLabel(measure, label(m.columns, k)));
+  const width = (/** @type {string[]} */ texts) => Math.ceil(widest(measure, texts));
+  const left = AXIS + width(names) + 8, right = m.predicted.length ? width(others) + 10 : 0;
+  const wideKeys = width(keys), room = f.box.clientWidth - left - 4;
+  const tall = Math.max(230, windowHeight(f.box) - 420), tilted = wideKeys * Math.cos(TILT);
+  let cell = Math.floor(Math.min((room - Math.max(right, tilted)) / m.keys, tall / m.queries));
+  if (cell < 10) cell = Math.min(10, Math.floor((room - right) / m.keys));
+  // Where type is large, so are the cells that it stands in.
+  cell = clamp(cell, 4, 46 * large);
+  const flat = cell > wideKeys + 5, top = Math.ceil(AXIS + (flat ? 20 : wideKeys * Math.sin(TILT) + 12));
+  const shown = shownRows(S, m), wide = m.keys * cell, high = shown * cell, row = rowInView(S, m), column = columnInView(S, m);
+  const over = Math.max(right, flat ? 0 : tilted);
+  const ctx = paper(f.canvas, Math.ceil(left + Math.max(wide + over + 2, LEAST)), top + Math.max(m.queries * cell + 4, LEAST + 20));
+  f.plot = { left, top, cell };
+  f.canvas.dataset.plot = [left, top, cell, shown, m.keys].join();
+  ctx.textBaseline = "middle";
+  const write = writer(ctx, font, large);
+  ctx.fillStyle = ink;
+  writeAxes(ctx, write, [rowTitle(S, kind), AXES[kind][1]], f.plot, 0.75);
+  const every = Math.ceil((10 * large) / cell), size = clamp(cell, 10, 12);
+  const isNamed = (/** @type {number} */ i, /** @type {number | null} */ current) =>
+    i === current || (i % every === 0 && Math.abs(i - (current ?? -99)) >= every);
+  for (let q = 0; q < shown; q++) {
+    if (!isNamed(q, row)) continue;
+    const y = top + (q + 0.5) * cell;
+    ctx.globalAlpha = 0.75;
+    write(others[q], left + wide + 8, y, "left", 0, size);
+    ctx.globalAlpha = 1;
+    write(names[q], left - 6, y, "right", 0, size, q === row ? 700 : 400);
+  }
+  for (let k = 0; k < m.keys; k++) {
+    if (!isNamed(k, column) || (kind === "decoder" && m.mask[(shown - 1) * m.keys + k] === FUTURE)) continue;
+    const x = left + (k + 0.5) * cell, weight = k === column ? 700 : 400;
+    if (flat) write(keys[k], x, top - 10, "center", 0, size, weight);
+    else write(keys[k], x, top - 6, "left", -TILT, size, weight);
+  }
+  const most = topOf(S, true);
+  ctx.drawImage(pictureOf(S, m, [{ layer, head }], most).canvas, 0, 0, m.keys, shown, left, top, wide, high);
+  if (cell > 4) hatch(ctx, S.theme, m, shown, f.plot);
+  if (cell >= ROOMY && exact) writeWeights(S, ctx, m, values, shown, f.plot, most);
+  dim(S, ctx, m, shown, f.plot);
+  border(ctx, ink, f.plot, wide, high);
+  const frame = framer(ctx, ground), [side, keySide] = SIDES[kind];
+  if (row < shown) frame(left, top + row * cell, wide, cell, S.theme[side]);
+  if (column !== null && kind === S.kind) {
+    ctx.setLineDash([4, 3]);
+    frame(left + column * cell, top, cell, high, S.theme[keySide]);
+    ctx.setLineDash([]);
+    if (row < shown) frame(left + column * cell, top + row * cell, cell, cell, ink);
+  }
+}
+
+/**
+ * @param {HeadsState} S
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {KindMap} m
+ * @param {ArrayLike<number>} values
+ * @param {number} shown
+ * @param {Plot} plot
+ * @param {number} most
+ */
+function writeWeights(S, ctx, m, values, shown, { left, top, cell }, most) {
+  Object.assign(ctx, { font: `${cell > 46 ? 16 : 11}px ${S.theme.font}`, textAlign: "center" });
+  for (let i = 0; i < shown * m.keys; i++) {
+    if (m.mask[i]) continue;
+    ctx.fillStyle = inkOn(S.theme.scale[level(S, values[i], most)]);
+    const text = values[i] < 0.005 ? "0" : cellNumber(values[i]);
+    ctx.fillText(text, left + ((i % m.keys) + 0.5) * cell, top + (Math.floor(i / m.keys) + 0.5) * cell + 0.5);
+  }
+}
+
+/**
+ * Fades what the brush leaves out.
+ * @param {HeadsState} S
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {KindMap} m
+ * @param {number} shown
+ * @param {Plot} plot
+ */
+function dim(S, ctx, m, shown, { left, top, cell }) {
+  const b = S.brush;
+  if (b?.kind !== m.kind) return;
+  ctx.fillStyle = S.theme.ground;
+  ctx.globalAlpha = 0.72;
+  const [first, last] = [Math.min(b.rows[1], shown - 1), b.columns[1]];
+  const boxes = [[0, 0, m.keys, b.rows[0]], [0, first + 1, m.keys, shown - first - 1],
+    [0, b.rows[0], b.columns[0], first - b.rows[0] + 1], [last + 1, b.rows[0], m.keys - last - 1, first - b.rows[0] + 1]];
+  for (const [x, y, w, h] of boxes) if (w > 0 && h > 0) ctx.fillRect(left + x * cell, top + y * cell, w * cell, h * cell);
+  ctx.globalAlpha = 1;
+}
+
+/**
+ * Pointing shows a cell, a click chooses it, dragging marks rows, columns (from their labels) or a block of both.
+ * @param {HeadsState} S
+ * @param {Kind} kind
+ */
+export function listenToHead(S, kind) {
+  const f = S.figures[kind], { canvas } = f;
+  /**
+   * Row and column under the pointer; -1 over the labels of the other axis; null outside.
+   * @type {(event: MouseEvent, m: KindMap) => MapCell | null}
+   */
+  const cellAt = (event, m) => {
+    const { query, key } = cellUnder(canvas, event, f.plot);
+    if (query >= shownRows(S, m) || key >= m.keys || (query < 0 && key < 0)) return null;
+    return { kind, query: Math.max(query, -1), key: Math.max(key, -1) };
+  };
+  /** @type {(a: number, b: number, count: number) => [number, number]} */
+  const range = (a, b, count) => (a < 0 || b < 0 ? [0, count - 1] : [Math.min(a, b), Math.max(a, b)]);
+  const mark = (/** @type {KindMap} */ m, /** @type {MapCell} */ from, /** @type {MapCell} */ to) => {
+    S.brush = { kind, rows: range(from.query, to.query, m.queries), columns: range(from.key, to.key, m.keys) };
+  };
+  canvas.onpointerdown = (event) => {
+    const m = mapOf(S, kind);
+    S.drag = m ? cellAt(event, m) : null;
+    S.dragged = false;
+  };
+  canvas.onpointermove = (event) => {
+    const m = mapOf(S, kind), from = S.drag;
+    if (!m) return;
+    const cell = cellAt(event, m);
+    if (from && event.buttons && cell && (cell.query !== from.query || cell.key !== from.key)) {
+      S.dragged = true;
+      mark(m, from, cell);
+    } else if (event.pointerType === "touch") return;
+    S.hover = cell && cell.query >= 0 && cell.key >= 0 ? cell : null;
+    redraw(S);
+  };
+  canvas.onpointerleave = () => {
+    S.hover = null;
+    redraw(S);
+  };
+  canvas.onclick = (event) => {
+    const m = mapOf(S, kind), cell = m && cellAt(event, m);
+    S.drag = null;
+    if (!m || !cell || S.dragged) return;
+    if (cell.query < 0 || cell.key < 0) mark(m, cell, cell);
+    else chooseCell(S, m, cell.query, cell.key);
+    redraw(S);
+  };
+  canvas.onkeydown = (event) => {
+    const m = mapOf(S, kind), way = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    if (!m || event.key === "Tab" || event.ctrlKey || event.metaKey) return;
+    const query = rowInView(S, m), key = S.kind === kind ? columnInView(S, m) : null, { layer, head } = S.pick[kind];
+    const heaviest = rowOf(S, m, layer, head, query).seen[0]?.key ?? 0;
+    if (way && event.shiftKey) {
+      const at = S.brush?.kind === kind ? S.brush : { rows: [query, query], columns: [key ?? heaviest, key ?? heaviest] };
+      /** @type {(range: number[], by: number, count: number) => [number, number]} */
+      const grow = ([a, b], by, count) => [a, clamp(b + by, a, count - 1)];
+      S.brush = { kind, rows: grow(at.rows, way[0], m.queries), columns: grow(at.columns, way[1], m.keys) };
+      redraw(S);
+    } else if (way && key === null) chooseCell(S, m, query, heaviest);
+    else if (way) chooseCell(S, m, clamp(query + way[0], 0, shownRows(S, m) - 1), clamp(Number(key) + way[1], 0, m.keys - 1));
+    else if (event.key === "Home") chooseCell(S, m, query, 0);
+    else if (event.key === "End") chooseCell(S, m, query, m.keys - 1);
+    else if (event.key === "Enter" || event.key === " ") chooseCell(S, m, query, key ?? heaviest);
+    else return;
+    event.preventDefault();
+  };
+}

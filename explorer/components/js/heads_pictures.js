@@ -1,0 +1,137 @@
+// From weights to colours: three scales, three palettes that colour-blind eyes can read, and heads as small pictures.
+
+import { SQUARES } from "./blocks.js";
+import { canvasOf, ramp, rgb, setScale } from "./colours.js";
+import { mapsShown, weightsOf } from "./heads_state.js";
+import { clamp, decimals } from "./numbers.js";
+import { say } from "./dom.js";
+
+/** @typedef {import("./types").HeadsState} HeadsState */
+/** @typedef {import("./types").KindMap} KindMap */
+/** @typedef {import("./types").Rgb} Rgb */
+
+// Cividis after Nuñez, Anderton and Renslow (2018); both run evenly from dark to light.
+/** @type {Record<string, string>} */
+const RAMPS = {
+  cividis: "#00224e,#123570,#3b496c,#575d6d,#707173,#8a8678,#a59c74,#c3b369,#e1cc55,#fee838",
+  grey: "#ffffff,#000000",
+};
+const FAINTEST = 1e-4; // the weight at the lower end of the logarithmic scale
+
+/** Takes over the chosen palette. @param {HeadsState} S */
+export function choosePalette(S) {
+  const { theme } = S, stops = RAMPS[S.palette];
+  theme.scale = stops ? ramp(stops.split(",").map(rgb), rgb(theme.ground)) : theme.own;
+  setScale(S.box, theme.scale);
+  const pack = (/** @type {Rgb} */ [r, g, b]) => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+  S.inks = Uint32Array.from(theme.scale, pack);
+  S.grey = pack(rgb(theme.masked));
+  S.pictures.clear();
+}
+
+/**
+ * Where a weight stands on the scale, from 0 to 255.
+ * @param {HeadsState} S
+ * @param {number} weight
+ * @param {number} top
+ */
+export function level(S, weight, top) {
+  if (S.scale !== "log") return clamp(Math.round((255 * weight) / top), 0, 255);
+  return weight < FAINTEST ? 0 : clamp(Math.round(255 * (1 - Math.log10(weight) / Math.log10(FAINTEST))), 0, 255);
+}
+
+/**
+ * The weight that gets the last colour: one for all that is compared, the heads of a grid or the maps side by side.
+ * @param {HeadsState} S
+ * @param {boolean} single whether only the heads in view are compared
+ */
+export function topOf(S, single) {
+  if (S.scale !== "max") return 1;
+  let top = 0;
+  for (const m of mapsShown(S)) {
+    const { layer, head } = S.pick[m.kind];
+    if (single) top = Math.max(top, largest(weightsOf(S, m, layer, head).values));
+    else {
+      const most = (m.largest ??= largest(m.weights));
+      top = Math.max(top, m.exact ? most : (most / 255) ** 2);
+    }
+  }
+  return top || 1;
+}
+
+/** @param {ArrayLike<number>} values */
+function largest(values) {
+  let most = 0;
+  for (let i = 0; i < values.length; i++) most = Math.max(most, values[i]);
+  return most;
+}
+
+/**
+ * Heads of a kind, one pixel a cell, to be stretched onto the screen: one canvas, since the browser pays more for a
+ * canvas than for what is on it, and where on it each head stands.
+ * @param {HeadsState} S
+ * @param {KindMap} m
+ * @param {{ layer: number, head: number }[]} heads
+ * @param {number} top
+ */
+export function pictureOf(S, m, heads, top) {
+  const name = [m.kind, m.form, ...heads.map(({ layer, head }) => `${layer}-${head}`), top].join(" ");
+  const known = S.pictures.get(name);
+  if (known) return known;
+  const made = paintHeads(S, m, heads, top);
+  S.pictures.set(name, made);
+  return made;
+}
+
+/** @param {HeadsState} S @param {KindMap} m @param {{ layer: number, head: number }[]} heads @param {number} top */
+function paintHeads(S, m, heads, top) {
+  // A pixel between two heads keeps each one's colours out of the other when they are drawn small.
+  const wide = m.keys + 1, across = clamp(Math.floor(4096 / wide), 1, heads.length);
+  const width = across * wide, image = new ImageData(width, Math.ceil(heads.length / across) * (m.queries + 1));
+  const pixels = new Uint32Array(image.data.buffer), { inks } = S;
+  const bytes = Uint32Array.from(SQUARES, (weight) => inks[level(S, weight, top)]);
+  const corners = heads.map(({ layer, head }, h) => {
+    const x = (h % across) * wide, y = Math.floor(h / across) * (m.queries + 1), coarse = head && !m.exact;
+    const values = coarse ? m.weights.subarray(((layer - 1) * m.heads + head - 1) * m.area) : weightsOf(S, m, layer, head).values;
+    const colours = coarse ? bytes : coloursOf(S, values, top), indices = coarse ? values : null;
+    for (let q = 0; q < m.queries; q++) fillRow(pixels, (y + q) * width + x, indices, colours, q * m.keys, m.keys, m.mask, S.grey);
+    return [x, y];
+  });
+  const [canvas, ctx] = canvasOf(width, image.height);
+  ctx.putImageData(image, 0, 0);
+  return { canvas, corners };
+}
+
+/** @param {HeadsState} S @param {ArrayLike<number>} values @param {number} top */
+function coloursOf(S, values, top) {
+  const colours = new Uint32Array(values.length);
+  for (let i = 0; i < values.length; i++) colours[i] = S.inks[level(S, values[i], top)];
+  return colours;
+}
+
+/**
+ * One row of pixels: the colours that its bytes stand for, or that its cells have; grey where masked.
+ * @param {Uint32Array} pixels
+ * @param {number} at
+ * @param {ArrayLike<number> | null} bytes
+ * @param {Uint32Array} colours
+ * @param {number} from
+ * @param {number} count
+ * @param {Uint8Array} mask
+ * @param {number} grey
+ */
+function fillRow(pixels, at, bytes, colours, from, count, mask, grey) {
+  for (let i = from, end = from + count; i < end; i++, at++) pixels[at] = mask[i] ? grey : colours[bytes ? bytes[i] : i];
+}
+
+/** The ends of the colour scale in numbers. @param {HeadsState} S */
+export function drawLegend(S) {
+  const single = S.view !== "heads", top = topOf(S, single), ends = S.find(".ramp");
+  const exact = mapsShown(S).every((m) => {
+    const { layer, head } = S.pick[m.kind];
+    return single ? weightsOf(S, m, layer, head).exact : m.exact;
+  });
+  say(ends.firstChild, S.scale === "log" ? "≤ 0.0001" : "0");
+  say(ends.lastChild, S.scale === "max" ? `${exact ? "" : "≈ "}${decimals(top)}` : "1");
+  say(S.find(".scaled"), { max: "up to the largest weight in view", log: "logarithmic" }[S.scale] ?? "");
+}

@@ -1,0 +1,147 @@
+// What accompanies the views of heads: the cell in view in words, the caption, the table. All numbers are float32's.
+
+import { make, say, sayAll } from "./dom.js";
+import { PLACES, describeHead, listHeads } from "./head_list.js";
+import { columnInView, kindsShown, linedHeads, mapOf, rowInView, rowOf, shownRows, weightsOf } from "./heads_state.js";
+import { SIDES, TITLES } from "./kinds.js";
+import { fourDecimals, percent } from "./numbers.js";
+import { MASKED, WHY_MASKED, line, looksAt } from "./readout.js";
+import { drawTable } from "./table.js";
+import { numbered, tokenName } from "./token_names.js";
+
+/** @typedef {import("./types").Content} Content */
+/** @typedef {import("./types").HeadsState} HeadsState */
+/** @typedef {import("./types").KindMap} KindMap */
+
+/** "1 Hund", and in the decoder what it predicts. @param {KindMap} m @param {number} q @returns {Content[]} */
+function rowName(m, q) {
+  const read = numbered(m.rows, q, SIDES[m.kind][0]);
+  return m.predicted.length ? ["reads ", read, " → predicts ", tokenName(m.predicted[q], "target")] : [read];
+}
+
+/** The cell under the pointer, else the chosen one. @param {HeadsState} S */
+export function drawReadout(S) {
+  const kind = S.hover?.kind ?? S.kind, m = mapOf(S, kind), box = S.find(".readout");
+  box.hidden = S.view === "heads";
+  if (!m || box.hidden) return;
+  const { layer, head } = S.pick[kind], query = S.hover?.query ?? rowInView(S, m);
+  const key = S.hover ? S.hover.key : columnInView(S, m);
+  const { cells, seen, exact, entropy } = rowOf(S, m, layer, head, query), cell = key === null ? null : cells[key];
+  const entry = (/** @type {string} */ name, /** @type {Content[]} */ ...content) => line(name, make("span", "", ...content));
+  const lines = [entry("query", ...rowName(m, query))];
+  if (cell) {
+    lines.push(entry("key", numbered(m.columns, cell.key, SIDES[kind][1])));
+    if (cell.mask) lines.push(entry("weight", WHY_MASKED[cell.mask]));
+    else {
+      lines.push(entry("weight", make("b", "", exact ? fourDecimals(cell.weight) : "…")));
+      lines.push(entry("rank", exact ? `${cell.rank} of ${seen.length}` : "…"));
+    }
+  }
+  if (seen.length) {
+    const uniform = `would be ${fourDecimals(1 / seen.length)} for each of ${seen.length} keys`;
+    lines.push(entry("uniform", seen.length > 1 ? uniform : "only one key to look at"));
+    lines.push(entry("row", exact ? `looks at ${Math.exp(entropy).toFixed(2)} keys (entropy ${entropy.toFixed(3)} nats)` : "…"));
+  } else lines.push(entry("row", "sees nothing: every key is masked"));
+  if (S.brush?.kind === kind) lines.push(entry("marked", describeBrush(S, S.brush, m, layer, head)));
+  S.find(".cell").replaceChildren(...lines);
+  S.find(".why").hidden = !S.data.explains || !cell || !!cell.mask || !head;
+}
+
+/**
+ * What the marked rows put on the marked columns, on average.
+ * @param {HeadsState} S
+ * @param {NonNullable<HeadsState["brush"]>} brush
+ * @param {KindMap} m
+ * @param {number} layer
+ * @param {number} head
+ */
+function describeBrush(S, { rows, columns }, m, layer, head) {
+  const { values, exact } = weightsOf(S, m, layer, head), last = Math.min(rows[1], shownRows(S, m) - 1);
+  let sum = 0;
+  for (let q = rows[0]; q <= last; q++) for (let k = columns[0]; k <= columns[1]; k++) sum += values[q * m.keys + k];
+  const span = (/** @type {number} */ a, /** @type {number} */ b) => (a === b ? `${a + 1}` : `${a + 1}–${b + 1}`);
+  const mean = exact ? percent(sum / Math.max(1, last - rows[0] + 1)) : "…";
+  return `rows ${span(rows[0], Math.max(rows[0], last))} put ${mean} of their weight on columns ${span(...columns)} (Esc lets go)`;
+}
+
+/** @param {HeadsState} S */
+export function drawCaption(S) {
+  const m = mapOf(S, S.kind), box = S.find(".caption");
+  if (!m) return say(box, "");
+  if (S.view === "heads") return say(box, describeGrids(S).join(" "));
+  const { layer, head } = S.pick[S.kind], query = S.focus?.side === "query" ? S.focus.at : rowInView(S, m);
+  const sentence = (/** @type {number} */ h) => {
+    const row = rowOf(S, m, layer, h, query), keys = looksAt(row, m.columns, SIDES[m.kind][1], 3, row.exact);
+    return [`L${layer} ` + (h ? `H${h}: ` : "mean: "), ...rowName(m, query), ...keys];
+  };
+  const pieces = sentence(head);
+  if (S.view === "lines") {
+    const visible = m.mask.subarray(0, shownRows(S, m) * m.keys).filter((code) => !code).length * S.on.size;
+    for (const h of linedHeads(S)) if (h !== head) pieces.push(" ", ...sentence(h));
+    pieces.push(` ${S.drawn.length} of ${visible} lines hold ${S.mass}\u202f% of each row's weight.`);
+  }
+  sayAll(box, ...pieces);
+}
+
+/** How many heads are shown, and which look at the fewest and at the most keys. @param {HeadsState} S */
+function describeGrids(S) {
+  return kindsShown(S).map((kind) => {
+    const m = mapOf(S, kind);
+    if (!m) return "";
+    const heads = listHeads(m, { ...S, by: "keys" }), all = m.layers * m.heads;
+    const count = heads.length === all ? `all ${all} heads in ${m.layers} ${m.layers > 1 ? "layers" : "layer"}` : `${heads.length} of ${all} heads`;
+    if (!heads.length) return `${TITLES[kind]}: ${count}.`;
+    const [sharp, wide] = [heads[0], heads[heads.length - 1]].map(({ layer, head }) =>
+      ({ name: `L${layer} H${head}`, ...describeHead(m, layer, head) }));
+    const others = heads.length > 1 ? `, ${wide.name} at the most (${wide.keys})` : "";
+    return `${TITLES[kind]}: ${count}. ${sharp.name} looks at the fewest keys (${sharp.keys}; ${sharp.mixed ? "mixed, " : ""}${sharp.role})${others}.`;
+  });
+}
+
+/** The table of the view: heads with their scores, or the keys of the row in view. @param {HeadsState} S */
+export function drawNumbers(S) {
+  const m = mapOf(S, S.kind);
+  if (!m) return;
+  const { layer, head } = S.pick[S.kind], query = rowInView(S, m), heads = S.view === "heads";
+  const title = heads ? [", all heads"] : [`, layer ${layer}, row `, ...rowName(m, query)];
+  sayAll(S.find("summary"), `Table: ${TITLES[S.kind]}`, ...title);
+  if (!S.details.open) return;
+  const { names, rows } = heads ? headTable(S, m) : keyTable(S, m, layer, head, query);
+  const columns = names.map((name, i) => ({ name, first: i > 1 ? -1 : 1 }));
+  drawTable(S.find, columns, rows, S.sort, 0, (sort) => {
+    S.sort = sort;
+    drawNumbers(S);
+  });
+}
+
+/** @param {HeadsState} S @param {KindMap} m */
+function headTable(S, m) {
+  const places = Object.keys(m.shares);
+  const rows = listHeads(m, { ...S, by: "place" }).map(({ layer, head }) => {
+    const values = [m.effective, ...places.map((name) => m.shares[name])].map((scores) => scores[layer - 1][head - 1]);
+    const texts = values.map((value, i) => (value === null ? "–" : i ? percent(value) : value.toFixed(2)));
+    const role = m.roles[layer - 1][head - 1];
+    return {
+      at: [layer, head, ...values.map((v) => v ?? -1), [...PLACES, "mixed"].indexOf(role)],
+      cells: [`${layer}`, `${head}`, ...texts, role],
+    };
+  });
+  return { names: ["layer", "head", "effective keys", ...places, "favours"], rows };
+}
+
+/** @param {HeadsState} S @param {KindMap} m @param {number} layer @param {number} head @param {number} query */
+function keyTable(S, m, layer, head, query) {
+  const heads = S.view === "lines" ? linedHeads(S) : [head], several = heads.length > 1;
+  const read = heads.map((h) => rowOf(S, m, layer, h, query));
+  const rows = m.columns.map((_, key) => {
+    const cells = read.map((row) => row.cells[key]), { mask } = cells[0];
+    /** @type {string[]} */
+    const texts = cells.flatMap(({ weight, rank }, i) => {
+      const text = mask ? MASKED[mask] : read[i].exact ? fourDecimals(weight) : "…";
+      return several ? [text] : [text, mask ? "–" : read[i].exact ? `${rank}` : "…"];
+    });
+    const order = cells.flatMap(({ weight, rank }) => (several ? [mask ? -1 : weight] : [mask ? -1 : weight, mask ? 9999 : rank]));
+    return { at: [key, ...order], cells: [numbered(m.columns, key, SIDES[m.kind][1]), ...texts] };
+  });
+  return { names: several ? ["key", ...heads.map((h) => (h ? `H${h}` : "mean"))] : ["key", "weight", "rank"], rows };
+}

@@ -1,0 +1,40 @@
+// The stepper's payload as maps with weights and masks. Layout: see payload.py.
+
+import { headWeights, readBlock } from "./blocks.js";
+import { KINDS } from "./kinds.js";
+
+/** @typedef {import("./types").StepperData} StepperData */
+/** @typedef {import("./types").StepperMap} StepperMap */
+
+/** @param {Uint8Array} bytes @returns {StepperData} */
+export function readPayload(bytes) {
+  const { header, body } = readBlock(bytes);
+  const { maps, source, target } = header;
+  let end = 0;
+  for (const m of KINDS.map((kind) => maps[kind])) {
+    m.area = m.queries * m.keys;
+    m.weights = new Float32Array(body, end, m.layers * m.heads * m.area);
+    m.means = new Map();
+    end += m.weights.byteLength;
+  }
+  for (const m of KINDS.map((kind) => maps[kind])) {
+    m.mask = new Uint8Array(body, end, m.area);
+    end += m.area;
+  }
+  maps.encoder.rows = maps.encoder.columns = maps.cross.columns = source.tokens;
+  maps.decoder.rows = maps.decoder.columns = maps.cross.rows = target.tokens;
+  return header;
+}
+
+/**
+ * Weights of one head, counted from 1; head 0 is the mean, which is remembered.
+ * @param {StepperMap} m
+ * @param {number} layer
+ * @param {number} head
+ */
+export function weightsOf(m, layer, head) {
+  if (head) return headWeights(m, layer, head, null);
+  const mean = m.means.get(layer) ?? headWeights(m, layer, 0, null);
+  m.means.set(layer, mean);
+  return mean;
+}

@@ -1,0 +1,198 @@
+// The stepper's three heatmaps: rows are queries with query 0 on top, columns are keys, weights go from 0 to 1.
+
+import {
+  AXIS, LABEL, LEAST, TILT, border, cellUnder, framer, hatch, label, paper, shortLabel, widest, windowHeight,
+  writeAxes, writer,
+} from "./canvas.js";
+import { bitmap, contextOf, inkOn, shade } from "./colours.js";
+import { AXES, FUTURE, SIDES } from "./kinds.js";
+import { cellNumber, clamp } from "./numbers.js";
+import { weightsOf } from "./payload.js";
+import { currentRow, frontier, pick, redraw, rowOf, shownRows } from "./stepper_state.js";
+
+/** @typedef {import("./types").Kind} Kind */
+/** @typedef {import("./types").ChosenCell} ChosenCell */
+/** @typedef {import("./types").Plot} Plot */
+/** @typedef {import("./types").StepperMap} StepperMap */
+/** @typedef {import("./types").StepperState} StepperState */
+
+const LOW = 3; // the smallest cell, in pixels
+
+/** Sizes of the three plots for the width at hand; their first rows are at one height. @param {StepperState} S */
+export function layOut(S) {
+  const sizes = S.kinds.map((kind) => {
+    const f = S.figures[kind], m = S.maps[kind], ctx = contextOf(f.canvas);
+    ctx.font = `12px ${S.theme.font}`;
+    const width = (/** @type {string[]} */ tokens) => Math.min(LABEL, widest(ctx, tokens.map((_, i) => label(tokens, i))));
+    const wide = width(m.columns), left = AXIS + width(m.rows) + 7;
+    return { f, m, wide, left, over: wide * Math.cos(TILT) };
+  });
+  // As many plots side by side as leave room for the smallest cells.
+  const least = Math.max(...sizes.map(({ m, left, over }) => left + m.keys * LOW + over));
+  S.find(".maps").style.setProperty("--least", `${Math.ceil(least)}px`);
+  const tall = Math.max(186, windowHeight(S.box) - 586);
+  for (const { f, m, wide, left, over } of sizes) {
+    const across = (f.box.clientWidth - left - over) / m.keys, fair = Math.min(across, tall / m.queries);
+    // Many rows: rather a taller plot than cells too small to see.
+    const cell = clamp(Math.floor(fair < 10 ? Math.min(10, across) : fair), LOW, Math.min(Math.floor(tall / 6), 44));
+    const flat = cell > wide + 5;
+    const width = left + Math.max(m.keys * cell + over, LEAST), top = AXIS + (flat ? 18 : wide * Math.sin(TILT) + 12);
+    f.plot = { left, top, width, cell, flat };
+  }
+  const chips = S.find(".target .chips");
+  S.scrolls = chips.scrollHeight > chips.clientHeight;
+  const top = Math.ceil(Math.max(...sizes.map(({ f }) => f.plot.top)));
+  for (const { f } of sizes) f.plot.top = top;
+}
+
+/**
+ * A head's map, one pixel a cell.
+ * @param {StepperState} S
+ * @param {Kind} kind
+ * @param {number} layer
+ * @param {number} head
+ */
+export function bitmapOf(S, kind, layer, head) {
+  const name = `${kind} ${layer} ${head}`, m = S.maps[kind], weights = weightsOf(m, layer, head);
+  const made = S.bitmaps.get(name) ?? bitmap(S.theme, m.keys, m.queries, (i) => (m.mask[i] ? null : weights[i]));
+  S.bitmaps.set(name, made);
+  return made;
+}
+
+/** @param {StepperState} S @param {Kind} kind */
+export function drawMap(S, kind) {
+  const f = S.figures[kind], m = S.maps[kind], { layer, head } = S.pick[kind], now = frontier(S);
+  const { left, top, cell, flat, width } = f.plot;
+  const shown = shownRows(S, kind), current = currentRow(S, kind);
+  // High enough for the title of the query axis, however few rows there are.
+  const ctx = paper(f.canvas, Math.ceil(width), top + Math.max(m.queries * cell + 4, LEAST));
+  const { ink, font, ground } = S.theme, wide = m.keys * cell, high = shown * cell;
+  f.canvas.dataset.plot = [left, top, cell, shown, m.keys].join();
+
+  ctx.fillStyle = ink;
+  ctx.textBaseline = "middle";
+  const write = writer(ctx, font);
+  ctx.font = `12px ${font}`;
+  writeAxes(ctx, write, AXES[kind], f.plot, 0.7);
+
+  // Labels thin out when there is no room for all; the current row always has its own.
+  const every = Math.ceil(10 / cell), size = clamp(cell, 10, 12);
+  for (let q = 0; q < shown; q++) {
+    const near = Math.abs(q - current);
+    if (near && (q % every || near < every)) continue;
+    write(shortLabel(ctx, label(m.rows, q)), left - 6, top + (q + 0.5) * cell, "right", 0, size, near ? 400 : 700);
+  }
+  for (let k = 0; k < m.keys; k += every) {
+    // A word that the decoder has not read yet has no name at this step.
+    if (kind === "decoder" && m.mask[(shown - 1) * m.keys + k] === FUTURE) continue;
+    const x = left + (k + 0.5) * cell;
+    const text = shortLabel(ctx, label(m.columns, k));
+    if (flat) write(text, x, top - 9, "center", 0, size);
+    else write(text, x, top - 6, "left", -TILT, size);
+  }
+
+  ctx.drawImage(bitmapOf(S, kind, layer, head), 0, 0, m.keys, shown, left, top, wide, high);
+  if (cell > 4) hatch(ctx, S.theme, m, shown, f.plot);
+  ctx.strokeStyle = ink;
+  ctx.lineWidth = 1;
+  if (cell > 7) {
+    ctx.globalAlpha = 0.1;
+    ctx.beginPath();
+    for (let k = 1; k < m.keys; k++) ctx.rect(left + k * cell - 0.5, top, 0, high);
+    for (let q = 1; q < shown; q++) ctx.rect(left, top + q * cell - 0.5, wide, 0);
+    ctx.stroke();
+  }
+  border(ctx, ink, f.plot, wide, high);
+  if (cell > 23) writeNumbers(S, ctx, m, weightsOf(m, layer, head), shown, f.plot);
+
+  const frame = framer(ctx, ground);
+  // A frame around the row; around cells too small for one, a mark at either end instead, which hides nothing.
+  const mark = (/** @type {number} */ row, /** @type {string} */ colour) => {
+    if (cell > 7) return frame(left, top + row * cell, wide, cell, colour);
+    ctx.fillStyle = colour;
+    for (const x of [left - 5, left + wide + 1]) ctx.fillRect(x, top + row * cell, 4, cell);
+  };
+  if (kind !== "encoder") mark(now, S.theme.target);
+  ctx.setLineDash([4, 3]);
+  if (kind === "encoder" || current !== now) mark(current, S.theme[SIDES[kind][0]]);
+  ctx.setLineDash([]);
+  const c = S.cell, out = cell > 7 ? 0 : 2;
+  if (c?.kind === kind) frame(left + c.key * cell - out, top + c.query * cell - out, cell + 2 * out, cell + 2 * out, ink);
+}
+
+/**
+ * @param {StepperState} S
+ * @param {CanvasRenderingContext2D} ctx
+ * @param {StepperMap} m
+ * @param {ArrayLike<number>} weights
+ * @param {number} shown
+ * @param {Plot} plot
+ */
+function writeNumbers(S, ctx, m, weights, shown, { left, top, cell }) {
+  Object.assign(ctx, { font: `11px ${S.theme.font}`, textAlign: "center" });
+  for (let i = 0; i < shown * m.keys; i++) {
+    if (m.mask[i]) continue;
+    ctx.fillStyle = inkOn(shade(S.theme, weights[i]));
+    const text = weights[i] < 0.005 ? "0" : cellNumber(weights[i]);
+    ctx.fillText(text, left + ((i % m.keys) + 0.5) * cell, top + (Math.floor(i / m.keys) + 0.5) * cell + 0.5);
+  }
+}
+
+/**
+ * The cell under the pointer, or null outside the rows that are drawn.
+ * @param {StepperState} S
+ * @param {Kind} kind
+ * @param {MouseEvent} event
+ * @returns {ChosenCell | null}
+ */
+function cellAt(S, kind, event) {
+  const { canvas, plot } = S.figures[kind], { query, key } = cellUnder(canvas, event, plot);
+  const inside = query >= 0 && key >= 0 && query < shownRows(S, kind) && key < S.maps[kind].keys;
+  return inside ? { kind, query, key, locked: false } : null;
+}
+
+/**
+ * Pointing at a cell shows it; a click or Enter locks it; arrow keys move it.
+ * @param {StepperState} S
+ * @param {Kind} kind
+ */
+export function listenToMap(S, kind) {
+  const { canvas } = S.figures[kind];
+  const choose = (/** @type {ChosenCell | null} */ cell) => {
+    S.cell = cell;
+    redraw(S);
+  };
+  canvas.onpointermove = (event) => {
+    if (event.pointerType === "touch" || S.cell?.locked) return;
+    const cell = cellAt(S, kind, event), old = S.cell;
+    if (cell?.key !== old?.key || cell?.query !== old?.query || cell?.kind !== old?.kind) choose(cell);
+  };
+  canvas.onpointerleave = canvas.onblur = () => {
+    if (!S.cell?.locked) choose(null);
+  };
+  canvas.onclick = (event) => {
+    const cell = cellAt(S, kind, event), old = S.cell;
+    const again = old?.locked && cell && old.kind === kind && old.query === cell.query && old.key === cell.key;
+    choose(cell && { ...cell, locked: !again });
+    if (cell && S.kind !== kind) pick(S, kind, {});
+  };
+  canvas.onkeydown = (event) => {
+    const m = S.maps[kind], row = currentRow(S, kind);
+    const old = S.cell?.kind === kind ? S.cell : null;
+    let { query, key, locked } = old ?? { query: row, key: rowOf(S, kind, row).seen[0]?.key ?? 0, locked: false };
+    const way = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    if (event.key === "Escape") canvas.blur();
+    else if (event.key === "Enter" || event.key === " ") locked = !locked;
+    else if (event.key === "Home") key = 0;
+    else if (event.key === "End") key = m.keys - 1;
+    else if (!way) return;
+    else if (old) {
+      // The first arrow only shows where the cursor is.
+      query = clamp(query + way[0], 0, shownRows(S, kind) - 1);
+      key = clamp(key + way[1], 0, m.keys - 1);
+    }
+    choose(event.key === "Escape" ? null : { kind, query, key, locked });
+    if (S.kind !== kind) pick(S, kind, {});
+    event.preventDefault();
+  };
+}

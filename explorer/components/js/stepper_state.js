@@ -1,0 +1,131 @@
+// What the stepper shows: which maps, which row of them, and how somebody moves through the decoding. In these files
+// `S` is the state of one mounted stepper.
+
+import { clamp } from "./numbers.js";
+import { rankedRow } from "./rows.js";
+import { joinedNames, mergeWords, spansOf } from "./words.js";
+import { weightsOf } from "./payload.js";
+import { KINDS, SIDES } from "./kinds.js";
+
+/** @typedef {import("./types").Kind} Kind */
+/** @typedef {import("./types").Side} Side */
+/** @typedef {import("./types").StepperMap} StepperMap */
+/** @typedef {import("./types").StepperState} StepperState */
+
+const PAUSE = 250; // ms after the last move, when it is reported
+
+/**
+ * Chooses what is drawn: the maps as recorded, or those between words as far as the decoder has read.
+ * @param {StepperState} S
+ */
+export function chooseMaps(S) {
+  const { maps, source, target } = S.data, step = S.words ? S.step : -1;
+  if (S.shown?.data === S.data && S.shown.step === step) return;
+  S.shown = { data: S.data, step };
+  S.bitmaps = new Map();
+  S.maps = maps;
+  if (!S.words) return;
+  S.spans = { source: spansOf(source.words), target: spansOf(target.words) };
+  const merged = KINDS.map((kind) => [kind, mapOfWords(S, kind)]);
+  S.maps = Object.fromEntries(merged);
+}
+
+/** @param {StepperState} S @param {Kind} kind @returns {StepperMap} */
+function mapOfWords(S, kind) {
+  const m = S.data.maps[kind], [rows, columns] = SIDES[kind].map((side) => S.spans[side]);
+  const read = kind === "encoder" ? m.queries : S.step + 1;
+  return {
+    ...m,
+    ...mergeWords(m, rows, columns, read),
+    means: new Map(),
+    rows: joinedNames(m.rows, rows, read),
+    columns: joinedNames(m.columns, columns, kind === "decoder" ? read : m.keys),
+  };
+}
+
+/** The row of the token that the decoder reads now. @param {StepperState} S */
+export const frontier = (S) => (S.words ? S.spans.target.findIndex(([, end]) => S.step < end) : S.step);
+
+/** The last token of a row that has been read. @param {StepperState} S @param {number} row */
+export const lastRead = (S, row) => (S.words ? Math.min(S.spans.target[row][1] - 1, S.step) : row);
+
+/** How many rows of a map have been computed by this step. @param {StepperState} S @param {Kind} kind */
+export const shownRows = (S, kind) => (kind === "encoder" ? S.maps[kind].queries : frontier(S) + 1);
+
+/**
+ * Whether token `i` is part of the row or column `index`.
+ * @param {StepperState} S
+ * @param {Side} side
+ * @param {number} index
+ * @param {number} i
+ */
+export function covers(S, side, index, i) {
+  const [start, end] = S.words ? S.spans[side][index] : [index, index + 1];
+  return start <= i && i < end;
+}
+
+/** A row of the head in view. @param {StepperState} S @param {Kind} kind @param {number} query */
+export function rowOf(S, kind, query) {
+  const m = S.maps[kind], { layer, head } = S.pick[kind];
+  return rankedRow(weightsOf(m, layer, head), m.mask, query, m.keys);
+}
+
+/**
+ * The row of captions and table: the locked cell's, else the token read now, else, in the encoder, the source token
+ * that the decoder looks at most.
+ * @param {StepperState} S
+ * @param {Kind} kind
+ */
+export function currentRow(S, kind) {
+  if (S.cell?.locked && S.cell.kind === kind) return S.cell.query;
+  if (kind !== "encoder") return frontier(S);
+  return rowOf(S, "cross", frontier(S)).seen[0]?.key ?? 0;
+}
+
+/** @param {StepperState} S */
+export const redraw = (S) => (S.frame ||= requestAnimationFrame(S.draw));
+
+/** @param {StepperState} S */
+export const positionOf = (S) => ({ seq: S.seq, step: S.step + 1, kind: S.kind, ...S.pick[S.kind] });
+
+/** Reports the position once when somebody pauses, and never while the decoding plays. @param {StepperState} S */
+export function report(S) {
+  clearTimeout(S.reporting);
+  if (!S.player.playing()) S.reporting = setTimeout(() => S.setStateValue("at", positionOf(S)), PAUSE);
+}
+
+/** @param {StepperState} S @param {number} step */
+export function goTo(S, step) {
+  step = clamp(step, 0, S.last);
+  if (step === S.step) return;
+  S.step = step;
+  if (S.cell?.kind !== "encoder") S.cell = null;
+  redraw(S);
+  report(S);
+}
+
+/**
+ * Puts a kind of attention in focus, at another layer or head.
+ * @param {StepperState} S
+ * @param {Kind} kind
+ * @param {{ layer?: number, head?: number }} choice
+ */
+export function pick(S, kind, choice) {
+  S.kind = kind;
+  Object.assign(S.pick[kind], choice);
+  redraw(S);
+  report(S);
+}
+
+/**
+ * Asks the server to decode on from another token.
+ * @param {StepperState} S
+ * @param {number} id
+ * @param {Element} button
+ */
+export function fork(S, id, button) {
+  S.player.stop();
+  clearTimeout(S.reporting);
+  button.classList.add("waiting");
+  S.setTriggerValue("fork", { ...positionOf(S), token_id: id });
+}

@@ -1,0 +1,394 @@
+// The values that the components are made of. Layers and heads count from 1, head 0 is the mean over the heads of its
+// layer; steps, rows and columns count from 0.
+
+export type Kind = "encoder" | "decoder" | "cross";
+export type Side = "source" | "target";
+export type Rgb = number[];
+export type Span = [start: number, end: number];
+export type Content = string | Node;
+export type Find = <E extends Element = HTMLElement>(selector: string) => E;
+export type Write = (
+  text: string, x: number, y: number, align: CanvasTextAlign, tilt?: number, size?: number, weight?: number,
+) => void;
+
+/** What Streamlit hands to a component. The state of a mounted one is kept on its root, under the name `Key`. */
+export interface Mount<Data, Key extends string, State> {
+  data: Data;
+  parentElement: ParentNode & { [name in Key]?: State };
+  setStateValue: Report;
+  setTriggerValue: Report;
+}
+type Report = (name: string, value: unknown) => void;
+
+export interface Palette {
+  source: string;
+  target: string;
+  masked: string;
+  hatch: string;
+}
+
+export interface Theme extends Palette {
+  /** The attention scale in use, and that of the theme itself: 256 colours each. */
+  scale: Rgb[];
+  own: Rgb[];
+  ink: string;
+  ground: string;
+  font: string;
+  /** Hatching by mask code. */
+  patterns: CanvasPattern[];
+}
+
+/** Where a map is on its canvas, and the size of its cells, in CSS pixels. */
+export interface Plot {
+  left: number;
+  top: number;
+  cell: number;
+}
+
+/** One key of a row. */
+export interface Cell {
+  key: number;
+  weight: number;
+  mask: number;
+  /** From 1; 0 where masked. Equal weights have one rank. */
+  rank: number;
+}
+export interface Row {
+  cells: Cell[];
+  /** The visible cells, heaviest first. */
+  seen: Cell[];
+}
+
+export interface Pick {
+  layer: number;
+  head: number;
+}
+
+export interface Column {
+  name: string;
+  /** The direction of the first sort: 1 ascending, -1 descending. */
+  first: number;
+}
+export interface TableRow {
+  /** What each column sorts by; null is last. */
+  at: (number | null)[];
+  cells: Content[];
+}
+export interface Sort {
+  by: number;
+  sign: number;
+}
+
+export interface Track {
+  at: () => number;
+  last: () => number;
+  go: (step: number) => void;
+}
+export interface Player {
+  playing: () => boolean;
+  start: () => void;
+  stop: () => void;
+}
+
+// Stepper
+
+export interface StepperMap {
+  layers: number;
+  heads: number;
+  queries: number;
+  keys: number;
+  area: number;
+  weights: Float32Array;
+  mask: Uint8Array;
+  /** Means over the heads by layer, as they are asked for. */
+  means: Map<number, ArrayLike<number>>;
+  rows: string[];
+  columns: string[];
+}
+
+export interface StepperData extends Pick {
+  seq: string;
+  step: number;
+  kind: Kind;
+  model: string;
+  trained: boolean;
+  edits: string[];
+  source: { tokens: string[]; words: number[]; unknown: number[] };
+  target: { tokens: string[]; words: number[]; predicted: string[]; predicted_ids: number[]; probabilities: number[] };
+  alternatives: { tokens: string[][]; ids: number[][]; probabilities: number[][] };
+  checks: { error: number; leaks: number; heads: number };
+  maps: Record<Kind, StepperMap>;
+}
+
+export interface ChosenCell {
+  kind: Kind;
+  query: number;
+  key: number;
+  locked: boolean;
+}
+
+export interface StepperFigure {
+  box: HTMLElement;
+  canvas: HTMLCanvasElement;
+  title: HTMLElement;
+  about: HTMLElement;
+  caption: HTMLElement;
+  readout: HTMLElement;
+  plot: Plot & { width: number; flat: boolean };
+}
+
+export interface StepperState {
+  find: Find;
+  box: HTMLElement;
+  details: HTMLDetailsElement;
+  theme: Theme;
+  figures: Record<Kind, StepperFigure>;
+  player: Player;
+  observer: ResizeObserver;
+  onKey: (event: KeyboardEvent) => void;
+  draw: () => void;
+  setStateValue: Report;
+  setTriggerValue: Report;
+  /** The animation frame and the timer that are under way. */
+  frame: number;
+  reporting: number;
+  width: number;
+  data: StepperData;
+  seq: string;
+  kinds: Kind[];
+  last: number;
+  optionRows: number;
+  kind: Kind;
+  pick: Record<Kind, Pick>;
+  step: number;
+  cell: ChosenCell | null;
+  /** Whether subwords are merged into words, and the tokens of each word. */
+  words: boolean;
+  spans: Record<Side, Span[]>;
+  /** The maps that are drawn, and for which data and step (-1 = all steps) they were made. */
+  maps: Record<Kind, StepperMap>;
+  shown: { data: StepperData; step: number } | null;
+  bitmaps: Map<string, HTMLCanvasElement>;
+  scrolls: boolean;
+  sort: Sort;
+}
+
+// Views of heads
+
+export interface ViewOptions {
+  /** heads, head, lines or text. */
+  view: string;
+  /** Subwords merged into words; rows by the word that they predict. */
+  words: boolean;
+  next: boolean;
+  /** unit, max or log. */
+  scale: string;
+  /** theme, cividis or grey. */
+  palette: string;
+  /** Only rows up to the step in view; all kinds side by side. */
+  steps: boolean;
+  beside: boolean;
+  /** Of all heads: what they are sorted by, the place that they favour, how many keys they have at most (0 = any). */
+  by: string;
+  role: string;
+  most: number;
+  /** Percentage of each row's weight that its lines hold. */
+  mass: number;
+}
+
+export interface HeadsData {
+  name: string;
+  seq: string;
+  turn: number;
+  model: string;
+  trained: boolean;
+  explains: boolean;
+  edits: string[];
+  subwords: boolean;
+  order: Kind[];
+  kinds: Record<Kind, { layers: number; heads: number }>;
+  source: { tokens: string[]; words: number[] };
+  target: { tokens: string[]; words: number[]; predicted: string[] };
+  start: Pick & { kind: Kind; step: number; source: number; col: number | null; view: string };
+}
+
+export interface KindHeader {
+  kind: Kind;
+  /** tokens, words or words-next. */
+  form: string;
+  /** Whether weights are float32, or else bytes. */
+  exact: boolean;
+  layers: number;
+  heads: number;
+  queries: number;
+  keys: number;
+  rows: string[];
+  predicted: string[];
+  columns: string[];
+  rowSpans: Span[];
+  columnSpans: Span[];
+  /** [layer, head]: effective number of keys, share of the weight by place, and the place that is favoured. */
+  effective: (number | null)[][];
+  shares: Record<string, (number | null)[][]>;
+  roles: string[][];
+}
+export interface KindMap extends KindHeader {
+  area: number;
+  weights: Float32Array | Uint8Array;
+  mask: Uint8Array;
+  largest?: number;
+}
+export interface NumbersHeader {
+  kind: Kind;
+  form: string;
+  /** (layer, head) of each head in the block. */
+  given: [number, number][];
+}
+export interface HeadWeights {
+  values: ArrayLike<number>;
+  exact: boolean;
+}
+export interface Block {
+  header: any;
+  body: ArrayBuffer | null;
+}
+export type Hub = EventTarget & { blocks: Map<string, Block> };
+
+export interface MapCell {
+  kind: Kind;
+  query: number;
+  key: number;
+}
+export interface Line {
+  head: number;
+  query: number;
+  key: number;
+  weight: number;
+  colour: string;
+  dashes: number[];
+}
+
+export interface HeadsFigure {
+  box: HTMLElement;
+  canvas: HTMLCanvasElement;
+  title: HTMLElement;
+  about: HTMLElement;
+  plot: Plot;
+}
+
+export interface HeadsState extends ViewOptions {
+  find: Find;
+  box: HTMLElement;
+  details: HTMLDetailsElement;
+  theme: Theme;
+  /** Colours of lines, one head after the other. */
+  colours: string[];
+  /** The colour scale as pixels, and the pixel of masked cells. */
+  inks: Uint32Array;
+  grey: number;
+  figures: Record<Kind, HeadsFigure>;
+  tile?: HTMLButtonElement;
+  player: Player;
+  observer: ResizeObserver;
+  onKey: (event: KeyboardEvent) => void;
+  onBlock: () => void;
+  draw: () => void;
+  setStateValue: Report;
+  setTriggerValue: Report;
+  /** The animation frame and the timers that are under way. */
+  frame: number;
+  reporting: number;
+  waiting: number;
+  width: number;
+  name: string;
+  first?: HeadsData;
+  data: HeadsData;
+  seq: string;
+  turn: number | null;
+  last: number;
+  kind: Kind;
+  pick: Record<Kind, Pick>;
+  step: number;
+  /** Row of the encoder, and column or none, as tokens. */
+  source: number;
+  col: number | null;
+  /** Heads whose lines are drawn, and those lines. */
+  on: Set<number>;
+  drawn: Line[];
+  hover: MapCell | null;
+  focus: { side: "query" | "key"; at: number } | null;
+  brush: { kind: Kind; rows: [number, number]; columns: [number, number] } | null;
+  drag: MapCell | null;
+  dragged: boolean;
+  sort: Sort;
+  /** What has come from the server: blocks taken over, maps by kind and form, weights and pictures by head. */
+  taken: WeakSet<Block>;
+  maps: Map<string, KindMap>;
+  weights: Map<string, HeadWeights>;
+  pictures: Map<string, { canvas: HTMLCanvasElement; corners: number[][] }>;
+}
+
+// Film
+
+export interface FilmFrame {
+  step: number;
+  rows: string[];
+  columns: string[];
+  predicted: string[];
+  area: number;
+  /** [layer, head, query, key], 255 = 1. */
+  weights: Uint8Array;
+}
+export interface Film {
+  seq: string;
+  kind: Kind;
+  layers: number;
+  heads: number;
+  place: { frame: number; layer: number; head: number };
+  frames: FilmFrame[];
+}
+export interface FilmState extends Pick {
+  find: Find;
+  box: HTMLElement;
+  slider: HTMLInputElement;
+  big: HTMLCanvasElement;
+  theme: Theme;
+  plot: Plot;
+  player: Player;
+  observer: ResizeObserver;
+  setStateValue: Report;
+  reporting: number;
+  width: number;
+  film: Film;
+  seq: string;
+  frame: number;
+  cell: { query: number; key: number } | null;
+  thumb: number;
+  thumbs: { layer: number; head: number; button: HTMLButtonElement; canvas: HTMLCanvasElement }[];
+}
+
+// Walk
+
+export interface WalkRow {
+  name: string;
+  title: string;
+  cells: string[];
+  words: string;
+  reads: number[];
+  learned: boolean;
+  sum: boolean;
+  given: boolean;
+}
+export interface WalkData {
+  part: string;
+  chosen: string;
+  columns: string[];
+  rows: WalkRow[];
+}
+export interface Wire {
+  from: number;
+  to: number;
+  /** Whether it is a residual connection. */
+  skip: boolean;
+  lane: number;
+}

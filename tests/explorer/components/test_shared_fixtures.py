@@ -1,0 +1,92 @@
+"""What is computed on both sides, in Python for exports and in JavaScript for the screen, on the same examples.
+
+The examples are in tests/fixtures/; the JavaScript is tested on them by tests/js/*.test.js, which run here, too.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+import subprocess
+from typing import Any
+
+import numpy as np
+import pytest
+
+from explorer.attention.attention_maps import attention_maps, merge, spans
+from explorer.attention.coordinates import Place
+from explorer.attention.head_summary import HeadSummary
+from explorer.attention.shown_maps import _chosen
+from explorer.attention.view_text import ViewOptions
+from explorer.components import blocks
+from explorer.components.payload import encode
+from explorer.export.matplotlib_maps import lines_of
+from tests.explorer.planted import planted_trace, planted_view
+from tests.paths import ROOT
+
+NODE = shutil.which("node")
+
+
+def _fixture(name: str) -> Any:
+    return json.loads((ROOT / "tests" / "fixtures" / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def _cases(name: str) -> list[Any]:
+    fixture = _fixture(name)
+    cases = fixture if isinstance(fixture, list) else fixture["cases"]
+    return [pytest.param(case, id=case["name"]) for case in cases]
+
+
+@pytest.mark.parametrize("case", _cases("word_merging"))
+def test_words_are_merged_as_in_the_browser(case: dict[str, Any]) -> None:
+    rows, columns = spans(case["rowWords"]), spans(case["columnWords"])
+    assert [list(span) for span in rows] == case["rowSpans"]
+    assert [list(span) for span in columns] == case["columnSpans"]
+    assert ["".join(case["rows"][start:end]) for start, end in rows] == case["rowNames"]
+    weights, mask = merge(np.float32(case["weights"]), np.uint8(case["mask"]), rows, columns)
+    assert weights.tolist() == np.float32(case["mergedWeights"]).tolist()
+    assert mask.tolist() == case["mergedMask"]
+
+
+@pytest.mark.parametrize("case", _cases("line_choice"))
+def test_lines_are_chosen_as_in_the_browser(case: dict[str, Any]) -> None:
+    row = np.where(np.array(case["mask"]) == 0, case["weights"], np.nan)
+    assert [key for _, key, _ in lines_of(row[None], case["mass"])] == case["keys"]
+
+
+@pytest.mark.parametrize("case", _cases("head_list"))
+def test_heads_are_sorted_and_filtered_as_in_the_browser(case: dict[str, Any]) -> None:
+    given = _fixture("head_list")["summary"]
+    shares = {name: np.array(share, dtype=np.float64) for name, share in given["shares"].items()}
+    summary = HeadSummary(np.array(given["effective"], dtype=np.float64), shares, dict.fromkeys(shares, 0.25))
+    layers, heads = range(given["layers"]), range(given["heads"])
+    assert [[summary.role(layer, head) for head in heads] for layer in layers] == given["roles"]
+    maps = attention_maps(planted_trace(layers=(1, given["layers"]), heads=(1, given["heads"])), "cross")
+    listed = _chosen("cross", maps, summary, Place("cross", 1, 1, 1), ViewOptions(**case["options"]))
+    assert [list(head) for head in listed] == case["listed"]
+
+
+def test_the_blocks_of_the_examples_are_those_that_the_server_sends(monkeypatch: pytest.MonkeyPatch) -> None:
+    fixture, maps = _fixture("blocks"), attention_maps(planted_trace(), "cross")
+    sent = {
+        "kind": blocks.encode_kind(maps, name="view/cross", seq="s"),
+        "numbers": blocks.encode_numbers(maps, [(1, 2), (2, 0)], name="view/cross/numbers", seq="s"),
+        "payload": encode(planted_view()),
+    }
+    monkeypatch.setattr(blocks, "MOST_EXACT", 0)
+    sent["coarse"] = blocks.encode_kind(maps, name="view/cross", seq="s")
+    assert {name: base64.b64encode(block).decode() for name, block in sent.items()} == fixture["bytes"]
+    assert maps.weights.tolist() == fixture["cross"]
+    assert blocks.head_weights(maps, 2, 0).tolist() == fixture["mean"]
+
+
+def test_the_javascript_passes_its_own_tests() -> None:
+    if NODE is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail("CI runs without node, so that the JavaScript is not tested.")
+        pytest.skip("no node to run JavaScript with")
+    done = subprocess.run([NODE, "--test"], cwd=ROOT / "tests" / "js", capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+    assert "# pass 0" not in done.stdout

@@ -1,0 +1,59 @@
+// Rules for the components' JavaScript and for its tests. The last ones are what bundle.py and minify.py rely on.
+
+import js from "@eslint/js";
+
+const browser = [
+  "CanvasRenderingContext2D", "DataView", "Element", "Event", "EventTarget", "ImageData", "ResizeObserver",
+  "TextDecoder", "cancelAnimationFrame", "clearTimeout", "devicePixelRatio", "document", "getComputedStyle",
+  "globalThis", "innerHeight", "navigator", "requestAnimationFrame", "setTimeout", "window",
+];
+
+const forbid = (selector, message) => ({ selector, message });
+
+export default [
+  { ignores: ["**/node_modules/**"] },
+  js.configs.recommended,
+  {
+    linterOptions: { reportUnusedDisableDirectives: "error" },
+    rules: {
+      eqeqeq: "error",
+      "no-implicit-globals": "error",
+      "no-self-compare": "error",
+      "no-unneeded-ternary": "error",
+      "no-unused-vars": ["error", { args: "after-used", caughtErrors: "all" }],
+      "no-use-before-define": ["error", { functions: false, variables: false }],
+      "no-useless-return": "error",
+      "no-var": "error",
+      "object-shorthand": "error",
+      "prefer-const": ["error", { destructuring: "all" }],
+      "prefer-template": "off",
+    },
+  },
+  {
+    files: ["explorer/components/js/*.js"],
+    languageOptions: { globals: Object.fromEntries(browser.map((name) => [name, "readonly"])) },
+    rules: {
+      "no-restricted-properties": [
+        "error",
+        ...["innerHTML", "outerHTML", "insertAdjacentHTML", "write"].map((property) =>
+          ({ property, message: "Text is set as text, never as markup." })),
+      ],
+      "no-restricted-syntax": [
+        "error",
+        forbid("Program > :not(ImportDeclaration, ExportNamedDeclaration, ExportDefaultDeclaration, VariableDeclaration, FunctionDeclaration)",
+          "Modules do nothing when they are loaded: the linker knows declarations only."),
+        forbid(":matches(Program, ExportNamedDeclaration) > VariableDeclaration[declarations.length!=1]", "One name per declaration at the top level."),
+        forbid("ExportNamedDeclaration[declaration=null], ExportAllDeclaration", "Export declarations."),
+        forbid("ImportDefaultSpecifier, ImportNamespaceSpecifier, ImportExpression", "Import names."),
+        forbid("Literal[regex]", "The minifier does not know regular expression literals."),
+        forbid("TemplateLiteral TemplateLiteral", "The minifier does not know template literals inside each other."),
+        forbid("EmptyStatement", "The minifier does not know empty statements."),
+        forbid("Literal[raw=/^'/]", "Strings have double quotes: the minifier knows no others."),
+      ],
+    },
+  },
+  {
+    files: ["tests/js/**/*.js"],
+    languageOptions: { globals: { URL: "readonly", atob: "readonly" } },
+  },
+];

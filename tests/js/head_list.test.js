@@ -1,0 +1,20 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { describeHead, listHeads } from "../../explorer/components/js/head_list.js";
+import { fixture } from "./shared.js";
+
+const { summary, cases } = fixture("head_list");
+
+for (const { name, options, listed } of cases) {
+  test(`heads: ${name}`, () => {
+    const heads = listHeads(summary, { by: "place", role: "", most: 0, ...options });
+    assert.deepEqual(heads.map(({ layer, head }) => [layer, head]), listed);
+  });
+}
+
+test("a head is described by its keys and its place, or by its largest share", () => {
+  assert.deepEqual(describeHead(summary, 1, 1), { keys: "1.5 keys", role: "previous 90\u202f%", mixed: false });
+  assert.deepEqual(describeHead(summary, 1, 3), { keys: "3.0 keys", role: "first 30\u202f%", mixed: true });
+  assert.equal(describeHead(summary, 1, 2).keys, "no choice");
+});

@@ -1,0 +1,13 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { cellNumber, clamp, decimals, fourDecimals, percent, wholePercent } from "../../explorer/components/js/numbers.js";
+
+test("numbers as people write them", () => {
+  assert.deepEqual([percent(0), percent(0.0001), percent(0.123)], ["0.0\u202f%", "< 0.1 %", "12.3\u202f%"]);
+  assert.equal(wholePercent(0.626), "63\u202f%");
+  assert.deepEqual([decimals(0), decimals(0.0004), decimals(0.5)], ["0.000", "< 0.001", "0.500"]);
+  assert.deepEqual([fourDecimals(0), fourDecimals(0.00001), fourDecimals(0.5)], ["0.0000", "1.00e-5", "0.5000"]);
+  assert.deepEqual([cellNumber(0.42), cellNumber(0.996)], [".42", "1"]);
+  assert.deepEqual([clamp(-1, 0, 3), clamp(2, 0, 3), clamp(9, 0, 3)], [0, 2, 3]);
+});
