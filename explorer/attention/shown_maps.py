@@ -58,7 +58,7 @@ def shown_maps(trace: AttentionTrace, at: Place, view: str, *, facts: tuple[str,
         n_rows = row_here + 1 if options.steps and kind != "encoder" else len(all_heads.rows)
         if kind == at.kind:
             row = row_here
-        for place in _heads_in_view(kind, all_heads, summary, at, options):
+        for place in heads_in_view(kind, all_heads, summary, at, options):
             one = _first_rows(head_map(all_heads, place.layer, place.head), n_rows, by_predicted=options.next)
             maps.append(replace(one, top=None) if options.scale == "max" else one)
             places.append(place)
@@ -74,7 +74,7 @@ def shown_maps(trace: AttentionTrace, at: Place, view: str, *, facts: tuple[str,
     return ShownMaps(title, caption, tuple(maps), tuple(places), tuple(notes), options, row, facts)
 
 
-def _heads_in_view(
+def heads_in_view(
     kind: AttentionKind, maps: AttentionMaps, summary: HeadSummary, at: Place, options: ViewOptions
 ) -> list[Place]:
     """The heads of the maps in view, sorted and filtered as the grid of all heads is."""

@@ -18,7 +18,7 @@ import pytest
 from explorer.attention.attention_maps import attention_maps, merge, spans
 from explorer.attention.coordinates import Place
 from explorer.attention.head_summary import HeadSummary
-from explorer.attention.shown_maps import _chosen
+from explorer.attention.shown_maps import heads_in_view
 from explorer.attention.view_text import ViewOptions
 from explorer.components import blocks
 from explorer.components.payload import encode
@@ -64,8 +64,8 @@ def test_heads_are_sorted_and_filtered_as_in_the_browser(case: dict[str, Any]) -
     layers, heads = range(given["layers"]), range(given["heads"])
     assert [[summary.role(layer, head) for head in heads] for layer in layers] == given["roles"]
     maps = attention_maps(planted_trace(layers=(1, given["layers"]), heads=(1, given["heads"])), "cross")
-    listed = _chosen("cross", maps, summary, Place("cross", 1, 1, 1), ViewOptions(**case["options"]))
-    assert [list(head) for head in listed] == case["listed"]
+    listed = heads_in_view("cross", maps, summary, Place("cross", 1, 1, 1), ViewOptions(**case["options"]))
+    assert [[place.layer, place.head] for place in listed] == case["listed"]
 
 
 def test_the_blocks_of_the_examples_are_those_that_the_server_sends(monkeypatch: pytest.MonkeyPatch) -> None:
