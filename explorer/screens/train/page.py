@@ -23,7 +23,7 @@ def draw() -> None:
         name = run_box(RUN, "Run", [NEW, *states], lambda name: name or "A new run")
     with title:
         busy = name in states and states[name].busy
-        st.markdown("#### " + ("Train a model from nothing" if name == NEW else _WATCHING[busy]))
+        st.markdown("#### " + ("Train a model from scratch" if name == NEW else _WATCHING[busy]))
     if name == NEW:
         draw_form(runs)
     else:
