@@ -1,0 +1,46 @@
+"""What a notebook needs, in three lines; and nothing heavy is imported before it is asked for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import model
+from model.edits import HeadEdit, HeadEdits
+from model.folder import CheckpointError
+from tests.paths import ROOT
+
+
+def test_three_lines_load_translate_and_trace() -> None:
+    reverse = model.load("reverse")
+    found = reverse.translate("attention")
+    assert found.text == "noitnetta"
+    assert found.trace.cross.shape[2:] == (len(found.trace.read_tokens), len("attention") + 1)
+    np.testing.assert_allclose(found.trace.cross.sum(-1), 1.0, atol=1e-5)
+
+
+def test_a_folder_and_an_edit() -> None:
+    reverse = model.load(ROOT / "checkpoints" / "reverse")
+    off = HeadEdits((HeadEdit("cross", 0, 0, "zero"), HeadEdit("cross", 0, 1, "zero")))
+    assert reverse.translate("hello", edit=off).trace.edits == off.describe()
+
+
+@pytest.mark.parametrize("text", ["", "a" * 2000])
+def test_what_it_cannot_read_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="source tokens"):
+        model.load("reverse").translate(text)
+
+
+def test_no_such_model() -> None:
+    with pytest.raises(CheckpointError):
+        model.load("no-such-model")
+    with pytest.raises(AttributeError, match="nothing_of_the_kind"):
+        _ = model.nothing_of_the_kind
+
+
+def test_importing_the_package_imports_no_torch() -> None:
+    code = "import sys, model; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
