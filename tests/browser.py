@@ -26,7 +26,7 @@ from tests.paths import ROOT
 LOCAL = {"localhost", "127.0.0.1", "::1"}
 SCREEN = {"width": 1366, "height": 768}
 IDLE = '[data-testid="stApp"][data-test-script-state="notRunning"]'
-TIMEOUT_MS = 20_000
+TIMEOUT_MS = 60_000  # how long a browser test waits for anything; a busy machine is not a defect
 
 # By name where programs are on the path (Linux), by full path elsewhere (macOS, Windows).
 PROGRAMS = (
@@ -206,13 +206,13 @@ def download(page: Page, button: str, folder: Path) -> Path:
     A press at the moment when a script run replaces the buttons does nothing. A user presses again; so does this, once.
     """
     settle(page)
-    for patience in (8_000, 15_000):
+    for patience in (8_000, TIMEOUT_MS):
         try:
             with page.expect_download(timeout=patience) as coming:
                 page.get_by_role("button", name=button, exact=True).click()
             break
         except PlaywrightTimeoutError:
-            if patience == 15_000:
+            if patience == TIMEOUT_MS:
                 raise
             settle(page)
     path = folder / coming.value.suggested_filename

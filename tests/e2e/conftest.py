@@ -8,9 +8,9 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Playwright, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
 
-from tests.browser import SCREEN, Server, Watch, find_chromium, launch, serve, settle
+from tests.browser import SCREEN, TIMEOUT_MS, Server, Watch, find_chromium, launch, serve, settle
 
 HERE = Path(__file__).parent
 
@@ -29,6 +29,7 @@ def playwright() -> Iterator[Playwright]:
         if os.environ.get("CI", "").lower() in ("1", "true"):
             pytest.fail(reason)
         pytest.skip(reason)
+    expect.set_options(timeout=TIMEOUT_MS)
     with sync_playwright() as driver:
         yield driver
 
@@ -74,7 +75,7 @@ def context(browser: Browser, watch: Watch) -> Iterator[BrowserContext]:
 def page(context: BrowserContext) -> Page:
     """An empty tab at 1366 × 768; go somewhere with `visit`."""
     tab = context.new_page()
-    tab.set_default_timeout(15_000)
+    tab.set_default_timeout(TIMEOUT_MS)
     return tab
 
 

@@ -91,7 +91,6 @@ def test_a_run_from_start_to_translate(page: Page, server: Server, checkpoints: 
 
     page.reload()
     expect(badge(page, "running")).to_be_visible(timeout=PATIENCE)
-    expect.set_options(timeout=PATIENCE)
     expect(page.get_by_text(re.compile(r"^Training loss .* at step")).first).not_to_have_text(before)
     expect(page.get_by_test_id("stProgress")).not_to_contain_text(re.compile(rf"step {first:,}\b"))  # written apart
     assert step_of(page) > first > 0

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page
 from tests.browser import SCREEN, Server, Watch, settle
 from tests.paths import ROOT
 
-PATIENCE_MS = 40_000  # the machine may be busy with other things
+PATIENCE_MS = 60_000  # the machine may be busy with other things
 # A component is drawn some time after Streamlit has created its container.
 _ALIVE = """() => [...document.querySelectorAll("[data-testid^=stBidiComponent]")].every(
   room => (room.shadowRoot ?? room).childElementCount)"""
