@@ -110,30 +110,46 @@ def _one_to_link(change: Change) -> str:
     return ".".join(parts)
 
 
-def from_link(text: str, config: ModelConfig) -> tuple[Changes, list[str]]:
-    """Read a link parameter, which anybody may have written; a sentence for what makes no sense in this model."""
+def from_link(text: str) -> tuple[Changes, list[str]]:
+    """Read a link parameter, which anybody may have written; a sentence for each part that makes no sense."""
     found: list[Change] = []
     problems = []
     parts = [part for part in text.split("~") if part]
     for part in parts[:MOST_CHANGES]:
         try:
-            found = list(added(tuple(found), [_read(part, config)]))
+            found = list(added(tuple(found), [_read(part)]))
         except ValueError as unfit:
-            shown = part if len(part) <= 60 else f"{part[:59]}…"
-            problems.append(f"The link's edit '{shown}' is left out: {unfit}")
+            problems.append(f"The link's edit '{_shortened(part)}' is left out: {unfit}")
     if len(parts) > MOST_CHANGES:
         problems.append(f"The link has {len(parts)} edits; the first {MOST_CHANGES} are used.")
     return tuple(found), problems
 
 
-def _read(part: str, config: ModelConfig) -> Change:
+def fitting(changes: Changes, config: ModelConfig) -> tuple[Changes, list[str]]:
+    """The changes to heads that a model has, and a sentence for each of the others."""
+    kept, problems = [], []
+    for change in changes:
+        layers, heads = config.n_layers(change.kind), config.n_heads(change.kind)
+        if change.layer <= layers and change.head <= heads:
+            kept.append(change)
+        else:
+            problems.append(
+                f"The link's edit '{_shortened(_one_to_link(change))}' is left out: this model has {layers} layers of "
+                f"{heads} {change.kind} heads."
+            )
+    return tuple(kept), problems
+
+
+def _shortened(part: str) -> str:
+    return part if len(part) <= 60 else f"{part[:59]}…"
+
+
+def _read(part: str) -> Change:
     kind, layer, head, op, *rest = [*part.split("."), "", "", "", ""][: max(4, part.count(".") + 1)]
     if kind not in ATTENTION_KINDS or op not in OPS:
         raise ValueError("it is not of the form cross.2.1.zero.")
     if not (_NUMBER.fullmatch(layer) and _NUMBER.fullmatch(head)):
         raise ValueError("layer and head are whole numbers from 1.")
-    if int(layer) > config.n_layers(kind) or int(head) > config.n_heads(kind):
-        raise ValueError(f"this model has {config.n_layers(kind)} layers of {config.n_heads(kind)} {kind} heads.")
     change = Change(kind, int(layer), int(head), op)
     if op == "row":
         if len(rest) != 2 or not _NUMBER.fullmatch(rest[0]) or not _WEIGHTS.fullmatch(rest[1]):

@@ -6,8 +6,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
+from explorer.translation.head_change import Changes, from_link, to_link
 from model.config import ATTENTION_KINDS, AttentionKind
 
+MAX_EDIT = 4000  # characters of the edits in a link
 MAX_TEXT = 4000  # characters of a sentence in a link; servers and browsers refuse longer addresses
 
 _PATH = re.compile(r"\d{1,7}(-\d{1,7})*")
@@ -24,7 +26,7 @@ class Selection:
     `path` is a chosen target as token ids; None = the model's own choice. `view` is how attention is shown,
     with its options ("lines.words.log"), empty for all heads at once; `panel` what is open below it, with its choices
     ("compare.way-edit"), and `other` a sentence or name that goes with those; `cell` the chosen (query, key), key 0
-    where only the row is chosen.
+    where only the row is chosen. `edit` are the changes to heads under which everything on screen is computed.
     """
 
     model: str = ""
@@ -38,6 +40,7 @@ class Selection:
     panel: str = ""
     cell: tuple[int, int] | None = None
     other: str = ""
+    edit: Changes = ()
 
 
 def to_query(selection: Selection) -> dict[str, str]:
@@ -48,11 +51,16 @@ def to_query(selection: Selection) -> dict[str, str]:
         value = getattr(selection, item.name)
         if value == getattr(default, item.name):
             continue
+        if item.name == "edit":
+            query[item.name] = to_link(selection.edit)
+            continue
         query[item.name] = "-".join(map(str, value)) if isinstance(value, tuple) else str(value)
     if len(selection.text) > MAX_TEXT:
         del query["text"]
         query.pop("path", None)  # without its sentence, a path would be applied to another one
         query.pop("cell", None)
+    if len(query.get("edit", "")) > MAX_EDIT:
+        del query["edit"]
     if not selection.panel or len(selection.text) + len(selection.other) > MAX_TEXT:
         query.pop("other", None)
     return query
@@ -100,6 +108,10 @@ def from_query(query: Mapping[str, str]) -> tuple[Selection, list[str]]:
             selection = replace(selection, cell=(int(row), int(column)))
         else:
             problems.append("The link's cell is not a row and a column such as 3-5; none is chosen.")
+    if "edit" in query:
+        changes, unfit = from_link(query["edit"])
+        selection = replace(selection, edit=changes)
+        problems += unfit
     return selection, problems
 
 

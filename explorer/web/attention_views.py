@@ -7,10 +7,10 @@ from explorer.components.payload import StepperView
 from explorer.components.stepper import stepper
 from explorer.components.stepper_state import StepperResult
 from explorer.web import runtime, session
-from explorer.web.open_translation import Opened
+from explorer.web.open_translation import OpenTranslation
 
 
-def draw_stepper(found: Opened, *, key: str) -> StepperResult:
+def draw_stepper(found: OpenTranslation, *, key: str) -> StepperResult:
     """The stepper; the session follows it."""
     place, shown = session.place(), found.shown
     view = StepperView(
@@ -31,7 +31,7 @@ def draw_stepper(found: Opened, *, key: str) -> StepperResult:
     return result
 
 
-def draw_heads(found: Opened, *, key: str, explains: bool) -> HeadsResult:
+def draw_heads(found: OpenTranslation, *, key: str, explains: bool) -> HeadsResult:
     """All heads, one head, lines or the sentence; the session follows them."""
     place = session.place()
     view = HeadsView(

@@ -14,9 +14,11 @@ from explorer.translation.decode_tree import Line, Node, Tree, grow, tree_captio
 from explorer.translation.selection import Selection
 from explorer.translation.translator import InputError, Translation
 from explorer.web import runtime, session
+from explorer.web.head_edits import NoMeans, edit_shown
 from explorer.web.maps import CONFIG
 from explorer.web.panel_choices import Choices, name_of
 from model.config import DecodeConfig
+from model.edits import EditError
 from model.folder import CheckpointError
 
 _SEEN = "_tree_seen"
@@ -40,7 +42,7 @@ def draw(selection: Selection, shown: Translation, at: Place | None = None) -> N
         choices.keep()
     try:
         found = _tree(selection, shown, config, beam=beam, pruned=pruned)
-    except (InputError, CheckpointError) as without:
+    except (InputError, EditError, NoMeans, CheckpointError) as without:
         st.info(plain(str(without)))
         return
     words, rows = tree_caption(found), tree_table(found)
@@ -72,13 +74,14 @@ def draw(selection: Selection, shown: Translation, at: Place | None = None) -> N
 def _tree(selection: Selection, shown: Translation, config: DecodeConfig, *, beam: bool, pruned: bool) -> Tree:
     """The model's own choice, the path in view, the forks, and beam search's hypotheses and branches."""
     model, text = selection.model, selection.text
-    own = runtime.translate(model, text, config)
+    edit = edit_shown(selection, shown)
+    own = runtime.translate(model, text, config, edit=edit)
     lines = [_line(own, "the model's own choice"), _line(shown, "on screen")]
     for number, fork in enumerate(session.forks(), start=1):
-        lines.append(_line(runtime.translate(model, text, DecodeConfig(), fork.path), f"path {number} you chose"))
+        lines.append(_line(runtime.translate(model, text, DecodeConfig(), fork.path, edit), f"path {number} you chose"))
     searched = own
     if beam and config.method != "beam":
-        searched = runtime.translate(model, text, replace(config, method="beam", beam_size=_BEAM))
+        searched = runtime.translate(model, text, replace(config, method="beam", beam_size=_BEAM), edit=edit)
     branches = searched.branches if beam else ()
     if beam:
         lines += [Line(found.path, f"hypothesis {rank}") for rank, found in enumerate(searched.candidates, start=1)]

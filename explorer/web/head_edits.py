@@ -1,55 +1,62 @@
-"""The changes to heads that one session has in force, with undo, the log of everything tried, and the link."""
+"""The changes to heads that one session has in force, with undo, the log of everything tried, and their values.
+
+The changes themselves are part of the session's selection, and so of the address.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
-from explorer.translation.head_change import Change, Changes, added, describe, from_link, to_link
-from explorer.web.address import Parameter
-from model.config import ModelConfig
+from explorer.text import plain
+from explorer.translation.head_change import Change, Changes, added, describe, fitting
+from explorer.web import runtime, session
+from model.config import DecodeConfig, ModelConfig
 
-EDIT = Parameter("edit")
-MAX_LINK = 4000  # characters
+if TYPE_CHECKING:
+    from explorer.translation.head_edits import Means
+    from explorer.translation.selection import Selection
+    from explorer.translation.translator import Translation
+    from model.edits import HeadEdits
+    from model.points import Head
+
 MAX_LOG = 200  # lines
-_CHANGES, _UNDO, _LOG, _OF, _PROBLEMS = (f"_surgery_{name}" for name in ("changes", "undo", "log", "of", "problems"))
+_UNDO, _LOG, _OF, _PROBLEMS, _MEANS = (f"_surgery_{name}" for name in ("undo", "log", "of", "problems", "means"))
+
+
+class NoMeans(ValueError):
+    """A head is to be replaced by its mean, and this session has not taken the mean yet."""
 
 
 def adopt(model: str, config: ModelConfig) -> bool:
-    """Take over the link's edits, if somebody wrote some there; another model begins without any.
+    """Settle which changes are in force on this model; those to heads that it does not have are dropped.
 
-    Returns whether the link had edits that were not known yet.
+    Returns whether a link that was just followed had changes.
     """
-    state = st.session_state
-    asked = EDIT.asked()
-    if state.get(_OF) not in (None, model):
-        state[_CHANGES], state[_UNDO] = (), []
-    state[_OF] = model
-    if asked is not None:
-        state[_CHANGES], state[_PROBLEMS] = from_link(asked, config)
+    state, asked = st.session_state, session.edit_asked()
+    if asked or state.get(_OF) not in (None, model):
         state[_UNDO] = []
-    write_link()
-    return asked is not None
-
-
-def write_link() -> None:
-    """Make the address bar say which changes are in force."""
-    link = to_link(changes())
-    EDIT.write(link if len(link) <= MAX_LINK else "")
+    state[_OF] = model
+    kept, problems = fitting(changes(), config)
+    if problems:
+        state[_PROBLEMS] = problems
+        session.move(edit=kept)
+    return asked
 
 
 def problems() -> list[str]:
-    """Sentences about edits of the last link that made no sense, once."""
+    """Sentences about changes of the last link that this model cannot have, once."""
     found: list[str] = st.session_state.pop(_PROBLEMS, [])
     return found
 
 
 def changes() -> Changes:
     """What is in force."""
-    found: Changes = st.session_state.get(_CHANGES, ())
-    return found
+    return session.place().edit
 
 
 def put(new: Sequence[Change]) -> None:
@@ -57,20 +64,15 @@ def put(new: Sequence[Change]) -> None:
     _set(added(changes(), new))
 
 
-def remove(change: Change) -> None:
-    """Take one change back."""
-    _set(tuple(other for other in changes() if other != change))
-
-
 def clear() -> None:
     """Take all changes back."""
     _set(())
 
 
-def _set(found: Changes) -> None:
-    if found != changes():
+def _set(new: Changes) -> None:
+    if new != changes():
         st.session_state.setdefault(_UNDO, []).append(changes())
-        st.session_state[_CHANGES] = found
+        session.move(edit=new)
 
 
 def can_undo() -> bool:
@@ -81,18 +83,77 @@ def can_undo() -> bool:
 def undo() -> None:
     """Go back to what was in force before the last change."""
     if can_undo():
-        st.session_state[_CHANGES] = st.session_state[_UNDO].pop()
+        session.move(edit=st.session_state[_UNDO].pop())
+
+
+def edits_of(model: str, text: str, changes: Changes, means: Means | None = None) -> HeadEdits | None:
+    """The edits that the model is given for these changes in this sentence; None where there are no changes.
+
+    `means` takes the mean outputs of heads; without it, those that this session took before are used.
+
+    Raises:
+        InputError, EditError: a change does not fit this sentence, and why. NoMeans: a mean is not known.
+        CheckpointError: the model cannot be opened.
+    """
+    if not changes:
+        return None
+    from explorer.probing.edit_effect import from_another
+    from explorer.translation.head_edits import edits_for
+
+    def other(change: Change) -> NDArray[np.float32]:
+        donor, shown = (runtime.translate(model, sentence, DecodeConfig()) for sentence in (change.other, text))
+        with runtime.model(model) as translator:
+            return from_another(translator, donor, shown, change)
+
+    key = model, runtime.fingerprint(model)
+
+    def remembered(heads: Sequence[Head]) -> dict[Head, NDArray[np.float32]]:
+        known: dict[Head, NDArray[np.float32]] = st.session_state.get(_MEANS, {}).get(key, {})
+        if missing := [head for head in heads if head not in known]:
+            raise NoMeans(
+                f"The mean of {len(missing)} edited head{'s' if len(missing) > 1 else ''} is taken over the sample of "
+                f"the Probe page: open its tab Surgery first. The model is shown unedited until then."
+            )
+        return known
+
+    def taken(heads: Sequence[Head]) -> dict[Head, NDArray[np.float32]]:
+        assert means is not None
+        known = means(heads)
+        st.session_state.setdefault(_MEANS, {})[key] = known
+        return known
+
+    return edits_for(changes, runtime.describe(model).model_config, taken if means else remembered, other)
+
+
+def edit_shown(selection: Selection, shown: Translation) -> HeadEdits | None:
+    """The edit that a translation on screen was made under; None for the model as it was trained.
+
+    Raises: as :func:`edits_of`.
+    """
+    if not shown.trace.edits:
+        return None
+    config = runtime.describe(selection.model).model_config
+    return edits_of(selection.model, selection.text, fitting(selection.edit, config)[0])
+
+
+def draw_edited(shown: Translation) -> None:
+    """Say that a translation is one of the edited model, and offer the way back; nothing for an unedited one."""
+    if not shown.trace.edits:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.badge(plain(f"edited: {'; '.join(shown.trace.edits)}"), color="orange", icon=":material/content_cut:")
+        st.button("Remove the edit", key="remove_edit", on_click=clear, help="Back to the model as it was trained.")
 
 
 def log() -> list[dict[str, Any]]:
     """Everything tried in this session, oldest first."""
-    found: list[dict[str, Any]] = st.session_state.setdefault(_LOG, [])
-    return found
+    lines: list[dict[str, Any]] = st.session_state.setdefault(_LOG, [])
+    return lines
 
 
-def note(model: str, sentence: str, found: Changes, **values: Any) -> None:
-    """Write down what was tried and what came of it; the same thing again fills in what was not known before."""
-    line = {"model": model, "sentence": sentence, "change": describe(found)}
+def note(model: str, sentence: str, changes: Changes, **values: Any) -> None:
+    """Add what was tried and its results to the log; the same attempt again adds values that were missing."""
+    line = {"model": model, "sentence": sentence, "change": describe(changes)}
     for known in log():
         if all(known[name] == value for name, value in line.items()):
             known.update(values)

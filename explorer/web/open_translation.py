@@ -1,50 +1,60 @@
-"""The translation that the selection names, opened for a page: or a sentence about why there is none."""
+"""The translation that the selection names, opened for a page; or a sentence about why there is none."""
 
 from __future__ import annotations
 
 import dataclasses
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from explorer.text import plain
+from explorer.translation.head_change import fitting
 from explorer.translation.selection import Selection
 from explorer.translation.translator import InputError, Translation
-from explorer.web import runtime, session, sidebar
+from explorer.web import head_edits, runtime, session, sidebar
 from model.config import DecodeConfig
+from model.edits import EditError
 from model.folder import CheckpointError
+
+if TYPE_CHECKING:
+    from model.edits import HeadEdits
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Opened:
-    """What the model itself says (`own`), and what is shown: the same, or the path that somebody chose."""
+class OpenTranslation:
+    """What the model itself says (`own`), and what is shown: the same, or the path that somebody chose.
+
+    Both are made under `edit`, the changes to heads of the selection; None where there are none.
+    """
 
     selection: Selection
     own: Translation
     shown: Translation
-
-    @property
-    def address(self) -> Selection:
-        """Where the session is now, as it belongs into the address bar."""
-        reproducible = self.selection.path is None and session.decode_config().method == "greedy"
-        path = None if reproducible else self.shown.path
-        return dataclasses.replace(session.place(), model=self.selection.model, text=self.selection.text, path=path)
+    edit: HeadEdits | None = None
 
 
-def opened() -> Opened | None:
-    """Open what the sidebar settled; where that cannot be, say so on the page and return None."""
+def address_of(opened: OpenTranslation, place: Selection, config: DecodeConfig) -> Selection:
+    """What belongs into the address bar while `opened` is on screen at this place of the session.
+
+    The path is left out where the model finds it again by itself: greedily.
+    """
+    reproducible = opened.selection.path is None and config.method == "greedy"
+    path = None if reproducible else opened.shown.path
+    return dataclasses.replace(place, model=opened.selection.model, text=opened.selection.text, path=path)
+
+
+def open_translation(*, edited: bool = False) -> OpenTranslation | None:
+    """Open what the sidebar settled; where that cannot be, say so on the page and return None.
+
+    With `edited`, the model computes under the changes to heads that the selection has.
+    """
     selection = sidebar.selection()
     if selection is None:
         st.info("There is no model to translate with yet.")
         return None
     problems = session.problems()
     try:
-        own = runtime.translate(selection.model, selection.text, session.decode_config())
-        try:
-            shown = own if selection.path is None else along(selection)
-        except InputError as unfit:
-            problems.append(str(unfit))
-            session.move(path=None)
-            selection, shown = dataclasses.replace(selection, path=None), own
+        opened = _opened(selection, problems, edited=edited)
     except InputError as nothing:
         st.info(plain(str(nothing)))
         session.write_address(selection)
@@ -54,9 +64,41 @@ def opened() -> Opened | None:
         return None
     if problems:
         st.warning(plain(" ".join(problems)))
-    return Opened(selection, own, shown)
+    return opened
 
 
-def along(selection: Selection) -> Translation:
+def _opened(selection: Selection, problems: list[str], *, edited: bool) -> OpenTranslation:
+    """The translation with the selection's edits, or without them where they do not fit; `problems` says why."""
+    config = session.decode_config()
+    edit = _edit_of(selection, problems) if edited else None
+    try:
+        own = runtime.translate(selection.model, selection.text, config, edit=edit)
+    except EditError as unfit:
+        problems.append(str(unfit))
+        edit, own = None, runtime.translate(selection.model, selection.text, config)
+    try:
+        shown = own if selection.path is None else along(selection, edit)
+    except (InputError, EditError) as unfit:
+        problems.append(str(unfit))
+        session.move(path=None)
+        selection, shown = dataclasses.replace(selection, path=None), own
+    return OpenTranslation(selection, own, shown, edit)
+
+
+def _edit_of(selection: Selection, problems: list[str]) -> HeadEdits | None:
+    if not selection.edit:
+        return None
+    try:
+        changes, unfit = fitting(selection.edit, runtime.describe(selection.model).model_config)
+        if unfit:
+            problems += unfit
+            session.move(edit=changes)
+        return head_edits.edits_of(selection.model, selection.text, changes)
+    except (InputError, EditError, head_edits.NoMeans) as refused:
+        problems.append(str(refused))
+        return None
+
+
+def along(selection: Selection, edit: HeadEdits | None) -> Translation:
     """The translation along the selection's path, chosen by hand or come with a link; greedy where the path ends."""
-    return runtime.translate(selection.model, selection.text, DecodeConfig(), selection.path or ())
+    return runtime.translate(selection.model, selection.text, DecodeConfig(), selection.path or (), edit)

@@ -13,20 +13,20 @@ from explorer.text import plain
 from explorer.translation.selection import Selection
 from explorer.web import runtime, session
 from explorer.web.figures import draw_table
-from explorer.web.open_translation import Opened, opened
+from explorer.web.open_translation import OpenTranslation, address_of, open_translation
 
 URL: Literal["query-params"] = "query-params"  # `bind=URL`: what a widget says stands in the address
-_PLACE = ("step", "kind", "layer", "head", "view", "panel", "cell")
+_PLACE = ("step", "kind", "layer", "head", "view", "panel", "cell", "edit")
 _CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"]}
 
 
-def at_work() -> Opened | None:
+def at_work() -> OpenTranslation | None:
     """The selection and its translation; None, after saying why, where there is nothing to show."""
-    found = opened()
+    found = open_translation()
     if found is None:
         return None
     if not runtime.describe(found.shown.model).is_transformer:
-        write_address(found.address)
+        write_address(address_of(found, session.place(), session.decode_config()))
         st.info("This page is about the Transformer, and the chosen model is none. Choose another one on the left.")
         return None
     return found

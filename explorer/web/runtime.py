@@ -146,21 +146,25 @@ def translate(
         CheckpointError: the model cannot be opened. InputError: there is nothing to translate. EditError: the edit
             does not fit this model or sentence.
     """
-    digest = ""
-    if edit is not None:
-        from explorer.translation.head_edits import digest_of
-
-        digest = digest_of(edit)
-    return _translate(name, fingerprint(name), text, config, path, digest, edit)
+    return _translate(name, fingerprint(name), text, config, path, _digest(edit), edit)
 
 
-def force(name: str, text: str, target: str) -> Translation:
+def _digest(edit: HeadEdits | None) -> str:
+    if edit is None:
+        return ""
+    from explorer.translation.head_edits import digest_of
+
+    return digest_of(edit)
+
+
+def force(name: str, text: str, target: str, edit: HeadEdits | None = None) -> Translation:
     """A given target read token by token (teacher forcing), computed once for all sessions that ask for the same.
 
     Raises:
-        CheckpointError: the model cannot be opened. InputError: there is no source or no target.
+        CheckpointError: the model cannot be opened. InputError: there is no source or no target. EditError: the edit
+            does not fit this model or sentence.
     """
-    return _force(name, fingerprint(name), text, target)
+    return _force(name, fingerprint(name), text, target, _digest(edit), edit)
 
 
 @contextmanager
@@ -237,6 +241,7 @@ def _translate(
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
-def _force(name: str, version: str, text: str, target: str) -> Translation:
+def _force(name: str, version: str, text: str, target: str, edit_digest: str, _edit: HeadEdits | None) -> Translation:
+    del edit_digest  # part of the key only
     with _model(name, version) as translator:
-        return translator.force(text, target)
+        return translator.force(text, target, edit=_edit)

@@ -14,7 +14,7 @@ from model.config import DecodeConfig
 
 MODEL, TEXT = "model", "text"  # keys of the shared widgets, and names of their URL parameters
 _PLACE, _OF, _FORKS, _PROBLEMS = "_place", "_of", "_forks", "_problems"
-_SUGGESTED = "_suggested"
+_SUGGESTED, _EDIT_ASKED = "_suggested", "_edit_asked"
 _ADDRESS = Parameters(tuple(item.name for item in fields(Selection)))
 
 
@@ -41,6 +41,7 @@ def adopt_address() -> None:
         problems.append("The link has a path but no sentence for it; the model's own choice is shown.")
         selection = replace(selection, path=None)
     st.session_state[_PROBLEMS] = problems
+    st.session_state[_EDIT_ASKED] = "edit" in asked
     given = {name: getattr(selection, name) for name in asked}
     if {MODEL, TEXT} & given.keys():  # another sentence: nothing of the old place holds
         st.session_state[_PLACE] = replace(selection, model="", text="")
@@ -65,6 +66,11 @@ def open_selection(selection: Selection, said: Sequence[str] = ()) -> None:
     st.session_state[MODEL], st.session_state[TEXT] = selection.model, selection.text
 
 
+def edit_asked() -> bool:
+    """Whether the last link that was followed had edits of heads, once."""
+    return bool(st.session_state.pop(_EDIT_ASKED, False))
+
+
 def problems() -> list[str]:
     """Sentences about the last link that did not make sense, once."""
     found: list[str] = st.session_state.get(_PROBLEMS, [])
@@ -85,7 +91,7 @@ def settle(model: str, text: str) -> Selection:
         kept_head = before[0] == model  # the same head of the same model is worth keeping; a step or path is not
         place = replace(place, path=None, step=0, cell=None)
         if not kept_head:
-            place = replace(place, layer=0, head=0)
+            place = replace(place, layer=0, head=0, edit=())
         st.session_state[_FORKS] = []
     st.session_state[_OF] = (model, text)
     st.session_state[_PLACE] = place

@@ -221,3 +221,18 @@ def test_without_any_model_there_is_a_sentence(tmp_path: Path, monkeypatch: pyte
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
     assert not at.exception
     assert "no model" in notes(at)
+
+
+@pytest.mark.parametrize("page", ["translate", "attention"])
+def test_a_changed_head_is_labelled_and_can_be_given_back(page: str) -> None:
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    for name, value in {"model": "reverse", "text": "abc", "edit": "cross.1.1.zero~cross.9.9.zero"}.items():
+        at.query_params[name] = value
+    at.switch_page(f"pages/{page}.py").run()
+    assert not at.exception
+    assert "this model has 1 layers of 2 cross heads" in " ".join(warning.value for warning in at.warning)
+    assert "edited: cross layer 1 head 1: zero" in " ".join(each.value for each in at.markdown).replace("\\", "")
+    at.button(key="remove_edit").click().run()
+    assert not at.exception
+    assert "edited" not in " ".join(each.value for each in at.markdown)
+    assert "edit" not in at.query_params

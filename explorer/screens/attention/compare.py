@@ -13,6 +13,7 @@ from explorer.text import plain, quoted
 from explorer.translation.selection import Selection
 from explorer.translation.translator import InputError, Translation
 from explorer.web import runtime, session
+from explorer.web.head_edits import NoMeans, edit_shown
 from explorer.web.maps import draw_map
 from explorer.web.panel_choices import Choices
 from model.config import AttentionKind, DecodeConfig
@@ -41,7 +42,7 @@ def draw(selection: Selection, shown: Translation, at: Place) -> None:
                 counterpart(shown.trace, at, model=shown.model, title="A: what is on screen"),
                 counterpart(other.trace, at, model=other.model, title=f"B: {name}"),
             )
-    except (NothingToCompare, InputError, EditError, CheckpointError) as missing:
+    except (NothingToCompare, InputError, EditError, NoMeans, CheckpointError) as missing:
         st.info(plain(str(missing)))
         return
     _draw(comparison, shown.model)
@@ -113,16 +114,24 @@ def _edited(choices: Choices, selection: Selection, shown: Translation, at: Plac
     choices.keep()
     edit = (kind or at.kind, int(layer or 1), int(head or 1), operation or "zero")
     path = shown.path if along else ()
-    found = _edit(selection, path, edit)
-    free = found if not along else _edit(selection, (), edit)
+    found = _edit(selection, shown, path, edit)
+    free = found if not along else _edit(selection, shown, (), edit)
     answer = "the same" if free.path == shown.path else quoted(free.text)
     st.caption(plain(f"Edited: {'; '.join(found.trace.edits)}. On its own, the edited model says {answer}."))
     return found, "edited"
 
 
-def _edit(selection: Selection, path: tuple[int, ...], edit: tuple[AttentionKind, int, int, Operation]) -> Translation:
+def _edit(
+    selection: Selection,
+    shown: Translation,
+    path: tuple[int, ...],
+    edit: tuple[AttentionKind, int, int, Operation],
+) -> Translation:
     kind, layer, head, operation = edit
-    edits = HeadEdits((HeadEdit(kind, layer - 1, head - 1, operation),))
+    change = HeadEdit(kind, layer - 1, head - 1, operation)
+    others = edit_shown(selection, shown) or HeadEdits()  # what is edited already stays edited, but for this head
+    kept = tuple(edit for edit in others.edits if (edit.kind, edit.layer, edit.head) != (kind, layer - 1, head - 1))
+    edits = HeadEdits((*kept, change))
     # A path that was cut off stays cut off there: with its own length as the limit, nothing is searched beyond it.
     config = DecodeConfig(max_length=len(path))
     return runtime.translate(selection.model, selection.text, config, path, edits)

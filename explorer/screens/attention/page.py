@@ -6,21 +6,22 @@ import streamlit as st
 
 from explorer.screens.attention import panels as attention_panels
 from explorer.text import plain
-from explorer.web import session
+from explorer.web import head_edits, session
 from explorer.web.attention_views import draw_heads
 from explorer.web.figures import freeze_after
-from explorer.web.open_translation import Opened, opened
+from explorer.web.open_translation import OpenTranslation, address_of, open_translation
 
 
 def draw() -> None:
     """The whole page."""
-    found = opened()
+    found = open_translation(edited=True)
     if found is None:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"#### {plain(found.shown.text) or '(nothing: the model ended at once)'}")
         if found.selection.path is not None:
             st.badge("a chosen path", color="orange")
+    head_edits.draw_edited(found.shown)
     note = "Which words does each head look at? A weight says where something was read, not why the model decided so."
     st.caption(plain(" ".join([note, *found.shown.notes])))
     attention_panels.arrive()
@@ -28,11 +29,13 @@ def draw() -> None:
 
 
 @st.fragment
-def _explore(found: Opened) -> None:
+def _explore(found: OpenTranslation) -> None:
     """The views and the panel below them; their messages run only this part of the page again."""
     attention_panels.follow()
     result = draw_heads(found, key="heads", explains=True)
     panel = attention_panels.choose("cell" if result.explain else None)
-    attention_panels.draw(panel, found.address, found.shown, result.place)
-    session.write_address(found.address)  # last, because panels have choices of their own
+    here = address_of(found, session.place(), session.decode_config())
+    attention_panels.draw(panel, here, found.shown, result.place)
+    here = address_of(found, session.place(), session.decode_config())
+    session.write_address(here)  # last, because panels have choices of their own
     freeze_after(f"attention {panel}")

@@ -13,7 +13,9 @@ from explorer.translation.target_probabilities import probability_caption, proba
 from explorer.translation.translator import InputError, Translation
 from explorer.web import runtime, session
 from explorer.web.figures import draw_figure
+from explorer.web.head_edits import NoMeans, edit_shown
 from explorer.web.panel_choices import Choices
+from model.edits import EditError
 from model.folder import CheckpointError
 
 _ABOUT = (
@@ -38,8 +40,8 @@ def draw(selection: Selection, shown: Translation, at: Place) -> None:
     if not target:
         return
     try:
-        forced = runtime.force(selection.model, selection.text, target)
-    except (InputError, CheckpointError) as missing:
+        forced = runtime.force(selection.model, selection.text, target, edit_shown(selection, shown))
+    except (InputError, EditError, NoMeans, CheckpointError) as missing:
         st.info(plain(str(missing)))
         return
     columns, caption = probability_columns(forced.trace), probability_caption(forced.trace)

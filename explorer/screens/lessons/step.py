@@ -19,7 +19,7 @@ from explorer.text import plain
 from explorer.translation.selection import Selection
 from explorer.web import head_edits, runtime, session
 from explorer.web.attention_views import draw_heads, draw_stepper
-from explorer.web.open_translation import opened
+from explorer.web.open_translation import address_of, open_translation
 from model.folder import SHIPPED
 
 _MISMATCH = "This step no longer matches the models that are here: "
@@ -67,9 +67,10 @@ def _draw_detour(step: Step, lesson: Lesson, at: int) -> None:
 @st.fragment
 def _draw_in_place(key: str, page: str) -> None:
     """The view; its messages rerun only this part of the page."""
-    found = opened()
+    found = open_translation(edited=True)
     if found is None:
         return
+    head_edits.draw_edited(found.shown)
     if page == "translate":
         result = draw_stepper(found, key=key)
         if result.fork is not None:
@@ -78,7 +79,7 @@ def _draw_in_place(key: str, page: str) -> None:
             st.rerun()
     else:
         draw_heads(found, key=key, explains=False)
-    session.write_address(found.address)
+    session.write_address(address_of(found, session.place(), session.decode_config()))
 
 
 def _draw_open_button(lesson: Lesson, at: int, link: Link) -> None:

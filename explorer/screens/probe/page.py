@@ -23,8 +23,7 @@ from explorer.screens.probe.surgery import draw_surgery
 from explorer.text import plain, plural
 from explorer.translation.model_description import ModelDescription
 from explorer.translation.model_summary import facts
-from explorer.web import head_edits as surgery_state
-from explorer.web import page_parts, runtime, session, sidebar
+from explorer.web import head_edits, page_parts, runtime, session, sidebar
 from explorer.web.downloads import download_button
 from explorer.web.figures import freeze_after
 from model.folder import CheckpointError
@@ -50,7 +49,7 @@ def draw() -> None:
     if not described.is_transformer:
         st.info(plain(f"{described.name} is an LSTM and has nothing of what is shown here; choose a Transformer."))
         return
-    if surgery_state.adopt(selection.model, described.model_config) and "probe_tab" not in st.query_params:
+    if head_edits.adopt(selection.model, described.model_config) and "probe_tab" not in st.query_params:
         st.session_state["probe_tab"] = SURGERY  # a link with edits opens the tab where they are
     for problem in (*session.problems(), adopt(selection.model)):
         if problem:
@@ -58,8 +57,7 @@ def draw() -> None:
     found = _sample(described)
     _tabs(described, selection.text, found)
     here = dataclasses.replace(session.place(), model=selection.model, text=selection.text)
-    page_parts.write_address(here, "step", "kind", "layer", "head")
-    surgery_state.write_link()
+    page_parts.write_address(here, "step", "kind", "layer", "head", "edit")
     freeze_after("probe")
 
 

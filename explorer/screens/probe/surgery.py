@@ -15,7 +15,6 @@ from explorer.probing.edit_effect import (
     Quality,
     effect_of,
     for_any_sentence,
-    from_another,
     part_of,
     quality,
 )
@@ -25,12 +24,10 @@ from explorer.screens.probe.progress import with_progress
 from explorer.screens.probe.sample_choice import chosen
 from explorer.screens.probe.surgery_tools import draw_tools
 from explorer.text import plain
-from explorer.translation.head_change import WHOLE, Change, Changes, describe, to_link
-from explorer.translation.head_edits import edits_for
+from explorer.translation.head_change import WHOLE, Changes, describe, to_link
 from explorer.translation.model_description import ModelDescription
 from explorer.translation.translator import InputError, Translation
-from explorer.web import head_edits as surgery_state
-from explorer.web import runtime
+from explorer.web import head_edits, runtime
 from explorer.web.measurements import Key, Report, store
 from model.analysis.importance import batches_of, mean_outputs
 from model.checkpoint import LoadedModel
@@ -41,7 +38,7 @@ from model.points import Head
 
 def draw_surgery(described: ModelDescription, text: str, found: Measured | None) -> None:
     """The tools, then what they did."""
-    for problem in surgery_state.problems():
+    for problem in head_edits.problems():
         st.warning(plain(problem))
     try:
         before = runtime.translate(described.name, text, DecodeConfig())
@@ -55,7 +52,7 @@ def draw_surgery(described: ModelDescription, text: str, found: Measured | None)
         )
     )
     draw_tools(described, before)
-    changes = surgery_state.changes()
+    changes = head_edits.changes()
     _draw_in_force(changes)
     _draw_result(described, text, before, changes, found)
     _draw_log()
@@ -66,8 +63,8 @@ def _draw_in_force(changes: Changes) -> None:
         if changes:
             st.badge("edited", color="orange", icon=":material/content_cut:")
         st.markdown(f"**In force:** {plain(describe(changes))}")
-        st.button("Undo", key="surgery_undo", disabled=not surgery_state.can_undo(), on_click=surgery_state.undo)
-        st.button("Clear all", key="surgery_clear", disabled=not changes, on_click=surgery_state.clear)
+        st.button("Undo", key="surgery_undo", disabled=not head_edits.can_undo(), on_click=head_edits.undo)
+        st.button("Clear all", key="surgery_clear", disabled=not changes, on_click=head_edits.clear)
 
 
 def _draw_result(
@@ -78,7 +75,7 @@ def _draw_result(
         st.caption("Choose heads above and change them.")
         return
     try:
-        edit = _edit_for(described, before, changes, found)
+        edit = _edit_for(described, text, changes, found)
         if edit is None:
             return
         effect = _effect(described, text, changes, edit)
@@ -86,7 +83,7 @@ def _draw_result(
         st.warning(plain(str(unfit)))
         return
     _draw_translations(effect)
-    surgery_state.note(
+    head_edits.note(
         described.name,
         text,
         changes,
@@ -98,9 +95,7 @@ def _draw_result(
     _draw_sample(described, text, changes, edit, found)
 
 
-def _edit_for(
-    described: ModelDescription, shown: Translation, changes: Changes, found: Measured | None
-) -> HeadEdits | None:
+def _edit_for(described: ModelDescription, text: str, changes: Changes, found: Measured | None) -> HeadEdits | None:
     """The edits; None, after saying so, where a mean is asked for and there is no sample."""
     averaged = [change.place for change in changes if change.op == "mean"]
     if averaged and found is None:
@@ -119,17 +114,7 @@ def _edit_for(
 
         return store().quick(key, make)
 
-    def other(change: Change) -> NDArray[np.float32]:
-        donor = runtime.translate(described.name, change.other, DecodeConfig())
-        with runtime.model(described.name) as translator:
-            return from_another(translator, donor, shown, change)
-
-    return edits_for(
-        changes,
-        described.model_config,
-        means,
-        other,
-    )
+    return head_edits.edits_of(described.name, text, changes, means)
 
 
 def _key(described: ModelDescription, what: str) -> Key:
@@ -239,7 +224,7 @@ def _draw_sample(
     if before.bleu is not None and after.bleu is not None:
         known["BLEU change"] = round(after.bleu - before.bleu, 1)
     if whole == changes:
-        surgery_state.note(described.name, text, changes, **known)
+        head_edits.note(described.name, text, changes, **known)
 
 
 def quality_words(before: Quality, after: Quality, sentences: int) -> str:
@@ -253,6 +238,6 @@ def quality_words(before: Quality, after: Quality, sentences: int) -> str:
 
 
 def _draw_log() -> None:
-    if surgery_state.log():
+    if head_edits.log():
         st.markdown("##### Everything tried so far")
-        st.dataframe(surgery_state.log(), hide_index=True, alt="Everything tried so far")
+        st.dataframe(head_edits.log(), hide_index=True, alt="Everything tried so far")

@@ -10,14 +10,14 @@ from explorer.text import percent, plain, quoted
 from explorer.translation.examples import examples_of, note_for
 from explorer.translation.selection import Selection
 from explorer.translation.translator import Translation
-from explorer.web import runtime, session
+from explorer.web import head_edits, runtime, session
 from explorer.web.attention_views import draw_stepper
-from explorer.web.open_translation import Opened, along, opened
+from explorer.web.open_translation import OpenTranslation, address_of, along, open_translation
 
 
 def draw() -> None:
     """The whole page."""
-    found = opened()
+    found = open_translation(edited=True)
     if found is None:
         return
     _headline(found.selection, found.shown)
@@ -30,6 +30,7 @@ def _headline(selection: Selection, shown: Translation) -> None:
         st.markdown(f"#### {plain(shown.text) or '(nothing: the model ended at once)'}")
         if selection.path is not None:
             st.badge("a chosen path", color="orange")
+    head_edits.draw_edited(shown)
     note = note_for(selection.text, examples_of(runtime.models()[selection.model]))
     lines = ([f"What to look for: {note}" + ("" if note[-1] in ".?!" else ".")] if note else []) + list(shown.notes)
     if lines:
@@ -37,21 +38,22 @@ def _headline(selection: Selection, shown: Translation) -> None:
 
 
 @st.fragment
-def _explore(found: Opened) -> None:
+def _explore(found: OpenTranslation) -> None:
     """The stepper; its messages run only this part of the page again."""
     result = draw_stepper(found, key="stepper")
     if result.fork is not None:
-        _fork(found.selection, found.shown, result.fork.step, result.fork.token_id)
+        _fork(found, result.fork.step, result.fork.token_id)
         st.rerun()
+    here = address_of(found, session.place(), session.decode_config())
     # The view and panel of the Attention page do not belong to this page's address.
-    session.write_address(dataclasses.replace(found.address, view="", panel="", cell=None))
+    session.write_address(dataclasses.replace(here, view="", panel="", cell=None))
 
 
-def _fork(selection: Selection, shown: Translation, step: int, token: int) -> None:
+def _fork(found: OpenTranslation, step: int, token: int) -> None:
     """Decode on from another token at row `step` and remember the new path."""
-    row = step - 1
+    row, shown = step - 1, found.shown
     rank = [int(i) for i in shown.trace.top_ids[row]].index(token)
-    forked = along(dataclasses.replace(selection, path=(*shown.path[:row], token)))
+    forked = along(dataclasses.replace(found.selection, path=(*shown.path[:row], token)), found.edit)
     session.add_fork(
         session.Fork(
             path=forked.path,
