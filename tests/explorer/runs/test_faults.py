@@ -18,7 +18,7 @@ from explorer.runs.archive import export, import_zip
 from explorer.runs.lifecycle import Runs
 from explorer.runs.process import LAUNCHES, Launch, RunError, start_process
 from explorer.runs.status import age, read_status
-from explorer.screens.train.upload import keep
+from explorer.runs.uploads import store
 from explorer.text import why
 from model.checkpoint import load_model
 from model.folder import PROBE, list_models, read_json, write_json
@@ -99,10 +99,10 @@ class Upload:
 @pytest.mark.parametrize("number", range(3))
 def test_an_upload_is_kept_whole_or_not_at_all(tmp_path: Path, number: int) -> None:
     killed_while(
-        lambda: [path.unlink() for path in (keep(Upload(), tmp_path),)],  # type: ignore[func-returns-value]
+        lambda: [path.unlink() for path in (store(Upload(), tmp_path),)],  # type: ignore[func-returns-value]
         chance("an upload", number).uniform(0.005, 0.05),
     )
-    assert keep(Upload(), tmp_path).read_bytes() == Upload().getvalue()
+    assert store(Upload(), tmp_path).read_bytes() == Upload().getvalue()
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES])
@@ -150,7 +150,7 @@ def test_two_servers_on_one_folder_start_a_name_once(tmp_path: Path, monkeypatch
     )
     one.start("mine", ["python"])
     try:
-        with pytest.raises(RunError, match="There is a run or model 'mine' already"):
+        with pytest.raises(RunError, match="There is already a run or model 'mine'"):
             other.start("mine", ["python"])
         assert other.free_name("mine") == "mine-2"
         with pytest.raises(RunError, match="is being trained; stop it first"):
