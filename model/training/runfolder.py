@@ -1,4 +1,4 @@
-"""The files of one run that others read while it goes: status, metrics, the stop request; and the lock of a queue."""
+"""The files of a run that others read while it runs (status, metrics, stop request), and the lock that queues runs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Any, Literal
 
 import psutil
+from filelock import BaseFileLock, FileLock, Timeout
 
 from model.folder import (
     METRICS,
@@ -36,7 +37,7 @@ STATUS_SECONDS = 1.0
 
 
 class RunFolder:
-    """Writes status.json and metrics.jsonl of one run and looks for its stop file. Only one process may own one."""
+    """Writes status.json and metrics.jsonl of a run and watches its stop file. Only one process may own it."""
 
     def __init__(self, folder: Path, **remembered: Any) -> None:
         self.folder = folder
@@ -50,7 +51,7 @@ class RunFolder:
         self._written_at = float("-inf")
 
     def status(self, state: RunState | None = None, **values: Any) -> None:
-        """Change fields of status.json and write it: at once for a new state, otherwise at most once a second."""
+        """Update fields of status.json; it is written at once for a new state, otherwise at most once a second."""
         changed = state is not None and state != self._status["state"]
         self._status |= flat(values) | ({"state": state} if state is not None else {})
         if changed or time.monotonic() - self._written_at >= STATUS_SECONDS:
@@ -58,11 +59,11 @@ class RunFolder:
             write_json(self.folder / STATUS, self._status | {"updated": time.time()})
 
     def stop_requested(self) -> bool:
-        """Whether somebody left a stop file."""
+        """Whether there is a stop file."""
         return (self.folder / STOP).exists()
 
     def clear_stop(self) -> None:
-        """Forget an earlier stop request."""
+        """Delete an earlier stop request."""
         (self.folder / STOP).unlink(missing_ok=True)
 
     def log(self, kind: Literal["train", "eval"], step: int, **values: Any) -> None:
@@ -72,16 +73,16 @@ class RunFolder:
             file.write(line.encode() + b"\n")
 
     def forget_after(self, step: int) -> None:
-        """Drop metrics of steps after `step`, which a resumed run does again, and what a kill left half-written."""
+        """Drop metrics after `step`, which a resumed run repeats, and temporary files left by a kill."""
         for folder in (self.folder, self.folder / STATE, self.folder / SNAPSHOTS):
-            sweep_drafts(folder, keep=(PROBE, STOP))  # a page may be writing these just now
+            sweep_drafts(folder, keep=(PROBE, STOP))  # a page may be writing these right now
         path = self.folder / METRICS
         kept = [line for line in read_metrics(path) if line["step"] <= step]
         write_bytes(path, b"".join(json.dumps(line, ensure_ascii=False).encode() + b"\n" for line in kept))
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:
-    """The lines of a metrics.jsonl; one that was cut off while being written is left out."""
+    """The lines of a metrics.jsonl, without one that was cut off while being written."""
     if not path.is_file():
         return []
     lines: list[dict[str, Any]] = []
@@ -89,14 +90,14 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
         try:
             line = json.loads(text)
         except json.JSONDecodeError:
-            continue  # torn by a kill; the step is done again
+            continue  # cut off by a kill; the step is repeated
         if isinstance(line, dict) and isinstance(line.get("step"), int):
             lines.append(line)
     return lines
 
 
 def read_status(folder: Path) -> dict[str, Any]:
-    """status.json, or an empty dictionary for a model that no run stands behind (any more).
+    """status.json, or an empty dictionary for a model without a run.
 
     Raises:
         CheckpointError: status.json is damaged.
@@ -105,7 +106,7 @@ def read_status(folder: Path) -> dict[str, Any]:
 
 
 def is_alive(folder: Path) -> bool:
-    """Whether the process that status.json names is still the one that wrote it (a pid may be given out again).
+    """Whether the process named in status.json is alive and is the one that wrote it (pids are reused).
 
     Raises:
         CheckpointError: status.json is damaged.
@@ -116,14 +117,14 @@ def is_alive(folder: Path) -> bool:
         return False
     try:
         process = psutil.Process(pid)
-        # One that has ended stays listed until its parent asks how.
+        # A process that has ended remains as a zombie until its parent waits for it.
         return abs(process.create_time() - started) < 2.0 and process.status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
         return False
 
 
 def refuse_running(folder: Path) -> None:
-    """Refuse to touch a run that another process is busy with.
+    """Refuse to touch a run that another process is training.
 
     Raises:
         CheckpointError: the run is alive.
@@ -136,33 +137,28 @@ def refuse_running(folder: Path) -> None:
 def turn(
     checkpoints: Path, on_wait: Callable[[], None], keep_waiting: Callable[[], bool], *, wait: bool = True
 ) -> Iterator[bool]:
-    """Wait for the only place to train in this checkpoints folder; the system frees it when the holder dies.
+    """Wait for the lock that lets one run at a time train in this checkpoints folder; yields whether to train.
 
-    `on_wait` is called once if there is a wait; False is yielded when `keep_waiting` turns false meanwhile. Without
-    `wait` the place is taken as a second one.
+    `on_wait` is called once if another run holds the lock; False is yielded if `keep_waiting` turns false before the
+    lock is free. With `wait=False` the run starts in any case. The system frees the lock of a process that dies.
     """
     checkpoints.mkdir(parents=True, exist_ok=True)
-    with open(checkpoints / LOCK, "a+b") as file:
-        mine = _try_lock(file) or not wait
+    lock = FileLock(checkpoints / LOCK)
+    try:
+        mine = _acquired(lock) or not wait
         if not mine:
             on_wait()
         while not mine and keep_waiting():
             time.sleep(0.2)
-            mine = _try_lock(file)
+            mine = _acquired(lock)
         yield mine
+    finally:
+        lock.release()
 
 
-def _try_lock(file: IO[bytes]) -> bool:
+def _acquired(lock: BaseFileLock) -> bool:
     try:
-        if os.name == "nt":
-            import msvcrt
-
-            file.seek(0)
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
-        else:
-            import fcntl
-
-            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+        lock.acquire(blocking=False)
+    except Timeout:
         return False
     return True
