@@ -1,4 +1,4 @@
-"""A model folder and the model in it: save, load, average.
+"""Saving, loading and averaging models in model folders (their files without the model: model/folder.py).
 
 Weights are safetensors, each tied matrix stored once under its canonical name; nothing is ever unpickled.
 """
@@ -58,12 +58,12 @@ __all__ = [
 ]
 
 
-MAX_POSITIONS = 1_000_000  # a table of more would fill the memory before anything could be said
+MAX_POSITIONS = 1_000_000  # a larger table would exhaust memory before the error could be reported
 
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A model ready for use (evaluation mode, no gradients) with all that its folder says about it."""
+    """A model ready for use (evaluation mode, no gradients) with everything its folder says about it."""
 
     name: str
     folder: Path

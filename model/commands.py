@@ -1,4 +1,4 @@
-"""What the command lines share: how they fail, and the options that all of them take."""
+"""What all command lines share: error handling and common options."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ class OneSentenceParser(argparse.ArgumentParser):
     """An argument parser whose errors are one sentence on the last line of standard error."""
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong and where help is, and exit with code 2."""
+        """Print the error with a pointer to --help, and exit with code 2."""
         sentence = message if message.endswith((".", "?")) else f"{message}."
         self.exit(EXIT_WRONG_USE, f"{self.format_usage()}{self.prog}: {sentence} See --help.\n")
 
 
 def add_checkpoints(parser: argparse.ArgumentParser) -> None:
-    """The option that says where models are."""
+    """Add the option for the folder of models."""
     parser.add_argument(
         "--checkpoints", type=Path, default=Path("checkpoints"), metavar="DIR", help="folder of models (%(default)s)"
     )
 
 
 class CommandError(ValueError):
-    """Something wrong with what was typed; the message says what to type instead."""
+    """A command line that cannot be carried out; the message says what to type instead."""
 
 
 def run_command(main: Callable[[Sequence[str]], int], arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command and exit with its code; an error meant for people becomes one sentence and code 2."""
     given = sys.argv[1:] if arguments is None else arguments
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # every language, whatever the system's own encoding
+        if isinstance(stream, io.TextIOWrapper):  # any language, whatever the encoding of the system
             stream.reconfigure(encoding="utf-8", errors="replace")
     try:
         code = main(given)
         sys.stdout.flush()
     except (ValueError, RuntimeError) as error:
-        # The errors that this project defines say what to do; any other is a fault of the program and keeps its trace.
+        # Errors defined in this project say what to do; any other is a bug and keeps its traceback.
         if not type(error).__module__.startswith(("model.", "__main__")):
             raise
         fail(str(error))
-    except BrokenPipeError:  # the reader (head, less) has seen enough
+    except BrokenPipeError:  # the reader (head, less) has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except KeyboardInterrupt:
@@ -56,6 +56,6 @@ def run_command(main: Callable[[Sequence[str]], int], arguments: Sequence[str] |
 
 
 def fail(sentence: str, *, code: int = EXIT_WRONG_USE) -> NoReturn:
-    """One sentence on standard error, and out."""
+    """Print one sentence on standard error and exit."""
     print(" ".join(sentence.split()), file=sys.stderr)
     sys.exit(code)

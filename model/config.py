@@ -1,4 +1,4 @@
-"""What a model is, what it was trained on, how it was trained, how it decodes: frozen dataclasses that are JSON.
+"""Configurations of a model, its data, its training and its decoding: frozen dataclasses with a JSON form.
 
 Every class here is read with :func:`from_dict`, which refuses unknown keys, wrong types and values out of range
 with a sentence that says what to do, because these files are edited by hand.
@@ -47,7 +47,7 @@ class ModelConfig:
 
     src_vocab_size: int = _help("number of source token ids, specials included", default=0)
     tgt_vocab_size: int = _help("number of target token ids, specials included", default=0)
-    architecture: Literal["transformer", "lstm"] = _help("which model this is", default="transformer")
+    architecture: Literal["transformer", "lstm"] = _help("model architecture", default="transformer")
     d_model: int = _help("width of every token vector", default=128)
     d_ff: int = _help("width inside the feed-forward layers", default=256)
     n_encoder_layers: int = _help("encoder depth", default=2)
@@ -62,7 +62,7 @@ class ModelConfig:
     layer_norm: Literal["standard", "scalar"] = _help(
         "a scale and shift per dimension, or one of each for the whole layer", default="standard"
     )
-    positions: Literal["sinusoidal", "learned", "none"] = _help("how a token knows its place", default="sinusoidal")
+    positions: Literal["sinusoidal", "learned", "none"] = _help("positional encoding", default="sinusoidal")
     max_positions: int = _help("longest sequence, in tokens with <sos>/<eos>", default=256)
     share_embeddings: Literal["none", "target", "all"] = _help(
         "one matrix for target embedding and output (target), for source too (all)", default="target"
@@ -102,7 +102,7 @@ class ModelConfig:
         return self.layer_norm == "scalar" or not self.scale_scores or not self.residual
 
     def n_layers(self, kind: AttentionKind) -> int:
-        """How many layers have attention of this kind; an LSTM looks at the source once and nowhere else."""
+        """Number of layers with attention of this kind; an LSTM has one cross-attention layer and nothing else."""
         if self.architecture == "lstm":
             return 1 if kind == "cross" else 0
         return self.n_encoder_layers if kind == "encoder" else self.n_decoder_layers
@@ -121,8 +121,8 @@ class DataConfig:
     task: str = _help("task name, or 'files' for your own data", default="adjective-swap")
     src_lang: str = _help("language code of the source tokenizer", default="en")
     tgt_lang: str = _help("language code of the target tokenizer", default="en")
-    tokenizer: Literal["words", "characters", "whitespace", "subwords"] = _help("how text is cut", default="words")
-    lowercase: bool = _help("lower-case text before it is cut into tokens", default=False)
+    tokenizer: Literal["words", "characters", "whitespace", "subwords"] = _help("kind of tokens", default="words")
+    lowercase: bool = _help("lower-case text before tokenization", default=False)
     min_frequency: int = _help("rarer words become <unk>", default=1)
     vocab_size: int = _help("pieces of a subword vocabulary, shared by both sides", default=6000)
     split_seed: int = _help("seed of the train / validation / test split", default=0)
@@ -135,34 +135,36 @@ class DataConfig:
 class TrainConfig:
     """One training run. Everything random in it is drawn from `seed`."""
 
-    seed: int = _help("seed of weights, order and dropout", default=1)
-    max_steps: int = _help("weight updates in all", default=2000)
-    max_tokens: int = _help("most source or target tokens in a batch, padding counted", default=2048)
+    seed: int = _help("seed for initial weights, data order and dropout", default=1)
+    max_steps: int = _help("total number of weight updates", default=2000)
+    max_tokens: int = _help("maximum number of source or target tokens in a batch, padding included", default=2048)
     gradient_accumulation_steps: int = _help("batches per weight update", default=1)
     optimizer: Literal["adam", "adamw"] = _help("which optimiser", default="adam")
-    learning_rate: float = _help("highest learning rate", default=1e-3)
+    learning_rate: float = _help("peak learning rate", default=1e-3)
     schedule: Literal["inverse_sqrt", "constant", "cosine"] = _help(
         "after warm-up: inverse_sqrt = the paper's decay with 1/√step (§5.3)", default="inverse_sqrt"
     )
-    warmup_steps: int = _help("updates until the highest rate", default=200)
+    warmup_steps: int = _help("updates until the peak rate", default=200)
     beta1: float = _help("Adam β1", default=0.9)
     beta2: float = _help("Adam β2", default=0.98)
     epsilon: float = _help("Adam ε", default=1e-9)
     weight_decay: float = _help("AdamW weight decay", default=0.0)
-    label_smoothing: float = _help("mass moved from the right token to all tokens (§5.4)", default=0.1)
+    label_smoothing: float = _help("probability mass moved from the correct token to all tokens (§5.4)", default=0.1)
     clip_norm: float = _help("gradient norm limit; 0 = off", default=1.0)
     eval_every: int = _help("updates between evaluations", default=200)
     log_every: int = _help("updates between log lines", default=20)
     save_every: int = _help("updates between saves of the resumable state", default=200)
     select_by: Literal["loss", "exact_match", "bleu"] = _help(
-        "what makes one evaluation's weights better than another's; equal scores go to the lower loss", default="loss"
+        "validation score that decides which weights are best; ties go to the lower loss", default="loss"
     )
-    snapshots: int = _help("how many sets of weights to keep along the way; 0 = none", default=16)
-    snapshot_megabytes: float = _help("most space for them; fewer are kept of a large model", default=64.0)
-    bpe_dropout: float = _help("chance that a merge of a subword is passed over, anew each epoch", default=0.0)
+    snapshots: int = _help("number of weight snapshots to keep during training; 0 = none", default=16)
+    snapshot_megabytes: float = _help("maximum space for snapshots; a large model keeps fewer", default=64.0)
+    bpe_dropout: float = _help("probability of skipping a BPE merge, drawn anew each epoch", default=0.0)
     patience: int = _help("evaluations without improvement before stopping; 0 = never stop early", default=0)
-    average_checkpoints: int = _help("average the last k evaluated weights; 0 = keep the best", default=0)
-    eval_sentences: int = _help("most validation sentences decoded at an evaluation", default=500)
+    average_checkpoints: int = _help(
+        "average the weights of the last k evaluations; 0 = keep the best weights", default=0
+    )
+    eval_sentences: int = _help("maximum number of validation sentences decoded per evaluation", default=500)
 
     def __post_init__(self) -> None:
         _check(
@@ -201,18 +203,18 @@ LengthPenalty = Literal["none", "mean", "gnmt"]
 
 @dataclass(frozen=True)
 class DecodeConfig:
-    """How the next token is chosen."""
+    """How target tokens are chosen."""
 
     method: Literal["greedy", "beam", "sample"] = _help("search method", default="greedy")
-    beam_size: int = _help("hypotheses kept side by side", default=4)
+    beam_size: int = _help("beam width", default=4)
     length_penalty: LengthPenalty = _help(
         "none = sum of log-probabilities; mean = sum / length^α; gnmt = sum / ((5+length)/6)^α", default="mean"
     )
     alpha: float = _help("exponent α of the length penalty", default=1.0)
     temperature: float = _help("below 1 sharpens, above 1 flattens (sampling)", default=1.0)
-    top_k: int = _help("sample from the k likeliest tokens; 0 = all", default=0)
-    top_p: float = _help("sample from the likeliest tokens that hold this mass; 1 = all", default=1.0)
-    max_length: int = _help("most target tokens, <eos> included; 0 = from the source length", default=0)
+    top_k: int = _help("sample from the k most probable tokens; 0 = all", default=0)
+    top_p: float = _help("sample from the most probable tokens with this total probability; 1 = all", default=1.0)
+    max_length: int = _help("maximum number of target tokens, <eos> included; 0 = from the source length", default=0)
     seed: int = _help("seed of sampling", default=0)
 
     def __post_init__(self) -> None:
@@ -220,14 +222,16 @@ class DecodeConfig:
         if not math.isfinite(self.alpha):
             raise ConfigError(f"alpha={self.alpha} must be a number.")
         if not 0 < self.temperature < math.inf:
-            raise ConfigError(f"temperature={self.temperature} must be above 0; use method=greedy for the likeliest.")
+            raise ConfigError(
+                f"temperature={self.temperature} must be above 0; use method=greedy for the most probable token."
+            )
         if not 0 < self.top_p <= 1:
             raise ConfigError(f"top_p={self.top_p} must lie above 0 and not above 1.")
         if self.top_k < 0:
             raise ConfigError(f"top_k={self.top_k} must be 0 (all tokens) or more.")
 
     def length_limit(self, n_source_tokens: int, max_positions: int) -> int:
-        """Most target tokens (<eos> included) to decode for a source of this many tokens."""
+        """Maximum number of target tokens (<eos> included) for a source of this many tokens."""
         wanted = self.max_length or 2 * n_source_tokens + 10
         return min(wanted, max_positions)
 
@@ -298,7 +302,7 @@ def parse_value(cls: type[Config], key: str, text: str) -> Any:
 
 
 def nearest(word: str, known: typing.Iterable[str]) -> str:
-    """A hint that names the known word closest to `word`, or lists them all."""
+    """A hint that names the known word closest to `word`, or lists all of them if none is close."""
     known = sorted(known)
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
     return f"; did you mean '{close[0]}'?" if close else f"; known: {', '.join(known)}."

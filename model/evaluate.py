@@ -30,7 +30,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--task", metavar="TASK", help="task to score on (default: the one it was trained on)")
     made.add_argument("--split", help="train, valid, test, or another split of the task (default: test, if it has one)")
     made.add_argument("--source", type=Path, metavar="FILE", help="sentences to translate, one a line, UTF-8 (.gz too)")
-    made.add_argument("--target", type=Path, metavar="FILE", help="their translations, line by line")
+    made.add_argument("--target", type=Path, metavar="FILE", help="their reference translations, line by line")
     made.add_argument("--beam", type=int, metavar="N", help="beam search with N hypotheses (default: greedy)")
     made.add_argument(
         "--length-penalty", choices=get_args(LengthPenalty), default="mean", help="how beam search weighs length"
@@ -106,7 +106,7 @@ def _task(loaded: LoadedModel, name: str | None, data_dir: Path | None) -> Task:
 
     name = name or loaded.data_config.task
     if name == "files" and data_dir is None:
-        data_dir = loaded.folder  # a person's own data is kept with the model that learned from it
+        data_dir = loaded.folder  # a user's own data is stored with the model trained on it
     return get_task(name, split_seed=loaded.data_config.split_seed, data_dir=data_dir)
 
 
@@ -139,7 +139,7 @@ def _read_files(source: Path, target: Path) -> tuple[Example, ...]:
             raise CommandError(f"{path} is not UTF-8 text (line {line}); save it as UTF-8.") from None
     if len(sides[0]) != len(sides[1]):
         raise CommandError(
-            f"{source} has {len(sides[0])} lines and {target} has {len(sides[1])}; they must go together line by line."
+            f"{source} has {len(sides[0])} lines and {target} has {len(sides[1])}; they must correspond line by line."
         )
     if not any(sides[0]):
         raise CommandError(f"{source} is empty; there is nothing to score.")
@@ -147,7 +147,7 @@ def _read_files(source: Path, target: Path) -> tuple[Example, ...]:
 
 
 def _refuse_too_long(loaded: LoadedModel, examples: Sequence[Example]) -> None:
-    """Learned positions end somewhere; a sinusoidal table goes on."""
+    """Refuse sentences longer than a table of learned positions; a sinusoidal one has no end."""
     limit = loaded.model_config.max_positions
     if loaded.model_config.positions != "learned":
         return
@@ -158,17 +158,17 @@ def _refuse_too_long(loaded: LoadedModel, examples: Sequence[Example]) -> None:
 
 
 def _best_aligned_head(loaded: LoadedModel, examples: Sequence[Example]) -> dict[str, Any] | None:
-    """The cross-attention head that most often looks at the right source token, where those are known.
+    """The cross-attention head that most often has its largest weight on the correct source token, if those are known.
 
-    The first ALIGNED_SENTENCES sentences (spread over all) are read with the right target given. Layer and head count
-    from 1; share is of the rows that predict a token with a known source.
+    At most ALIGNED_SENTENCES sentences, evenly spaced over all, are read with teacher forcing. Layer and head count
+    from 1; the share is of the rows that predict a token with a known source.
     """
     import numpy as np
 
     from model.config import EOS, DecodeConfig
     from model.decoding.decode import decode_recorded
     from model.metrics import alignment_hits, alignment_rows
-    from model.scoring import spread
+    from model.scoring import evenly_spaced
 
     aligned = [example for example in examples if example.alignment is not None]
     if not aligned:
@@ -176,7 +176,7 @@ def _best_aligned_head(loaded: LoadedModel, examples: Sequence[Example]) -> dict
     model = loaded.model.cpu()
     shape = (loaded.model_config.n_decoder_layers, loaded.model_config.n_decoder_heads)
     hits, rows = np.zeros(shape, dtype=np.int64), 0
-    for i in spread(len(aligned), ALIGNED_SENTENCES):
+    for i in evenly_spaced(len(aligned), ALIGNED_SENTENCES):
         encoding = loaded.source.encode(aligned[i].source)
         path = (*loaded.target.encode(aligned[i].target).ids, EOS)
         trace = decode_recorded(model, encoding, loaded.target, DecodeConfig(), prefix=path).trace
@@ -188,7 +188,7 @@ def _best_aligned_head(loaded: LoadedModel, examples: Sequence[Example]) -> dict
 
 
 def _for_people(values: dict[str, Any], *, with_bleu: bool) -> str:
-    """The scores, a line each; BLEU is left out where there are no words to match."""
+    """The scores, one per line; BLEU is left out for tokens without words."""
     sentences = values["sentences"]
     right = round(values["exact_match"] * sentences)
     lines = [

@@ -1,8 +1,8 @@
-"""A model folder seen from outside: names, JSON, headers and summaries, without loading torch.
+"""Model folders as files: names, JSON, safetensors headers and summaries, all without importing torch.
 
 One folder = one model = one run: config.json, tokenizer.json, model.safetensors, README.md, metrics.jsonl, and for a
-run also status.json, state/, snapshots/ and stop. Anything that does not hold together is refused with a
-:class:`CheckpointError`, a sentence that names the file.
+run also status.json, state/, snapshots/ and stop. A damaged or inconsistent folder is refused with a
+:class:`CheckpointError`, a sentence that names the file. The model itself is loaded and saved by model/checkpoint.py.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SHIPPED = (
     "reverse",
     "reverse-lstm",
 )
-"""Models that come with the repository; a person's own runs never take their place unasked."""
+"""Models that come with the repository; a user's runs never replace them without being asked to."""
 
 MAX_JSON_BYTES = 64 * 1024**2
 MAX_HEADER_BYTES = 16 * 1024**2
@@ -53,7 +53,7 @@ def check_name(name: str) -> str:
     """The name itself, if a model folder may be called that.
 
     Raises:
-        CheckpointError: it could leave the checkpoints folder, or some system could not store it.
+        CheckpointError: the name leads out of the checkpoints folder, or some file system cannot store it.
     """
     if not _NAME.fullmatch(name) or name.endswith(".") or _WINDOWS_DEVICES.fullmatch(name):
         raise CheckpointError(
@@ -79,7 +79,7 @@ def find_model(checkpoints: str | Path, name: str) -> Path:
 
 
 def model_folders(checkpoints: str | Path) -> list[Path]:
-    """Folders that claim to be models (they hold a config.json), by name; unfinished and hidden ones are left out."""
+    """Folders with a config.json, sorted by name; unfinished and hidden ones are left out."""
     root = Path(checkpoints)
     if not root.is_dir():
         return []
@@ -87,7 +87,7 @@ def model_folders(checkpoints: str | Path) -> list[Path]:
 
 
 def replace_file(temporary: Path, target: Path) -> None:
-    """Rename `temporary` to `target` in one step; on Windows, wait a moment for a reader that has it open."""
+    """Rename `temporary` to `target` atomically; on Windows, wait briefly for readers that have it open."""
     for attempt in range(20):
         try:
             os.replace(temporary, target)
@@ -99,8 +99,8 @@ def replace_file(temporary: Path, target: Path) -> None:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file so that a reader sees the old or the new content, never half of one; on disk when this returns."""
-    # Threads of one process may write the same file, so the process alone does not tell their drafts apart.
+    """Write a file atomically: readers see the old or the new content, and it is on disk when this returns."""
+    # Threads of one process may write the same file, so the process id alone is not a unique name.
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
     try:
         with open(temporary, "wb") as file:
@@ -113,14 +113,14 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def sweep_drafts(folder: Path, keep: Collection[str] = ()) -> None:
-    """Delete the drafts that killed writers left in a folder, but for those of the files named in `keep`."""
+    """Delete temporary files that killed writers left in a folder, except those of the files named in `keep`."""
     for draft in folder.glob(".*.tmp"):
         if not draft.name.startswith(tuple(f".{name}." for name in keep)):
             draft.unlink(missing_ok=True)
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write a JSON file in one step, for people to read too."""
+    """Write an indented JSON file atomically."""
     write_bytes(path, (json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode())
 
 

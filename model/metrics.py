@@ -1,6 +1,6 @@
-"""How good translations are: exact match, token accuracy, loss, BLEU, and how well attention follows known alignments.
+"""Scores of translations: exact match, token accuracy, loss, BLEU, and agreement of attention with gold alignments.
 
-Pure functions on numbers and text. sacreBLEU is imported only when a BLEU is asked for.
+Pure functions on numbers and text. sacreBLEU is imported only when a BLEU is computed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from model.config import PAD
 
 @dataclass(frozen=True)
 class TokenScores:
-    """Sums over target tokens, <eos> included and padding left out, that can be added up over batches and processes."""
+    """Sums over target tokens (with <eos>, without padding) that can be added over batches and processes."""
 
     nll: float = 0.0
     correct: int = 0
@@ -30,17 +30,17 @@ class TokenScores:
 
     @property
     def loss(self) -> float:
-        """Mean negative log-probability of the right token, in nats per target token; nan without any token."""
+        """Mean negative log-probability of the correct token, in nats per target token; nan without tokens."""
         return self.nll / self.tokens if self.tokens else float("nan")
 
     @property
     def accuracy(self) -> float:
-        """Share of target tokens that were the likeliest one; nan without any token."""
+        """Share of target tokens that the model ranks first; nan without tokens."""
         return self.correct / self.tokens if self.tokens else float("nan")
 
 
 def token_scores(logits: Tensor, labels: Tensor) -> TokenScores:
-    """Score predictions made with the right prefix given (teacher forcing).
+    """Score predictions under teacher forcing.
 
     Shapes:
         logits: [batch, tgt, vocab]; labels: [batch, tgt] ids, PAD where there is nothing to predict.
@@ -52,7 +52,7 @@ def token_scores(logits: Tensor, labels: Tensor) -> TokenScores:
 
 
 def exact_match(right: Iterable[bool]) -> float:
-    """Share of sentences that are right as a whole; nan without any."""
+    """Share of sentences that are entirely correct; nan without sentences."""
     marks = list(right)
     return sum(marks) / len(marks) if marks else float("nan")
 
@@ -66,28 +66,28 @@ class Bleu:
 
 
 def bleu(predictions: Sequence[str], references: Sequence[str]) -> Bleu:
-    """Corpus BLEU of detokenised text by sacreBLEU (Post 2018), with its default tokenisation 13a, case counted.
+    """Corpus BLEU of detokenised text by sacreBLEU (Post 2018), with its default tokenisation 13a, case-sensitive.
 
     Raises:
-        ValueError: there is nothing to score, or not one prediction per reference.
+        ValueError: there are no predictions, or their number differs from that of the references.
     """
     return _bleu(predictions, references, tokenize="13a")
 
 
 def bleu_lc_tok(predictions: Sequence[str], references: Sequence[str], lang: str) -> Bleu:
-    """The BLEU that papers on Multi30k print: lower-cased, punctuation normalised, cut by Moses' rules for `lang`.
+    """The BLEU of papers on Multi30k: lower-cased, punctuation normalised, tokenised by Moses' rules for `lang`.
 
-    Prediction and reference, both plain text, go through the same steps, so that how a model cuts words has no say.
-    Other papers' scores compare only where they are made like this.
+    Predictions and references, both plain text, are processed alike, so the model's own tokenizer has no influence.
+    Scores in papers are comparable only if they were computed this way.
 
     Raises:
-        ValueError: there is nothing to score, or not one prediction per reference.
+        ValueError: there are no predictions, or their number differs from that of the references.
     """
     return _bleu(moses_tokens(predictions, lang), moses_tokens(references, lang), tokenize="none")
 
 
 def moses_tokens(texts: Iterable[str], lang: str) -> list[str]:
-    """Each text lower-cased, its punctuation normalised, its tokens set apart by single spaces, nothing escaped."""
+    """Each text lower-cased, with normalised punctuation and single spaces between tokens, without escapes."""
     from sacremoses import MosesPunctNormalizer, MosesTokenizer
 
     normalizer, tokenizer = MosesPunctNormalizer(lang=lang), MosesTokenizer(lang=lang)
@@ -107,7 +107,7 @@ def _bleu(predictions: Sequence[str], references: Sequence[str], *, tokenize: st
 
 
 def alignment_hits(cross: NDArray[np.float32], alignment: Sequence[Sequence[int]]) -> NDArray[np.int64]:
-    """For each cross-attention head, how many rows look most at a source position that is right.
+    """For each cross-attention head, the number of rows with their largest weight on a correct source position.
 
     Shapes:
         cross: [layer, head, tgt, src]; alignment: for each target token (without <eos>) its source positions; rows of
@@ -123,12 +123,12 @@ def alignment_hits(cross: NDArray[np.float32], alignment: Sequence[Sequence[int]
 
 
 def alignment_rows(alignment: Sequence[Sequence[int]]) -> int:
-    """How many target tokens have a known source position."""
+    """Number of target tokens with a known source position."""
     return sum(1 for positions in alignment if positions)
 
 
 def flat(values: dict[str, Any]) -> dict[str, Any]:
-    """The same dictionary with numbers that JSON cannot hold (nan, infinities) as None, so that files stay valid."""
+    """The dictionary with nan and infinities, which JSON cannot represent, replaced by None."""
     return {
         key: None if isinstance(value, float) and not np.isfinite(value) else value for key, value in values.items()
     }

@@ -1,4 +1,4 @@
-"""Named sizes and settings to start from; `--set` and the page change single fields of them."""
+"""Named sizes and settings to start from; `--set` and the Train page override single fields."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PRESETS: dict[str, Preset] = {
             model={"d_model": 64, "d_ff": 128, "norm_first": True, "dropout": 0.0, "max_positions": 128},
             training={
                 "max_steps": 750,
-                # Small batches, each of one length, taken together: what one length teaches does not undo another's.
+                # Each small batch holds strings of one length; several per update keep one length from undoing another.
                 "max_tokens": 512,
                 "gradient_accumulation_steps": 3,
                 "learning_rate": 4e-3,
@@ -43,7 +43,7 @@ PRESETS: dict[str, Preset] = {
         ),
         Preset(
             "lstm-tiny",
-            "An LSTM with attention, of as many parameters as tiny: what the Transformer replaced",
+            "LSTM with attention and as many parameters as tiny: what the Transformer replaced",
             model={
                 "architecture": "lstm",
                 "d_model": 82,
@@ -71,7 +71,7 @@ PRESETS: dict[str, Preset] = {
         ),
         Preset(
             "small",
-            "Small: for a few thousand to some ten thousand sentence pairs",
+            "Small: for a few thousand to tens of thousands of sentence pairs",
             model={
                 "d_model": 128,
                 "d_ff": 256,
@@ -95,7 +95,7 @@ PRESETS: dict[str, Preset] = {
         ),
         Preset(
             "paper-base",
-            'Base model of "Attention Is All You Need": 65 million numbers, for a GPU',
+            'Base model of "Attention Is All You Need": 50 million parameters with 6,000 subwords, for a GPU',
             model={
                 "d_model": 512,
                 "d_ff": 2048,

@@ -1,4 +1,4 @@
-"""Decode a set of examples and score them: what `model.evaluate` prints and what training reports as it goes."""
+"""Decode a set of examples and score them, for `model.evaluate` and for validation during training."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SCORING_TOKENS = 4096
 
 @dataclass(frozen=True)
 class Scores:
-    """What a set of examples came to; `predictions` in the order of the examples, in the language `lang`."""
+    """The scores of a set of examples; `predictions` are in the order of the examples, in the language `lang`."""
 
     tokens: TokenScores
     exact_match: float
@@ -46,15 +46,15 @@ class Scores:
         return values
 
 
-def spread(n: int, most: int) -> tuple[int, ...]:
-    """At most `most` of the indices 0 … n-1, evenly spread: data is often sorted by length."""
+def evenly_spaced(n: int, most: int) -> tuple[int, ...]:
+    """At most `most` of the indices 0 … n-1, evenly spaced, because data is often sorted by length."""
     count = min(n, most)
     return tuple(i * n // count for i in range(count))
 
 
 @torch.inference_mode()
 def teacher_forced(model: Model, pairs: EncodedPairs, *, check: Callable[[], None] = lambda: None) -> TokenScores:
-    """Loss and token accuracy with the right prefix given; `check` is called before each batch and may raise."""
+    """Loss and token accuracy under teacher forcing; `check` is called before each batch and may raise."""
     device = model.src_embedding.weight.device
     total = TokenScores()
     for indices in scoring_batches(pairs):
@@ -66,7 +66,7 @@ def teacher_forced(model: Model, pairs: EncodedPairs, *, check: Callable[[], Non
 
 
 def scoring_batches(pairs: EncodedPairs) -> list[tuple[int, ...]]:
-    """Indices of all pairs in batches of like length, always the same."""
+    """Indices of all pairs in batches of similar length, in a fixed order."""
     return batches(pairs.lengths, max_tokens=SCORING_TOKENS, seed=0, epoch=0, shuffle=False)
 
 
@@ -78,7 +78,7 @@ def translate_pairs(
     *,
     check: Callable[[], None] = lambda: None,
 ) -> list[str]:
-    """The text that the model makes of each source, in the order of the pairs."""
+    """The translation of each source, in the order of the pairs."""
     device = model.src_embedding.weight.device
     texts = [""] * len(pairs)
     for indices in scoring_batches(pairs):
@@ -98,7 +98,7 @@ def score_predictions(
     group: Callable[[Example], str] = one_group,
     lang: str = "en",
 ) -> Scores:
-    """Put predictions and token sums together; `groups` holds the exact match of each group of examples."""
+    """Combine predictions and token scores; `groups` holds the exact match of each group of examples."""
     right = [equivalent(text, example) for text, example in zip(predictions, examples, strict=True)]
     marks: dict[str, list[bool]] = defaultdict(list)
     for example, mark in zip(examples, right, strict=True):

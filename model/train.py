@@ -33,7 +33,7 @@ def parser() -> argparse.ArgumentParser:
         epilog=_epilog(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    made.add_argument("--task", metavar="TASK", help="what to learn; the tasks are listed below")
+    made.add_argument("--task", metavar="TASK", help="task to learn, listed below")
     made.add_argument("--name", help="name of the new model, which is also the name of its folder")
     made.add_argument("--preset", metavar="PRESET", help="settings to start from (default: the task's own)")
     made.add_argument(
@@ -48,14 +48,14 @@ def parser() -> argparse.ArgumentParser:
         help="train in two parts: a model NAME-first with these settings on top of --set's, then NAME from its weights",
     )
     made.add_argument("--init", metavar="NAME", help="start from the weights and tokenizers of this model")
-    made.add_argument("--overwrite", action="store_true", help="replace a model that has this name already")
-    made.add_argument("--resume", metavar="NAME", help="go on with a run that was stopped or killed")
+    made.add_argument("--overwrite", action="store_true", help="replace an existing model of this name")
+    made.add_argument("--resume", metavar="NAME", help="continue a run that was stopped or killed")
     made.add_argument("--device", default=None, help="auto, cpu, cuda, cuda:N or mps (default: auto)")
     made.add_argument("--precision", default=None, help="auto, fp32 or bf16 (default: auto)")
-    made.add_argument("--compile", action="store_true", help="let torch.compile speed up a long run")
-    made.add_argument("--threads", type=int, default=None, metavar="N", help="CPU threads (default: as many as pay)")
+    made.add_argument("--compile", action="store_true", help="use torch.compile, which speeds up long runs")
+    made.add_argument("--threads", type=int, default=None, metavar="N", help="CPU threads (default: chosen by timing)")
     made.add_argument(
-        "--data-dir", type=Path, metavar="DIR", help="folder of corpora that tasks read, such as Multi30k"
+        "--data-dir", type=Path, metavar="DIR", help="folder with the corpora that tasks read, such as Multi30k"
     )
     own = made.add_argument_group("your own sentence pairs (--task files)")
     own.add_argument("--data", type=Path, metavar="FILE", help="a TSV, CSV or JSONL file with a pair in each row")
@@ -65,8 +65,10 @@ def parser() -> argparse.ArgumentParser:
     own.add_argument("--target", type=Path, metavar="FILE", help="instead: their translations, line by line")
     own.add_argument("--source-lang", default="xx", metavar="CODE", help="language of the source, such as en")
     own.add_argument("--target-lang", default="xx", metavar="CODE", help="language of the target, such as de")
-    made.add_argument("--now", action="store_true", help="do not wait until another run here has ended")
-    made.add_argument("--dry-run", action="store_true", help="say what the run would take, and write nothing")
+    made.add_argument(
+        "--now", action="store_true", help="start at once, without waiting for another run in this folder"
+    )
+    made.add_argument("--dry-run", action="store_true", help="estimate memory and time of the run, and write nothing")
     made.add_argument("--json", action="store_true", help="print the dry run as JSON")
     add_checkpoints(made)
     made.set_defaults(then=None, own_from=None)  # see model.training.parts
@@ -158,7 +160,7 @@ def _check_free(options: argparse.Namespace, world: World) -> None:
 
 
 def _set_up(options: argparse.Namespace, world: World, first: Setup | None = None) -> Setup:
-    """Everything before the first update; `first` is the part before it, where that has not been trained yet."""
+    """Everything before the first update; `first` is the first part if that has not been trained yet."""
     from model.checkpoint import find_model, load_model
     from model.presets import get_preset
     from model.training.device import Runtime, resolve_device
@@ -176,7 +178,7 @@ def _set_up(options: argparse.Namespace, world: World, first: Setup | None = Non
     if start_from is not None:
         before = (start_from.name, start_from.model_config, start_from.data_config)
         after = settings_after(*before, settings, assignments)
-        # A second part has settings of its own; a model of another time gives its sizes to those that follow it.
+        # The second part of --first has its own settings; otherwise sizes come from the initial model.
         settings = dataclasses.replace(settings, data=after.data) if options.first else after
     runtime = Runtime(
         device=resolve_device(options.device or "auto", local_rank=world.local_rank),
@@ -195,10 +197,10 @@ def _set_up(options: argparse.Namespace, world: World, first: Setup | None = Non
 
 
 def _find_task(options: argparse.Namespace, *, split_seed: int) -> tuple[Task, dict[str, list[str]]]:
-    """The task to learn, and for own data the words that say so (they go into config.json without folders).
+    """The task to learn, and the arguments that name own data (stored in config.json without folders).
 
     Raises:
-        CommandError: options that do not go together.
+        CommandError: the options contradict each other.
         DataError: no such task, or data that cannot be used.
     """
     from model.data import get_task
@@ -261,7 +263,7 @@ def _resume(options: argparse.Namespace, world: World, signals: Signals) -> int:
         runtime = dataclasses.replace(runtime, precision=check_precision(options.precision), settled=False)
     runtime = dataclasses.replace(runtime, threads=options.threads or runtime.threads)
     begun = (folder / STATE / STATE_JSON).is_file()
-    init = None if begun else saved.extra.get("init")  # by now the run has weights of its own
+    init = None if begun else saved.extra.get("init")  # a run that has started has its own weights
     data_dir = options.data_dir or (Path(status["data_dir"]) if status.get("data_dir") else None)
     if saved.data.task == "files":
         data_dir = folder
@@ -279,7 +281,7 @@ def _resume(options: argparse.Namespace, world: World, signals: Signals) -> int:
 
 
 def _train_second(options: argparse.Namespace, world: World, signals: Signals, first: Path) -> int:
-    """Go on after a first part that has finished: from its weights, or where that was stopped."""
+    """Train the second part after a finished first part: from its weights, or from where it was stopped."""
     from model.training.parts import second_part
     from model.training.runfolder import read_status
 
@@ -293,7 +295,7 @@ def _train_second(options: argparse.Namespace, world: World, signals: Signals, f
 
 
 def _run(launch: Launch, setup: Setup, options: argparse.Namespace) -> int:
-    """Train, with a word before and after; then what comes after a first part."""
+    """Train, report before and after, and continue with a second part if there is one."""
     from model.training.card import score_lines
     from model.training.device import describe_device
     from model.transformer import count_parameters

@@ -28,14 +28,20 @@ def parser() -> argparse.ArgumentParser:
         description="Translate sentences with a trained model, one line of text per sentence on standard output.",
         epilog="Without a sentence, standard input is read, one sentence a line; an empty line gives an empty one.",
     )
-    made.add_argument("sentences", nargs="*", metavar="SENTENCE", help="what to translate")
+    made.add_argument("sentences", nargs="*", metavar="SENTENCE", help="sentence to translate")
     made.add_argument("--model", required=True, metavar="NAME", help="name of a model in the checkpoints folder")
     made.add_argument("--beam", type=int, metavar="N", help="beam search with N hypotheses (default: greedy)")
     made.add_argument(
         "--length-penalty", choices=get_args(LengthPenalty), default="mean", help="how beam search weighs length"
     )
     made.add_argument("--alpha", type=float, default=1.0, help="exponent of the length penalty (default: %(default)s)")
-    made.add_argument("--max-length", type=int, default=0, metavar="N", help="most target tokens (default: by source)")
+    made.add_argument(
+        "--max-length",
+        type=int,
+        default=0,
+        metavar="N",
+        help="maximum number of target tokens (default: from the source length)",
+    )
     made.add_argument(
         "--json", action="store_true", help="print one JSON object a line: tokens, and each step's alternatives"
     )
@@ -54,7 +60,7 @@ def main(arguments: Sequence[str]) -> int:
     if options.trace and len(options.sentences) != 1:
         raise CommandError(f"--trace takes one sentence, not {len(options.sentences)}; give it in quotes.")
     if options.max_length < 0:
-        raise CommandError("--max-length must be 0 (by source) or more.")
+        raise CommandError("--max-length must be 0 (from the source length) or more.")
     config = DecodeConfig(
         method="beam" if options.beam is not None else "greedy",
         beam_size=1 if options.beam is None else options.beam,
@@ -66,7 +72,7 @@ def main(arguments: Sequence[str]) -> int:
 
     from model.checkpoint import find_model, load_model
 
-    torch.set_num_threads(1)  # one sentence at a time is too little work to share
+    torch.set_num_threads(1)  # one sentence at a time is too little work for several threads
     loaded = load_model(find_model(options.checkpoints, options.model))
     lines = (" ".join(line.splitlines()) for line in options.sentences) if options.sentences else _stdin_lines()
     if options.json or options.trace:
@@ -86,7 +92,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _stdin_lines() -> Iterator[str]:
-    """Lines of standard input, read as UTF-8 whatever the system's own encoding is."""
+    """Lines of standard input, decoded as UTF-8 whatever the encoding of the system."""
     for number, line in enumerate(sys.stdin.buffer, start=1):
         try:
             yield line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
@@ -95,10 +101,10 @@ def _stdin_lines() -> Iterator[str]:
 
 
 def _encode(loaded: LoadedModel, line: str) -> Encoding | None:
-    """The tokens of a sentence; None where there are none.
+    """The tokens of a sentence; None for an empty one.
 
     Raises:
-        CommandError: more tokens than the model can place.
+        CommandError: the sentence has more tokens than the model has positions.
     """
     encoding = loaded.source.encode(line)
     limit = loaded.model_config.max_positions - 1
@@ -111,7 +117,7 @@ def _encode(loaded: LoadedModel, line: str) -> Encoding | None:
 
 
 def _translations(loaded: LoadedModel, lines: Iterable[str], config: DecodeConfig) -> Iterator[str]:
-    """Translate in small batches, so that a long input starts to come out at once; the order stays."""
+    """Translate in small batches, in order, so that output for a long input starts early."""
     from model.data.batching import EncodedPairs
     from model.scoring import translate_pairs
 
@@ -154,7 +160,7 @@ def _write_trace(recorded: Decoding | None, path: Path) -> None:
 
 
 def _as_json(loaded: LoadedModel, line: str, recorded: Decoding | None) -> dict[str, Any]:
-    """Source, translation, tokens, and what each step read, chose and might have chosen (probabilities 0 to 1)."""
+    """Source, translation, tokens, and for each step what it read, chose and considered (probabilities 0 to 1)."""
     values: dict[str, Any] = {"model": loaded.name, "source": line, "translation": _text(loaded, recorded)}
     if recorded is None:
         return values | {"source_tokens": [], "unknown": [], "finished": False, "steps": []}

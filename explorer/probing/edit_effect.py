@@ -19,7 +19,7 @@ from model.data.task import same_text
 from model.decoding.decode import decode_recorded
 from model.edits import HeadEdits
 from model.metrics import bleu, exact_match
-from model.scoring import spread
+from model.scoring import evenly_spaced
 from model.trace import AttentionTrace
 
 Check = Callable[[], None]
@@ -162,7 +162,7 @@ def scored(
 
 def part_of(sample: Sample, most: int) -> Sample:
     """At most `most` sentences, evenly spread."""
-    kept = spread(len(sample), most)
+    kept = evenly_spaced(len(sample), most)
     return Sample(
         tuple(sample.sources[i] for i in kept),
         tuple(sample.targets[i] for i in kept),

@@ -16,7 +16,7 @@ from model.analysis.recorded_batches import Observed, Sample, observe, translate
 from model.checkpoint import LoadedModel
 from model.data import TASKS, DataError, Example, Task, get_task
 from model.data.multi30k import FILES, MULTI30K_TASKS, cache_folder
-from model.scoring import spread
+from model.scoring import evenly_spaced
 
 SENTENCES, MAX_SENTENCES = 200, 1000  # by default, and at most
 SEEDS = (1, 2, 3, 4, 5)  # of the untrained models that serve as a baseline
@@ -138,7 +138,7 @@ def examples_for(choice: SampleChoice, loaded: LoadedModel) -> tuple[list[Exampl
     if choice.origin == "own":
         pairs = [line.split("\t", 1) for line in choice.lines]
         own = [Example(pair[0].strip(), pair[1].strip() if len(pair) > 1 else "") for pair in pairs]
-        return [own[i] for i in spread(len(own), min(choice.size, MAX_SENTENCES))], "your own sentences", None
+        return [own[i] for i in evenly_spaced(len(own), min(choice.size, MAX_SENTENCES))], "your own sentences", None
     try:
         task = task_of(loaded)
         splits = task.splits if task is not None else {}
@@ -148,7 +148,7 @@ def examples_for(choice: SampleChoice, loaded: LoadedModel) -> tuple[list[Exampl
     if task is None or split is None:
         raise SampleError("The data that this model was trained on are not known here; enter sentences of your own.")
     examples = splits[split]
-    chosen = [examples[i] for i in spread(len(examples), min(choice.size, MAX_SENTENCES))]
+    chosen = [examples[i] for i in evenly_spaced(len(examples), min(choice.size, MAX_SENTENCES))]
     noun = "test sentence" if split == "test" else "validation sentence"
     return chosen, f"{len(chosen)} of {plural(len(examples), noun)} of {task.name}, evenly spread", task
 

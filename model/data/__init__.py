@@ -25,15 +25,15 @@ _MADE: Mapping[str, Callable[[int], Task]] = {
     "phrases-en-fr": phrases_en_fr,
     "phrases-en-hi": phrases_en_hi,
 }
-MADE_HERE = tuple(_MADE)  # tasks whose sentences need no file and no network
+MADE_HERE = tuple(_MADE)  # generated tasks: no file and no network needed
 TASKS = (*MADE_HERE, *MULTI30K_TASKS)
 
 
 def get_task(name: str, *, split_seed: int = 0, data_dir: Path | None = None) -> Task:
-    """The task of this name; its examples are made, read or downloaded when `splits` is first asked for.
+    """The task of this name; its examples are generated, read or downloaded on the first access to `splits`.
 
     `data_dir` is the folder of a corpus; without it, a corpus is downloaded into the user's cache folder. For the
-    task ``files``, a person's own data, it is the folder of the run that keeps them.
+    task ``files`` (a person's own data) it is the folder of the run that stores them.
 
     Raises:
         DataError: there is no such task; the message names the nearest.

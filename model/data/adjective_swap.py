@@ -1,4 +1,4 @@
-"""English to a simplified French in which the adjective changes place: "i read red books" → "je lis livres rouge"."""
+"""English to a simplified French in which adjective and noun swap: "i read red books" → "je lis livres rouge"."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ NOUNS = {"books": "livres", "apples": "pommes", "cars": "voitures", "houses": "m
 
 N_TEST = 96
 N_VALID = 48
-# Subject and verb keep their places, adjective and noun change theirs. The verb's ending depends on the subject too,
-# but the word that it translates is the verb.
+# Subject and verb keep their positions; adjective and noun swap theirs. The ending of the verb depends on the subject
+# too, but the word that it translates is the verb.
 ALIGNMENT = ((0,), (1,), (3,), (2,))
 
 DESCRIPTION = (
@@ -52,7 +52,7 @@ def pair(combination: Combination, *, inflected: bool = True) -> Example:
 
 
 def build(split_seed: int) -> Splits:
-    """Split the 480 combinations; training has both spellings after he and she, the other splits the usual one."""
+    """Split the 480 combinations; after he and she, training has both verb forms, other splits the correct one."""
     rng = random.Random(f"adjective-swap {split_seed}")
     train: list[Combination] = []
     free: list[Combination] = []

@@ -57,7 +57,7 @@ def encode_pairs(examples: Sequence[Example], source: Tokenizer, target: Tokeniz
 
 @dataclass(frozen=True)
 class SampledPairs:
-    """Sentence pairs of subwords that are cut anew each epoch: BPE-dropout, a function of the seed and the epoch."""
+    """Sentence pairs whose subwords are drawn anew each epoch (BPE-dropout), from the seed and the epoch alone."""
 
     source: SubwordTokenizer
     target: SubwordTokenizer
@@ -66,9 +66,9 @@ class SampledPairs:
     whole: EncodedPairs
 
     def epoch(self, epoch: int, *, dropout: float, seed: int, longest: int) -> EncodedPairs:
-        """The pairs of one epoch, the same for every process that asks.
+        """The pairs of one epoch, the same on every process.
 
-        A side that would be longer than `longest` ids stays as it is without dropout.
+        A side that would be longer than `longest` ids is segmented without dropout.
         """
         sides = (
             (self.source, self.source_words, self.whole.sources),
@@ -77,7 +77,7 @@ class SampledPairs:
         rng = random.Random(f"bpe-dropout {seed} {epoch}")
         sources, targets = (
             tuple(
-                cut if len(cut := side.sample(words, dropout, rng)) <= longest else ids
+                cut if len(cut := side.encode_with_dropout(words, dropout, rng)) <= longest else ids
                 for words, ids in zip(texts, plain, strict=True)
             )
             for side, texts, plain in sides
@@ -88,7 +88,7 @@ class SampledPairs:
 def sampled_pairs(
     examples: Sequence[Example], source: Tokenizer, target: Tokenizer, whole: EncodedPairs
 ) -> SampledPairs:
-    """The words of both sides of each example, ready to be cut into subwords epoch by epoch.
+    """The words of both sides of each example, ready for segmentation epoch by epoch.
 
     Raises:
         DataError: the tokenizers have no subwords.
@@ -109,15 +109,15 @@ def batches(
 ) -> list[tuple[int, ...]]:
     """Indices of the pairs in each batch of one epoch; every pair is in exactly one.
 
-    Pairs of like length go together, those of equal length in a new order each epoch, and the batches are shuffled.
-    A batch holds at most `max_tokens` source tokens and at most as many target tokens, padding counted; a pair
-    that is longer than that makes a batch of its own. Without `shuffle`, seed and epoch do not matter.
+    Pairs are grouped by length; pairs of equal length are reordered each epoch, and the batches are shuffled. A batch
+    holds at most `max_tokens` source tokens and as many target tokens, padding included; a longer pair makes a batch of
+    its own. Without `shuffle`, seed and epoch have no effect.
     """
     sizes = np.asarray(lengths, dtype=np.int64).reshape(-1, 2)
     rng = np.random.default_rng((seed, epoch))
     order = rng.permutation(len(sizes)) if shuffle else np.arange(len(sizes))
     longest = sizes.max(axis=1)
-    # Sorted by the longer side, then by the source: both sides of a batch have little padding.
+    # Sorting by the longer side, then by the source, keeps padding small on both sides of a batch.
     order = order[np.lexsort((sizes[order, 0], longest[order]))]
     cuts: list[tuple[int, ...]] = []
     batch: list[int] = []
@@ -132,9 +132,9 @@ def batches(
 
 
 def share(all_batches: Sequence[tuple[int, ...]], *, rank: int, world: int) -> list[tuple[int, ...]]:
-    """The batches of one of `world` processes: together all of them once, an empty one where a process runs out.
+    """The batches of one of `world` processes; each batch goes to exactly one process.
 
-    Every process gets equally many, so that all of them take part in every weight update.
+    Every process gets the same number, padded with empty batches, so that all take part in every weight update.
     """
     if not 0 <= rank < world:
         raise ValueError(f"rank {rank} is not one of {world} processes.")
@@ -155,7 +155,7 @@ def collate(pairs: EncodedPairs, indices: Sequence[int]) -> Batch:
 
 
 def pad(rows: Sequence[Sequence[int]]) -> Tensor:
-    """Rows of ids as one int64 tensor [row, longest], filled up with `PAD` on the right."""
+    """Rows of ids as one int64 tensor [row, longest], padded with `PAD` on the right."""
     width = max(map(len, rows), default=0)
     filled = np.full((len(rows), width), PAD, dtype=np.int64)
     for row, ids in zip(filled, rows, strict=True):

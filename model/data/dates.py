@@ -1,4 +1,4 @@
-"""Dates as people write them to ISO 8601: "friday, 05.11.1999" → "1999-11-05"."""
+"""Written dates to ISO 8601: "friday, 05.11.1999" → "1999-11-05"."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MONTHS = ("January", "February", "March", "April", "May", "June",
 N_TEST = 1000
 N_VALID = 300
 
-# How dates are spelled. {d} day, {dd} day with two digits, {th} its ordinal ending, {m} {mm} month number,
+# Spellings of dates: {d} day, {dd} day with two digits, {th} its ordinal ending, {m} {mm} month number,
 # {month} its name or first three letters, {y} year.
 NUMERIC = tuple(f"{{{d}}}{s}{{{m}}}{s}{{y}}" for s, d, m in product("./-", ("d", "dd"), ("m", "mm")))
 YEAR_FIRST = ("{y}-{mm}-{dd}",)
@@ -53,8 +53,8 @@ EXAMPLES = (
 def spell(when: date, template: str, *, short_month: bool = False, short_weekday: bool = False) -> Example:
     """The pair for a date written as `template` says, aligned by character.
 
-    A digit of the answer comes from the digit that it repeats; a leading zero that the text leaves out from the lone
-    digit that calls for it; a month's digits from all letters of its name. The hyphens come from nowhere.
+    A digit of the target is aligned with the source digit that it repeats; a leading zero missing in the source, with
+    the single digit that it precedes; the digits of a month, with all letters of its name. Hyphens are not aligned.
     """
     month, weekday = MONTHS[when.month - 1], WEEKDAYS[when.weekday()]
     values = {
@@ -83,7 +83,7 @@ def ordinal_ending(day: int) -> str:
 
 
 def random_spelling(when: date, rng: random.Random) -> Example:
-    """The pair for a date in a spelling drawn at random, capitals included."""
+    """The pair for a date in a random spelling, including random case."""
     (family,) = rng.choices(tuple(FAMILIES), _FAMILY_WEIGHTS)
     template = rng.choice(_WEEKDAY_STYLES) + rng.choice(FAMILIES[family])
     example = spell(when, template, short_month=rng.random() < 0.5, short_weekday=rng.random() < 0.3)

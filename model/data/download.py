@@ -1,4 +1,4 @@
-"""Files from the network: resumed where they broke off, and used only when their SHA-256 is the expected one."""
+"""Downloads: resumed after an interruption, and used only if their SHA-256 is the expected one."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from tqdm import tqdm
 from model.data.task import DataError
 
 TIMEOUT_SECONDS = 20.0
-ABANDONED_SECONDS = 60.0  # a part that nobody has written to for so long was left behind by a process that died
+ABANDONED_SECONDS = 60.0  # a partial file untouched for this long was left behind by a process that died
 _BLOCK = 1 << 16
 
 
 def download(url: str, path: Path, sha256: str) -> None:
-    """Fetch `url` to `path` with a progress bar, unless `path` is there; several processes may ask at once.
+    """Download `url` to `path` with a progress bar, unless `path` exists; several processes may do so at once.
 
     Raises:
-        DataError: no connection, no space, or not the expected content; what arrived is kept for the next attempt,
-            except when it is wrong.
+        DataError: no connection, no space, or unexpected content; a partial download is kept for the next attempt,
+            unless its content is wrong.
     """
     if path.is_file():
         return
@@ -36,7 +36,9 @@ def download(url: str, path: Path, sha256: str) -> None:
             _fetch(url, part)
             found = hashlib.sha256(part.read_bytes()).hexdigest()
         except BaseException:
-            with contextlib.suppress(OSError):  # the part serves the next attempt; the first error is the one to tell
+            with contextlib.suppress(
+                OSError
+            ):  # the partial file serves the next attempt; the first error is the one to report
                 part.replace(_free_part(path))
             raise
         if found != sha256:
@@ -47,7 +49,7 @@ def download(url: str, path: Path, sha256: str) -> None:
             )
         part.replace(path)
     except urllib.error.HTTPError as error:
-        raise DataError(f"{url} cannot be had (HTTP {error.code} {error.reason}); try again later.") from error
+        raise DataError(f"{url} is not available (HTTP {error.code} {error.reason}); try again later.") from error
     except OSError as error:  # URLError and time-outs are OSErrors too
         reason = getattr(error, "reason", None) or error.strerror or error
         raise DataError(
@@ -57,7 +59,7 @@ def download(url: str, path: Path, sha256: str) -> None:
 
 
 def _fetch(url: str, part: Path) -> None:
-    """Append to `part` what is missing of `url`."""
+    """Append the missing rest of `url` to `part`."""
     have = part.stat().st_size if part.exists() else 0
     request = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})
     try:
@@ -88,7 +90,7 @@ def _free_part(path: Path) -> Path:
 
 
 def _claim_part(path: Path) -> Path:
-    """A part of this process's own, begun with what an earlier attempt left."""
+    """The path of this process's own partial file, which takes over what an earlier attempt left."""
     mine = path.with_name(f"{path.name}.{os.getpid()}.part")
     for left in (_free_part(path), *path.parent.glob(f"{path.name}.*.part")):
         with contextlib.suppress(FileNotFoundError):  # another process was quicker to claim it

@@ -1,4 +1,4 @@
-"""Sentence pairs that people bring: read, checked, split, and kept in a run's folder."""
+"""A user's own sentence pairs: read, checked, split, and stored in the folder of a run."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from model.data.task import DataError, Example, Splits, Task
 from model.text.pieces import clean
 
 DATA_FILE = "data.jsonl"
-MAX_CHARACTERS = 5000  # of one side; longer ones are no sentences
+MAX_CHARACTERS = 5000  # per side; anything longer is not a sentence
 MAX_VALID = 1000
-LARGE = 5000  # pairs from which subwords and a larger model are the default
+LARGE = 5000  # with this many pairs, subwords and a larger model become the default
 _SOURCE_NAMES = ("source", "src", "input", "original", "question")
 _TARGET_NAMES = ("target", "tgt", "output", "translation", "reference", "answer")
 _LINES_NAMED = 5
@@ -27,7 +27,7 @@ _LINES_NAMED = 5
 
 @dataclass(frozen=True)
 class Pairs:
-    """Sentence pairs of one or two files. `skipped` has the line numbers of unusable rows under the reason."""
+    """Sentence pairs from one or two files. `skipped` maps each reason to the line numbers of unusable rows."""
 
     examples: tuple[Example, ...]
     skipped: Mapping[str, tuple[int, ...]]
@@ -36,11 +36,11 @@ class Pairs:
 
     @property
     def n_skipped(self) -> int:
-        """How many rows were left out."""
+        """Number of rows that were skipped."""
         return sum(map(len, self.skipped.values()))
 
     def skipped_sentence(self) -> str:
-        """What was left out and why, with the first line numbers; empty when nothing was."""
+        """A sentence that says what was skipped and why, with the first line numbers; empty if nothing was."""
         if not self.skipped:
             return ""
         reasons = "; ".join(f"{why} ({name_lines(lines)})" for why, lines in self.skipped.items())
@@ -48,7 +48,7 @@ class Pairs:
 
 
 def name_lines(lines: tuple[int, ...]) -> str:
-    """Line numbers as a reader wants them: the first few, and how many more."""
+    """The first few line numbers as text, and how many more there are."""
     named = ", ".join(map(str, lines[:_LINES_NAMED]))
     more = f" and {len(lines) - _LINES_NAMED} more" if len(lines) > _LINES_NAMED else ""
     return f"line{'s' if len(lines) > 1 else ''} {named}{more}"
@@ -64,8 +64,8 @@ def read_pairs(
 ) -> Pairs:
     """The pairs in a TSV, CSV or JSONL file.
 
-    A column is given by its heading or its number from 1. Where it is not given, it is the one called like the
-    language, then the one with a usual name (source, target, …), then the first or second that is left.
+    A column is given by its heading or by its number from 1. Otherwise it is the column named after the language, or
+    one with a common name (source, target, …), or the first column not yet taken.
 
     Raises:
         DataError: the file cannot be read, has no such column, or fewer than half of its rows can be used.
@@ -89,15 +89,16 @@ def read_pairs(
 
 
 def read_parallel(source: Path, target: Path) -> Pairs:
-    """The pairs in two text files of which line belongs to line.
+    """The pairs in two text files that correspond line by line.
 
     Raises:
-        DataError: a file cannot be read, or they have not the same number of lines.
+        DataError: a file cannot be read, or the numbers of lines differ.
     """
     sources, targets = read_lines(source), read_lines(target)
     if len(sources) != len(targets):
         raise DataError(
-            f"{source.name} has {len(sources)} lines and {target.name} has {len(targets)}; line has to belong to line."
+            f"{source.name} has {len(sources)} lines and {target.name} has {len(targets)}; "
+            f"they must correspond line by line."
         )
     rows = [(n, "", s, t) for n, (s, t) in enumerate(zip(sources, targets, strict=True), start=1)]
     return _checked(f"{source.name} with {target.name}", rows, source.name, target.name)
@@ -111,7 +112,7 @@ def _column(table: Table, wanted: str | None, usual: tuple[str, ...]) -> int | N
 
 
 def _checked(name: str, rows: list[tuple[int, str, str, str]], source_name: str, target_name: str) -> Pairs:
-    """Pairs of the usable rows, each given as (line, problem, source, target)."""
+    """The pairs in the usable rows; each row is given as (line, problem, source, target)."""
     examples: list[Example] = []
     skipped: dict[str, list[int]] = {}
     for line, problem, source, target in rows:
@@ -133,9 +134,9 @@ def _checked(name: str, rows: list[tuple[int, str, str, str]], source_name: str,
 
 
 def split_pairs(pairs: Pairs, *, valid_fraction: float = 0.1, split_seed: int = 0) -> Splits:
-    """Training and validation pairs; those with the same source stay together, so that validation is unseen.
+    """Training and validation pairs; pairs with the same source stay in one split, so that validation is unseen.
 
-    With `valid_fraction` 0 (or a single source), validation is on the training pairs themselves.
+    With `valid_fraction` 0, or a single source, the training pairs also serve as validation.
     """
     by_source: dict[str, list[Example]] = {}
     for example in pairs.examples:
@@ -154,7 +155,7 @@ def split_pairs(pairs: Pairs, *, valid_fraction: float = 0.1, split_seed: int = 
 
 
 def save_splits(splits: Splits, folder: Path) -> str:
-    """Keep the pairs in a run's folder, so that the run can go on without the files it came from; the SHA-256."""
+    """Store the pairs in a run's folder, so that it can be resumed without the original files; returns the SHA-256."""
     lines = (
         json.dumps({"split": split, "source": example.source, "target": example.target}, ensure_ascii=False) + "\n"
         for split, examples in splits.items()
@@ -168,10 +169,10 @@ def save_splits(splits: Splits, folder: Path) -> str:
 
 
 def load_splits(folder: Path) -> Splits:
-    """The pairs that :func:`save_splits` kept.
+    """The pairs that :func:`save_splits` stored.
 
     Raises:
-        DataError: there are none, or the file is damaged.
+        DataError: the file is missing or damaged.
     """
     path = folder / DATA_FILE
     if not path.is_file():
@@ -192,7 +193,7 @@ def load_splits(folder: Path) -> Splits:
 def files_task(
     splits: Splits | None = None, *, folder: Path | None = None, src_lang: str = "xx", tgt_lang: str = "xx"
 ) -> Task:
-    """The task of a person's own pairs: those of `splits`, or those kept in `folder`.
+    """The task of a user's own pairs: those in `splits`, or those stored in `folder`.
 
     Raises:
         DataError: neither is given.

@@ -1,4 +1,4 @@
-"""Strings of letters: copy, reverse and sort, where the right attention is known exactly."""
+"""Copying, reversing and sorting strings of letters: tasks whose correct attention is known exactly."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from model.data.task import Alignment, Example, Prompt, Splits, Task
 ALPHABET = string.ascii_lowercase
 MAX_LENGTH = 16
 LONG_LENGTHS = range(17, 33)
-SHORT = 2  # strings up to this length are few: all of them are used, and a fifth is held out
+SHORT = 2  # there are few strings up to this length: all are used, and a fifth of them is held out
 HELD_OUT = 5  # one in this many short strings
 
 TRAIN_PER_LENGTH = 1200
@@ -36,8 +36,8 @@ def reversed_(text: str) -> Example:
 def sorted_(text: str) -> Example:
     """The letters in the order of the alphabet.
 
-    Sorting is stable, so of equal letters the first in the source comes first; its position leads each set. The set
-    holds the positions of all equal letters, since whichever of them is looked at, the answer is right.
+    Sorting is stable: of equal letters, the first in the source comes first, and its position comes first in each set.
+    The set holds the positions of all equal letters, because attending to any of them gives the correct letter.
     """
     order = sorted(range(len(text)), key=lambda i: text[i])
     alignment: Alignment = tuple(
@@ -49,7 +49,7 @@ def sorted_(text: str) -> Example:
 def build(name: str, transform: Callable[[str], Example], split_seed: int) -> Splits:
     """Strings of 1–16 letters in training, validation and test, and of 17–32 in ``long``; no string in two splits.
 
-    Short strings stand in training several times, so that every length is practised about as often.
+    Short strings are repeated in training, so that every length is about equally frequent.
     """
     rng = random.Random(f"{name} {split_seed}")
     train: list[str] = []
@@ -81,7 +81,7 @@ def _distinct(rng: random.Random, length: int, count: int) -> list[str]:
 
 
 def by_length(example: Example) -> str:
-    """The number of letters, two digits wide so that groups sort as numbers do."""
+    """The number of letters, with two digits so that groups sort numerically."""
     return f"{len(example.source):02d} letters"
 
 

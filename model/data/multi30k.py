@@ -78,7 +78,7 @@ PROMPTS = {
 
 
 def multi30k(src_lang: str, tgt_lang: str, *, words: bool, split_seed: int, data_dir: Path | None) -> Task:
-    """The task for one direction, in subwords or, as the well-known tutorials do, in lower-cased spaCy words."""
+    """The task for one direction, in subwords or (as in well-known tutorials) in lower-cased spaCy words."""
     name = task_name(src_lang, tgt_lang, words=words)
     source, target = LANGUAGES[src_lang], LANGUAGES[tgt_lang]
     cut = (
@@ -113,7 +113,7 @@ def multi30k(src_lang: str, tgt_lang: str, *, words: bool, split_seed: int, data
 
 
 def task_name(src_lang: str, tgt_lang: str, *, words: bool = False) -> str:
-    """Such as multi30k-en-de, or multi30k-en-de-words."""
+    """The name of a task, such as multi30k-en-de or multi30k-en-de-words."""
     return f"multi30k-{src_lang}-{tgt_lang}" + ("-words" if words else "")
 
 
@@ -127,13 +127,13 @@ MULTI30K_TASKS: Mapping[str, Callable[..., Task]] = {
 
 
 def by_length(example: Example) -> str:
-    """The length of the source in words between spaces."""
+    """The group of an example: the number of words in its source, in three ranges."""
     n = len(example.source.split())
     return "up to 9 words" if n < 10 else "10 to 14 words" if n < 15 else "15 words and more"
 
 
 def cache_folder() -> Path:
-    """Where downloads are kept: the user's cache folder of the system."""
+    """The folder for downloads, inside the user's cache folder."""
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
     elif sys.platform == "darwin":
@@ -147,7 +147,7 @@ def read_splits(src_lang: str, tgt_lang: str, data_dir: Path | None) -> Splits:
     """The sentence pairs of each split, from `data_dir`, or downloaded where that is None.
 
     Raises:
-        DataError: a file is missing, broken, or has other lines than its counterpart.
+        DataError: a file is missing or damaged, or the numbers of lines differ.
     """
     return {split: _pairs(stem, src_lang, tgt_lang, data_dir) for split, stem in FILES.items()}
 
@@ -156,8 +156,8 @@ def _pairs(stem: str, src_lang: str, tgt_lang: str, data_dir: Path | None) -> tu
     sources, targets = (_lines(f"{stem}.{lang}", data_dir) for lang in (src_lang, tgt_lang))
     if len(sources) != len(targets):
         raise DataError(
-            f"{stem}.{src_lang} has {len(sources)} lines and {stem}.{tgt_lang} has {len(targets)}, but line belongs to "
-            f"line; fetch both files again."
+            f"{stem}.{src_lang} has {len(sources)} lines and {stem}.{tgt_lang} has {len(targets)}, but they must "
+            f"correspond line by line; fetch both files again."
         )
     return tuple(map(Example, sources, targets))
 
@@ -168,7 +168,12 @@ def _lines(name: str, data_dir: Path | None) -> list[str]:
     try:
         data = path.read_bytes()
         text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8-sig")
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:  # a cut .gz is an EOFError, a bad one others
+    except (
+        OSError,
+        EOFError,
+        zlib.error,
+        UnicodeDecodeError,
+    ) as error:  # a truncated .gz raises EOFError, a damaged one the others
         raise DataError(f"{path} cannot be read ({error}); fetch the file again.") from error
     # Not splitlines(): some sentences hold characters that it takes for line ends.
     return text.replace("\r\n", "\n").removesuffix("\n").split("\n")

@@ -1,4 +1,4 @@
-"""A couple of dozen everyday phrases to German, French or Hindi: small enough to be learned by heart, on purpose."""
+"""About two dozen everyday phrases into German, French or Hindi: few enough to be memorised, on purpose."""
 
 from __future__ import annotations
 
@@ -98,13 +98,13 @@ _SMALL = "All text is lower-cased, so capitals in the English do not matter."
 
 
 def with_full_stops(pairs: tuple[tuple[str, str], ...], stop: str) -> tuple[tuple[str, str], ...]:
-    """Each pair that has no final mark as it is and with a full stop on both sides."""
+    """Every pair as given, and again with a full stop on both sides where it has no final punctuation."""
     stopped = ((source + ".", target + stop) for source, target in pairs if source[-1].isalpha())
     return (*pairs, *stopped)
 
 
 def with_small_letters(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    """Each pair as it is and with its source in small letters."""
+    """Every pair as given, and again with its source in lower case."""
     return (*pairs, *((source.lower(), target) for source, target in pairs))
 
 
@@ -114,7 +114,7 @@ def _splits(pairs: tuple[tuple[str, str], ...]) -> Splits:
 
 
 def phrases_en_de(split_seed: int) -> Task:
-    """English to German, capitals kept on the German side."""
+    """English to German; the German side keeps its capitals."""
     pairs = with_small_letters(with_full_stops(ENGLISH_GERMAN, "."))
     return Task(
         name="phrases-en-de",
@@ -133,7 +133,7 @@ def phrases_en_de(split_seed: int) -> Task:
 
 
 def phrases_en_fr(split_seed: int) -> Task:
-    """English to French, all in small letters."""
+    """English to French, all in lower case."""
     pairs = with_full_stops(ENGLISH_FRENCH, ".")
     return Task(
         name="phrases-en-fr",

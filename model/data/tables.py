@@ -1,4 +1,4 @@
-"""Text files that people bring: their lines and rows with line numbers, or a sentence that says what is wrong."""
+"""Reading text files that users provide: rows with their line numbers, or a sentence that says what is wrong."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from model.data.task import DataError
 
 MAX_BYTES = 100 * 2**20
 _KINDS = {".tsv": "tsv", ".tab": "tsv", ".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
-_SNIFFED = 50  # rows from which the number of columns is told
-# Cells of a first row that make it a row of headings.
+_SNIFFED = 50  # rows that decide the number of columns
+# Cells that mark a first row as headings.
 _HEADINGS = frozenset(
     ("source", "src", "target", "tgt", "input", "output", "text", "translation", "sentence", "original", "reference",
      "question", "answer", "english", "german", "french", "hindi", "spanish", "italian", "portuguese", "dutch")
@@ -30,7 +30,7 @@ _FOREIGN = {
 
 @dataclass(frozen=True)
 class Row:
-    """One row and the line that it begins in, counted from 1; `problem` says why its cells cannot be used."""
+    """One row and the line where it starts, counted from 1; `problem` says why its cells cannot be used."""
 
     line: int
     cells: tuple[str, ...]
@@ -39,7 +39,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """The rows of a file under their headings; where the file has none, the columns are called "1", "2", …"""
+    """The rows of a file with their headings; columns of a file without headings are called "1", "2", …"""
 
     name: str
     columns: tuple[str, ...]
@@ -47,7 +47,7 @@ class Table:
     has_header: bool
 
     def column(self, wanted: str) -> int:
-        """The place of a column that is given by its heading (capitals aside) or its number from 1.
+        """The index of a column, given by its heading (in any case) or its number from 1.
 
         Raises:
             DataError: there is no such column.
@@ -61,10 +61,10 @@ class Table:
 
 
 def read_text(path: Path) -> str:
-    """The text of a UTF-8 file, with or without a byte order mark, every line ended by a newline alone.
+    """The text of a UTF-8 file, with or without a byte order mark, with every line ending as a single newline.
 
     Raises:
-        DataError: no such file, too large, not text, or not UTF-8; the message names the line.
+        DataError: the file is missing, too large, not text, or not UTF-8; the message names the line.
     """
     try:
         size = path.stat().st_size
@@ -92,15 +92,15 @@ def read_text(path: Path) -> str:
 
 
 def read_lines(path: Path) -> list[str]:
-    """The lines of a text file; empty ones at its end do not count."""
+    """The lines of a text file, without empty ones at the end."""
     return read_text(path).rstrip("\n").split("\n")
 
 
 def read_table(path: Path, *, headings: Sequence[str] = ()) -> Table:
     """The table in a TSV, CSV or JSONL file.
 
-    The first row holds headings when two of its cells are usual ones, or are among `headings`. A TSV has no quotes; a
-    CSV may separate by semicolons; a line of JSONL is an object of strings, or a list of them.
+    The first row is taken as headings if at least two of its cells are common headings or listed in `headings`. TSV has
+    no quoting; CSV may use semicolons; each line of JSONL is an object of strings or a list of strings.
 
     Raises:
         DataError: the file cannot be read as a table.
@@ -189,7 +189,7 @@ def _jsonl(name: str, text: str) -> Table:
 
 
 def _strings(value: object) -> dict[str, str]:
-    """The strings of one JSON value by name; those of an inner "translation", as many corpora have it, count too."""
+    """The strings of one JSON value by name, including those of a nested "translation" object (common in corpora)."""
     if isinstance(value, dict):
         inner = value.get("translation")
         merged = {**value, **inner} if isinstance(inner, dict) else value

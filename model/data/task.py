@@ -1,4 +1,4 @@
-"""A task: named sentence pairs, split for good, with the words that a page or a card says about them."""
+"""A task: sentence pairs in fixed splits, with the title and description that pages and cards show."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ Alignment = tuple[tuple[int, ...], ...]
 
 
 class DataError(ValueError):
-    """Data that cannot be had or read; the message says what is wrong, where, and what to do."""
+    """Data that cannot be obtained or read; the message says what is wrong, where, and what to do."""
 
 
 @dataclass(frozen=True)
 class Example:
     """One sentence pair.
 
-    `alignment` names, for each target token (no ``<eos>``), the source tokens that it is made from: positions from 0,
-    possibly none. It is None where no gold alignment exists.
+    `alignment` lists, for each target token (without ``<eos>``), the positions of its source tokens, counted from 0;
+    the list may be empty. It is None where there is no gold alignment.
     """
 
     source: str
@@ -30,7 +30,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Prompt:
-    """A source sentence worth opening, with one line on what to look for."""
+    """An example source sentence, with one line on what to look for in its attention."""
 
     source: str
     note: str
@@ -40,7 +40,7 @@ Splits = Mapping[str, tuple[Example, ...]]
 
 
 def one_group(example: Example) -> str:
-    """The group of tasks that report a single figure."""
+    """The only group of a task whose score is a single number."""
     return "all"
 
 
@@ -51,10 +51,11 @@ def same_text(prediction: str, example: Example) -> bool:
 
 @dataclass(frozen=True)
 class Task:
-    """What a model can be trained on. `splits` is built on first use and then kept.
+    """What a model can be trained on. `splits` is built on first use and cached.
 
-    Every task has the splits ``train``, ``valid`` and ``test``; some have more (``long``). `group` names the part of
-    the report that an example counts towards, such as its length; `equivalent` says whether a prediction is right.
+    Every task has the splits ``train`` and ``valid``. All but ``files`` (a person's own data) have ``test``, and some
+    have more (``long``). `group` names the group in which an example is scored, such as its length; `equivalent` says
+    whether a prediction is correct.
     """
 
     name: str
@@ -67,13 +68,13 @@ class Task:
     group: Callable[[Example], str] = field(default=one_group, repr=False)
     equivalent: Callable[[str, Example], bool] = field(default=same_text, repr=False)
     licence: str = ""
-    from_folder: bool = False  # whether it reads a corpus, from --data-dir or downloaded
+    from_folder: bool = False  # reads a corpus: from --data-dir, or downloaded
 
     @cached_property
     def splits(self) -> Splits:
         """The examples of each split, by name.
 
         Raises:
-            DataError: the data cannot be had or read.
+            DataError: the data cannot be obtained or read.
         """
         return self.build()

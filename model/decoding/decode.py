@@ -1,4 +1,4 @@
-"""From source ids to targets: a batch for scores, or one sentence with everything recorded."""
+"""Decoding: a batch without recording, for scores, or one sentence with everything recorded."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from model.trace import VISIBLE, AttentionTrace, future_mask
 def decode_batch(
     model: Model, src: Tensor, config: DecodeConfig, *, edit: HeadEdits | None = None
 ) -> list[list[Hypothesis]]:
-    """Translate a batch without recording; per sentence the hypotheses, best first (one, but for beam search).
+    """Translate a batch without recording; returns each sentence's hypotheses, best first (one without beam search).
 
     Shapes:
         src: [batch, src] ids with <eos>, right-padded.
@@ -40,16 +40,16 @@ def decode_batch(
         steps = list(beam_search(step, state, limit=limits, config=config))
         return hypotheses(steps, src.size(0), config.beam_size)
     if config.method == "sample":
-        return [[found] for found in follow(list(sample(step, state, limit=limits, config=config)))]
-    return [[found] for found in follow(list(greedy(step, state, limit=limits)))]
+        return [[found] for found in follow(sample(step, state, limit=limits, config=config))]
+    return [[found] for found in follow(greedy(step, state, limit=limits))]
 
 
 @dataclass(frozen=True, eq=False)
 class Decoding:
     """One sentence decoded with everything recorded.
 
-    `path` are the target ids as the rows predict them (with <eos> if it ended), `n_forced` how many of them were given.
-    `beam` and `beam_hypotheses` are there after beam search; the recorded path is then its best hypothesis.
+    `path` holds the predicted target ids (with <eos> if the target is finished); the first `n_forced` were given.
+    After beam search, `beam` and `beam_hypotheses` hold its steps and results, and `path` is the best hypothesis.
     """
 
     path: tuple[int, ...]
@@ -61,7 +61,7 @@ class Decoding:
 
     @property
     def finished(self) -> bool:
-        """Whether the target ended by itself, with <eos>."""
+        """Whether the target ends with <eos>."""
         return self.path[-1:] == (EOS,)
 
 
@@ -79,8 +79,8 @@ def decode_recorded(
 ) -> Decoding:
     """Decode one sentence step by step, recording every head, after the target ids in `prefix`.
 
-    A prefix that ends with <eos> is the whole target: nothing is searched. With beam search, the search finds the path
-    and the path is then stepped and recorded by itself, so that what is shown is one run of the model.
+    A prefix that ends with <eos> is the whole target, and nothing is searched. Beam search runs first, without
+    recording; its best path is then decoded and recorded, so that the trace is one run of the model.
     """
     src = torch.tensor([[*source.ids, EOS]])
     limit = max(config.length_limit(src.size(1), model.config.max_positions), len(prefix))
@@ -95,7 +95,7 @@ def decode_recorded(
         beam = tuple(beam_search(partial(model.step, tap=tap), state, limit=limit, config=config, prefix=prefix))
         found = tuple(hypotheses(beam, 1, config.beam_size)[0])
         prefix = found[0].path
-        limit = max(1, len(prefix))  # a hypothesis that was cut off stays cut off there
+        limit = max(1, len(prefix))  # a hypothesis that was cut off stays cut off
 
     recorder = AttentionRecorder(details=details)
     tap = compose(edit_tap(edit, model.config), recorder)
@@ -113,7 +113,7 @@ def decode_recorded(
 def _weights(
     recorder: AttentionRecorder, model: Model, kind: AttentionKind, shape: tuple[int, int]
 ) -> NDArray[np.float32]:
-    """[layer, head, query, key] of one kind; no layers and no heads of a kind that the model does not have."""
+    """Weights [layer, head, query, key] of one kind; an empty array for a kind that the model does not have."""
     if not model.config.n_layers(kind):
         return np.zeros((0, 0, *shape), dtype=np.float32)
     return recorder.weights(kind)
@@ -129,7 +129,7 @@ def _assemble(
     n_alternatives: int,
     edit: HeadEdits | None,
 ) -> AttentionTrace:
-    """Label what the recorder holds: row t reads the token that row t - 1 predicted, <sos> first."""
+    """Label the recorded weights: row 0 reads <sos>, row t the token predicted by row t - 1."""
     read = (SOS, *path[:-1])
     log_probs = torch.stack([step.log_probs[0] for step in steps])  # [tgt, vocab]
     top = log_probs.exp().topk(min(n_alternatives, log_probs.size(-1)), dim=-1)

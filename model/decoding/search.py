@@ -1,12 +1,12 @@
-"""How the next token is chosen: greedy, sampling, beam search, as generators over a step function.
+"""Search strategies (greedy, sampling; beam search is in beam.py) as generators over a step function.
 
 They know a model only as `step(tokens, state) -> (logits, new state)` and `state.select(rows)`, so they run on a
-hand-made table as well as on a Transformer, and never touch a state that somebody may still want to go back to.
+hand-made table as well as on a Transformer. States are never changed, so any of them can be continued again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self, TypeVar
 
@@ -17,11 +17,11 @@ from model.config import EOS, PAD, SOS, DecodeConfig, LengthPenalty
 
 
 class State(Protocol):
-    """What search needs of a decoding state."""
+    """The interface of a decoding state that search uses."""
 
     @property
     def batch_size(self) -> int:
-        """How many hypotheses stand side by side."""
+        """Number of hypotheses."""
         ...
 
     def select(self, rows: Tensor) -> Self:
@@ -31,7 +31,7 @@ class State(Protocol):
 
 AnyState = TypeVar("AnyState", bound=State)
 StepFn = Callable[[Tensor, AnyState], tuple[Tensor, AnyState]]
-FORBIDDEN = (PAD, SOS)  # these can be read but never be an answer
+FORBIDDEN = (PAD, SOS)  # tokens that can be read but are never predicted
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class PathStep:
     """One step of greedy search or sampling over a batch.
 
     Shapes:
-        tokens: [batch] the ids chosen (PAD for sentences that had ended); parents: [batch] the row of the previous
+        tokens: [batch] the chosen ids (PAD for sentences that had ended); parents: [batch] the row of the previous
             step that each continues (itself); log_probs: [batch, vocab] of the allowed tokens, renormalised, -inf for
-            others; finished: [batch] bool.
+            others, on the model's device; finished: [batch] bool.
     """
 
     index: int
@@ -54,13 +54,13 @@ class PathStep:
 
 @dataclass(frozen=True)
 class BeamStep:
-    """One step of beam search over the sentences that still run; 2 × beam_size candidates each, best first.
+    """One step of beam search over the unfinished sentences, with 2 × beam_size candidates each, best first.
 
     Shapes:
-        sentences: [n] which sentence of the batch each row is. The rest is [n, candidate]:
-        tokens: ids; parents: the beam slot of the previous step that each continues; log_probs: of the token;
-        totals: of the hypothesis; scores: totals over the length penalty; slots: the beam slot that each goes on in, or
-        ENDED (it ended with <eos> and is kept) or PRUNED.
+        sentences: [n] the sentence of the batch in each row. All others are [n, candidate]:
+        tokens: ids; parents: the beam slot of the previous step that each extends; log_probs: of the token;
+        totals: summed log-probabilities of the hypothesis; scores: totals over the length penalty; slots: the beam slot
+        in which each continues, or ENDED (finished with <eos>) or PRUNED.
     """
 
     index: int
@@ -78,7 +78,7 @@ PRUNED, ENDED = -1, -2
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A finished or cut-off target: ids without <eos>, summed log-probability (nats), penalised score, did it end."""
+    """A finished or cut-off target: ids without <eos>, summed log-probability (nats), score after length penalty."""
 
     tokens: tuple[int, ...]
     log_prob: float
@@ -87,12 +87,12 @@ class Hypothesis:
 
     @property
     def path(self) -> tuple[int, ...]:
-        """The ids with the <eos> that ended it, as the rows of a decoding predict them."""
+        """The predicted ids, with the final <eos> if the hypothesis is finished."""
         return (*self.tokens, EOS) if self.finished else self.tokens
 
 
 def allowed_log_probs(logits: Tensor, forbidden: Sequence[int] = FORBIDDEN) -> Tensor:
-    """log-softmax over the tokens that may be chosen: the others become -inf before it, so the rest sums to 1.
+    """Log-softmax over the allowed tokens: forbidden ones are set to -inf first, so the others sum to 1.
 
     Shapes:
         logits: [batch, vocab]; returns the same shape.
@@ -103,7 +103,7 @@ def allowed_log_probs(logits: Tensor, forbidden: Sequence[int] = FORBIDDEN) -> T
 
 
 def length_penalty(name: LengthPenalty, alpha: float, length: int) -> float:
-    """What a summed log-probability is divided by; length counts target tokens with <eos>.
+    """The divisor of a summed log-probability; `length` counts target tokens, <eos> included.
 
     none: 1. mean: length^α. gnmt: ((5 + length) / 6)^α (Wu et al. 2016, eq. 14).
     """
@@ -114,16 +114,16 @@ def length_penalty(name: LengthPenalty, alpha: float, length: int) -> float:
 
 
 def filter_top(log_probs: Tensor, top_k: int, top_p: float) -> Tensor:
-    """-inf for all but the `top_k` likeliest tokens, then for all but the fewest that hold mass `top_p`.
+    """Set all but the `top_k` most probable tokens to -inf, then all but the fewest with total probability `top_p`.
 
-    (Fan et al. 2018; Holtzman et al. 2020.) The likeliest token always stays; [batch, vocab] stays as it is.
+    (Fan et al. 2018; Holtzman et al. 2020.) The most probable token always remains. Shape: [batch, vocab].
     """
     if top_k:
         kth = log_probs.topk(min(top_k, log_probs.size(-1)), dim=-1).values[..., -1:]
         log_probs = log_probs.masked_fill(log_probs < kth, -torch.inf)
     if top_p < 1.0:
         ordered, order = log_probs.softmax(dim=-1).sort(dim=-1, descending=True)
-        before = ordered.cumsum(dim=-1) - ordered  # mass of the likelier tokens
+        before = ordered.cumsum(dim=-1) - ordered  # probability of all tokens ranked higher
         dropped = torch.zeros_like(before, dtype=torch.bool).scatter(-1, order, before >= top_p)
         log_probs = log_probs.masked_fill(dropped, -torch.inf)
     return log_probs
@@ -137,7 +137,7 @@ def greedy(
     prefix: Sequence[int] = (),
     forbidden: Sequence[int] = FORBIDDEN,
 ) -> Iterator[PathStep]:
-    """Always the likeliest token, after the given `prefix`, until <eos> or `limit` tokens (<eos> included).
+    """Choose the most probable token after the given `prefix`, until <eos> or `limit` tokens (<eos> included).
 
     `limit` is one number, or one per sentence of the batch.
     """
@@ -153,12 +153,13 @@ def sample(
     prefix: Sequence[int] = (),
     forbidden: Sequence[int] = FORBIDDEN,
 ) -> Iterator[PathStep]:
-    """A token drawn by its probability, with `config`'s temperature, top_k, top_p and seed, after the `prefix`."""
+    """Sample tokens with `config`'s temperature, top_k, top_p and seed after `prefix`; limits as in greedy."""
     generator = torch.Generator().manual_seed(config.seed)
 
     def draw(log_probs: Tensor) -> Tensor:
-        kept = filter_top(log_probs / config.temperature, config.top_k, config.top_p)
-        return torch.multinomial(kept.softmax(dim=-1), 1, generator=generator)[:, 0]
+        # On the CPU, so that a seed gives the same tokens on every device.
+        filtered = filter_top(log_probs.cpu() / config.temperature, config.top_k, config.top_p)
+        return torch.multinomial(filtered.softmax(dim=-1), 1, generator=generator)[:, 0]
 
     return _walk(step, state, draw, limit, prefix, forbidden)
 
@@ -177,9 +178,9 @@ def _walk(
     finished = limits < 1
     for index in range(int(limits.max())):
         logits, state = step(tokens, state)
-        log_probs = allowed_log_probs(logits, forbidden).cpu()  # choosing is bookkeeping: it stays off the accelerator
+        log_probs = allowed_log_probs(logits, forbidden)  # stays on the model's device; only tokens move to the CPU
         forced = index < len(prefix)
-        tokens = torch.full_like(tokens, prefix[index]) if forced else choose(log_probs)
+        tokens = torch.full_like(tokens, prefix[index]) if forced else choose(log_probs).cpu()
         tokens = tokens.masked_fill(finished, PAD)
         finished = finished | (tokens == EOS) | (limits <= index + 1)
         yield PathStep(index, tokens, rows, log_probs, finished, forced)
@@ -187,16 +188,23 @@ def _walk(
             return
 
 
-def follow(steps: Sequence[PathStep]) -> list[Hypothesis]:
-    """What greedy search or sampling arrived at, per sentence; the score is the log-probability, without a penalty."""
-    if not steps:
+def _of_tokens(log_probs: Tensor, tokens: Tensor) -> Tensor:
+    """The log-probabilities [batch] of one token per row of [batch, vocab]."""
+    return log_probs.gather(1, tokens[:, None].to(log_probs.device))[:, 0]
+
+
+def follow(steps: Iterable[PathStep]) -> list[Hypothesis]:
+    """The result of greedy search or sampling for each sentence; its score is the log-probability, without penalty."""
+    # Of each step only the chosen tokens are kept, and not the log-probabilities of the whole vocabulary.
+    chosen = [(step.tokens, _of_tokens(step.log_probs, step.tokens)) for step in steps]
+    if not chosen:
         return []
-    tokens = torch.stack([step.tokens for step in steps], dim=1).tolist()  # [batch, step]
-    gained = torch.stack([step.log_probs.gather(1, step.tokens[:, None])[:, 0] for step in steps], dim=1).tolist()
-    found = []
+    tokens = torch.stack([ids for ids, _ in chosen], dim=1).tolist()  # [batch, step]
+    gained = torch.stack([log_probs for _, log_probs in chosen], dim=1).tolist()
+    results = []
     for path, log_probs in zip(tokens, gained, strict=True):
         length = path.index(EOS) + 1 if EOS in path else [*path, PAD].index(PAD)
         ended = EOS in path
         total = sum(log_probs[:length])
-        found.append(Hypothesis(tuple(path[: length - 1] if ended else path[:length]), total, total, ended))
-    return found
+        results.append(Hypothesis(tuple(path[: length - 1] if ended else path[:length]), total, total, ended))
+    return results

@@ -1,4 +1,4 @@
-"""Run experiments and store what they came to: `python -m model.experiments [NAME …]`."""
+"""Run experiments and store their results: `python -m model.experiments [NAME …]`."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ def parser() -> argparse.ArgumentParser:
     """The command line's options."""
     made = OneSentenceParser(
         prog="python -m model.experiments",
-        description="Make the runs of all experiments, or of those named, that are not stored yet, and store their "
+        description="Run all experiments, or those named, as far as their results are not stored yet, and store their "
         "curves and scores.",
         epilog="experiments:\n" + "\n".join(f"  {one.name:<20} {one.title}" for one in EXPERIMENTS.values()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     made.add_argument("names", nargs="*", metavar="NAME", help="experiments to run (default: all)")
-    made.add_argument("--again", action="store_true", help="make runs that are stored already, too")
+    made.add_argument("--again", action="store_true", help="repeat runs whose results are stored")
     made.add_argument("--data-dir", type=Path, metavar="DIR", help="folder of corpora, for experiments that read one")
-    made.add_argument("--dry-run", action="store_true", help="say what would be run and how long it takes")
-    made.add_argument("--results", type=Path, default=RESULTS, metavar="DIR", help="where to store results")
+    made.add_argument("--dry-run", action="store_true", help="print what would be run and how long it would take")
+    made.add_argument("--results", type=Path, default=RESULTS, metavar="DIR", help="folder of stored results")
     return made
 
 
@@ -85,7 +85,7 @@ def _run(chosen: Sequence[Experiment], options: argparse.Namespace) -> int:
 
 
 def _report(experiment: Experiment, folder: Path) -> None:
-    """Say which arm that should reach its task's target did not."""
+    """Report an arm that was required to reach its target and did not."""
     recipe = experiment.recipe(experiment.reaching)
     metric, runs = recipe.base.metric, read_runs(recipe, folder)
     short = [run.seed for run in runs if (run.score(metric) or 0) < recipe.base.target]

@@ -1,11 +1,11 @@
-"""Every experiment that Headlight knows. One that is added to `EXPERIMENTS` is run by `python -m model.experiments`."""
+"""The experiments. Any that is added to `EXPERIMENTS` is run by `python -m model.experiments`."""
 
 from __future__ import annotations
 
 from model.config import ConfigError, nearest
 from model.experiments.recipe import Arm, Base, Experiment
 
-# No snapshots and no states to resume from: a run here takes seconds, and is begun again rather than resumed.
+# No snapshots and no resumable states: these runs take seconds, and are repeated rather than resumed.
 _LEAN = "snapshots=0 save_every=100000"
 
 REVERSE = Base("reverse", "reverse", "tiny", f"{_LEAN} eval_every=50 eval_sentences=160", splits=("long",))
@@ -19,8 +19,7 @@ MULTI30K = Base(
     "small",
     f"{_LEAN} n_encoder_layers=2 n_decoder_layers=2 share_embeddings=all dropout=0.1 max_steps=1000 max_tokens=1536 "
     "gradient_accumulation_steps=1 learning_rate=3e-3 warmup_steps=150 label_smoothing=0.1 average_checkpoints=1 "
-    "eval_every=200 eval_sentences=100 "
-    "select_by=bleu",
+    "eval_every=200 eval_sentences=100 select_by=bleu",
     target=10.0,
     metric="bleu",
     seeds=(1,),

@@ -1,4 +1,4 @@
-"""What an experiment is made of: a base setting, arms that change it, and the run that each of them asks for."""
+"""The parts of an experiment: a base setting, arms that change it, and the runs that they define."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Literal
 from model.config import with_former_names
 
 SEEDS = (1, 2, 3)
-_MAX_WORDS = 44  # characters of changes in a name, so that base and seed fit, too
+_MAX_WORDS = 44  # maximum characters of changes in a name, leaving room for base and seed
 _TRAIN = ("python", "-m", "model.train")
-# Every stored run is computed the same way, so that the same command gives the same weights bit for bit.
+# The same runtime for every stored run, so that the same command gives the same weights bit for bit.
 _PLAIN = ("--device", "cpu", "--precision", "fp32", "--threads", "1")
 
 
@@ -21,8 +21,8 @@ _PLAIN = ("--device", "cpu", "--precision", "fp32", "--threads", "1")
 class Base:
     """A setting that several experiments start from: a task, a preset, and what is changed in it.
 
-    `settings` are words as they stand after `--set`. `target` is what the task asks for by its `metric`: a share of
-    test sentences exactly right (0 to 1), or BLEU (0 to 100). `splits` are scored besides `test`.
+    `settings` are arguments of `--set`. `target` is the required score by `metric`: the share of exactly correct test
+    sentences (0 to 1), or BLEU (0 to 100). `splits` are scored in addition to `test`.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Base:
 
 @dataclass(frozen=True)
 class Arm:
-    """One way to do it: `changes` to the base's settings, as words after `--set`, or another preset.
+    """One condition: `changes` to the base's settings, as arguments of `--set`, or another preset.
 
     The base itself has neither.
     """
@@ -49,10 +49,10 @@ class Arm:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A question with its arms, of which the first is what the others are compared with.
+    """A question with its arms; the first is the baseline.
 
     `reaches` is the label of the arm that must reach the target (the first one if empty). `reads_corpus`: the task
-    reads a corpus from a folder, so that its runs are made only where that folder is given.
+    reads a corpus from a folder, so it runs only if that folder is given.
     """
 
     name: str
@@ -69,13 +69,13 @@ class Experiment:
         return next((arm for arm in self.arms if arm.label == self.reaches), self.arms[0])
 
     def recipe(self, arm: Arm) -> Recipe:
-        """What the runs of an arm are trained with; arms of several experiments that ask for the same share it."""
+        """The recipe of an arm's runs; arms of different experiments with equal settings share it."""
         return Recipe(self.base, arm.changes, arm.preset or self.base.preset)
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a run is trained with, apart from its seed."""
+    """The settings of a run, apart from its seed."""
 
     base: Base
     changes: str
@@ -101,12 +101,12 @@ class Recipe:
 
     @property
     def settings(self) -> dict[str, str]:
-        """All that differs from the preset, without the seed."""
+        """All settings that differ from the preset, without the seed."""
         words = f"{self.base.settings} {self.changes}".split()
         return dict(word.split("=", 1) for word in words)
 
     def command(self, seed: int) -> tuple[str, ...]:
-        """The whole training command of the run with this seed."""
+        """The complete training command of the run with this seed."""
         words = (*_TRAIN, "--task", self.base.task, "--preset", self.preset, "--name", f"{self.name}-{seed}", *_PLAIN)
         return (*words, "--set", *(f"{key}={value}" for key, value in self.settings.items()), f"seed={seed}")
 

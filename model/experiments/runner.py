@@ -1,4 +1,4 @@
-"""Make the runs of experiments, one after another in this process, by the very command that is stored with them."""
+"""Run experiments one after another in this process, by the same command that is stored with each run."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ SPEED_SECONDS = 1.5
 
 
 class Stopped(RuntimeError):
-    """Somebody asked the run at hand to stop."""
+    """The current run was asked to stop."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """One run to make."""
+    """One run to carry out."""
 
     recipe: Recipe
     seed: int
 
 
 def jobs_of(experiments: Iterable[Experiment], folder: Path, *, again: bool) -> list[Job]:
-    """The runs that experiments ask for, each once: those that are not stored yet, or all of them."""
+    """The runs that experiments need, each once: those not stored yet, or with `again` all of them."""
     wanted: dict[Job, None] = {}
     for experiment in experiments:
         for arm in experiment.arms:
@@ -54,11 +54,11 @@ def _readable(recipe: Recipe, folder: Path) -> tuple[StoredRun, ...]:
     try:
         return read_runs(recipe, folder)
     except ResultError:
-        return ()  # made with other settings, or damaged: it is made anew
+        return ()  # damaged, or made with other settings: run it again
 
 
 def expected_seconds(jobs: Sequence[Job], folder: Path, data_dir: Path | None = None) -> dict[Job, float]:
-    """How long each run will take: as the same recipe took before, or its base; otherwise measured by a dry run."""
+    """Expected seconds of each run: as stored for its recipe or its base, otherwise measured by a dry run."""
     known: dict[Recipe, float] = {}
     for job in jobs:
         recipe = job.recipe
@@ -70,7 +70,7 @@ def expected_seconds(jobs: Sequence[Job], folder: Path, data_dir: Path | None = 
 
 
 def _taken(recipe: Recipe, folder: Path) -> float:
-    """How many seconds a run of this recipe took; 0 where none is stored."""
+    """Median seconds of the stored runs of this recipe; 0 if there are none."""
     return statistics.median([run.seconds for run in _readable(recipe, folder)] or [0.0])
 
 
@@ -81,7 +81,7 @@ def _dry_run(job: Job, data_dir: Path | None) -> float:
 
 
 def _train(job: Job, folder: Path, data_dir: Path | None, *more: str) -> str:
-    """Run the training command here and return what it prints."""
+    """Run the training command in this process and return its output."""
     from model import train
 
     where = ["--checkpoints", str(folder), *(["--data-dir", str(data_dir)] if data_dir else [])]
@@ -92,11 +92,11 @@ def _train(job: Job, folder: Path, data_dir: Path | None, *more: str) -> str:
 
 
 def make(job: Job, data_dir: Path | None = None) -> StoredRun:
-    """Train and score one run; a run that cannot be finished is a result, too.
+    """Train and score one run; a run that fails is a result, too.
 
     Raises:
-        Stopped: somebody asked it to stop.
-        CommandError and this project's other errors: the command cannot be run at all.
+        Stopped: it was asked to stop.
+        CommandError and this project's other errors: the command cannot be run.
     """
     from model.training.failure import TrainingError
     from model.training.runfolder import read_metrics, read_status
@@ -131,9 +131,9 @@ def make(job: Job, data_dir: Path | None = None) -> StoredRun:
 
 
 def core_speed(job: Job, data_dir: Path | None = None) -> float:
-    """Source and target tokens that an update gets through in a second of one core's time, over a few updates.
+    """Source and target tokens per second of CPU time on one core, measured over a few updates.
 
-    By the processor's clock, not the wall's: other programs on the machine take nothing from it.
+    CPU time, unlike wall-clock time, does not depend on other programs on the machine.
     """
     import torch
 
@@ -155,7 +155,7 @@ def core_speed(job: Job, data_dir: Path | None = None) -> float:
     fitted = choose_runtime(setup.model, setup.corpus, setup.runtime, settings.training.label_smoothing)
     torch.set_num_threads(1)
     trainer = Trainer(replace(setup, runtime=fitted), World(), None)
-    trainer.update()  # the first one allocates
+    trainer.update()  # the first update allocates memory
     began, tokens = time.process_time(), trainer.progress.tokens
     while time.process_time() - began < SPEED_SECONDS:
         trainer.update()
@@ -168,11 +168,11 @@ def _columns(lines: Sequence[dict[str, Any]], names: Sequence[str]) -> dict[str,
 
 
 def _score(folder: Path, splits: Sequence[str], data_dir: Path | None) -> dict[str, Any]:
-    """Scores of each split with the weights that the run chose, as `model.evaluate` gives them."""
+    """Scores of each split with the selected weights, as `model.evaluate` prints them."""
     from model.checkpoint import load_model
     from model.config import DecodeConfig
     from model.data import get_task
-    from model.scoring import score_examples, spread
+    from model.scoring import evenly_spaced, score_examples
 
     loaded = load_model(folder)
     task = get_task(loaded.data_config.task, split_seed=loaded.data_config.split_seed, data_dir=data_dir)
@@ -197,7 +197,7 @@ def _score(folder: Path, splits: Sequence[str], data_dir: Path | None) -> dict[s
         if len(found.groups) > 1:
             groups[split] = {name: rounded([share])[0] for name, share in found.groups.items()}
         if split == "test":
-            chosen = spread(len(examples), SAMPLES)
+            chosen = evenly_spaced(len(examples), SAMPLES)
             samples = tuple((examples[i].source, examples[i].target, found.predictions[i]) for i in chosen)
     return {"scores": scores, "groups": groups, "samples": samples}
 

@@ -1,4 +1,4 @@
-"""What experiments came to: one small JSON file for each recipe, with all its runs; read without any training code."""
+"""Stored results of experiments: one small JSON file per recipe with all its runs; reading needs no training code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RESULTS = Path(__file__).parent / "results"
 TRAIN = ("step", "loss")
 VALID = ("step", "loss", "exact_match", "token_accuracy")
 BLEU = "bleu"
-# The last two: how many different answers the model gave to these sentences, and how many empty ones.
+# The last two: the numbers of distinct and of empty predictions.
 SCORES = ("exact_match", "token_accuracy", "loss", "bleu", "sentences", "different", "empty")
 
 
@@ -27,13 +27,13 @@ class ResultError(ValueError):
 
 @dataclass(frozen=True)
 class StoredRun:
-    """One run: how it was made, its curves, and its scores.
+    """One run: its command and machine, its curves, and its scores.
 
     `train` and `valid` are columns, named by `TRAIN` and `VALID`: steps, loss in nats per target token, shares from 0
-    to 1; `valid` also has `BLEU` (0 to 100) where the task is judged by it. `scores` and `groups` (exact match by
-    group) go by split. `samples` are (source, target, prediction) of a few test sentences. `tokens_per_s` are those
-    of a second of one core's time, 0 if the run failed; `seconds` the whole run with all scoring, by the clock.
-    `error` says why a run ended before its time; it has no scores then.
+    to 1; `valid` also has `BLEU` (0 to 100) if that is the metric of the task. `scores` and `groups` (exact match by
+    group) are by split. `samples` are (source, target, prediction) of a few test sentences. `tokens_per_s` is per
+    second of CPU time on one core, 0 if the run failed; `seconds` is the wall-clock time of the run with all scoring.
+    `error` says why a run failed; such a run has no scores.
     """
 
     seed: int
@@ -51,17 +51,17 @@ class StoredRun:
     error: str = ""
 
     def score(self, name: str, split: str = "test") -> float | None:
-        """One score of one split; None where it was not measured."""
+        """One score on one split; None if it was not measured."""
         return self.scores.get(split, {}).get(name)
 
 
 def path_of(recipe: Recipe, folder: Path = RESULTS) -> Path:
-    """Where the runs of a recipe are stored."""
+    """The file with the runs of a recipe."""
     return folder / f"{recipe.name}.json"
 
 
 def read_runs(recipe: Recipe, folder: Path = RESULTS) -> tuple[StoredRun, ...]:
-    """The stored runs of a recipe by seed; none where it has not been run.
+    """The stored runs of a recipe, sorted by seed; empty if it has not been run.
 
     Raises:
         ResultError: the file is damaged, or holds the runs of another recipe than its name says.
@@ -87,11 +87,11 @@ def read_runs(recipe: Recipe, folder: Path = RESULTS) -> tuple[StoredRun, ...]:
 
 
 def write_run(recipe: Recipe, run: StoredRun, folder: Path = RESULTS) -> None:
-    """Add a run to its recipe's file, in place of an older one with the same seed; runs of other settings go."""
+    """Store a run in its recipe's file; it replaces a run with the same seed and all runs with other settings."""
     try:
         others = [known for known in read_runs(recipe, folder) if known.seed != run.seed]
     except ResultError:
-        others = []  # what cannot be used is made anew
+        others = []  # unusable results are replaced
     runs = sorted([*others, run], key=lambda known: known.seed)
     head = {"task": recipe.base.task, "preset": recipe.preset, "settings": recipe.settings}
     lines = [json.dumps(asdict(known), ensure_ascii=False, allow_nan=False) for known in runs]
@@ -103,7 +103,7 @@ def write_run(recipe: Recipe, run: StoredRun, folder: Path = RESULTS) -> None:
 
 
 def rounded(values: Sequence[float], digits: int = 4) -> list[float]:
-    """Numbers with so many digits that matter: files stay small."""
+    """The values rounded to `digits` significant digits, which keeps files small."""
     return [float(f"{value:.{digits}g}") for value in values]
 
 

@@ -1,4 +1,4 @@
-"""Byte-pair encoding: a ranked list of merges, what it makes of a word, and how it is learned."""
+"""Byte-pair encoding: learning a ranked list of merges, and applying it to words."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from model.text.pieces import TokenizerError
 N_BYTES = 256
 FIRST_BYTE = len(SPECIALS)
 FIRST_PIECE = FIRST_BYTE + N_BYTES
-RARE_CHARACTER = 3  # seen less often than this, a character is left to its bytes
-LONGEST_WORD = 100  # characters; a longer one is merged in parts, since merging takes quadratic time
-_MEMORY = 500_000  # half-merged words remembered
+RARE_CHARACTER = 3  # a character seen less often than this is represented by its bytes
+LONGEST_WORD = 100  # characters; longer words are merged in parts, because merging takes quadratic time
+_MEMORY = 500_000  # partly merged words in the cache
 
 Ids = tuple[int, ...]
 Merge = tuple[str, str]
 
 
 class _Node:
-    """A word with some of its merges done, and the words that one more merge makes of it, as far as they were met."""
+    """A partly merged word, and the results of one more merge as far as they have come up."""
 
     __slots__ = ("merges", "next", "symbols")
 
@@ -34,7 +34,7 @@ class _Node:
 
 
 class Merges:
-    """An alphabet and merges, the earliest learned first. Ids: the 256 bytes, the alphabet, what the merges make."""
+    """An alphabet and its merges in the order learned. Ids: the 256 bytes, the alphabet, the results of merges."""
 
     def __init__(self, alphabet: Sequence[str], merges: Sequence[Merge]) -> None:
         self.alphabet = tuple(alphabet)
@@ -42,7 +42,7 @@ class Merges:
         self.pieces = tuple(dict.fromkeys((*alphabet, *(left + right for left, right in merges))))
         self.ids = {piece: i for i, piece in enumerate(self.pieces, start=FIRST_PIECE)}
         self._letters = {letter: self.ids[letter] for letter in alphabet}
-        # The rank of a pair of ids, and the id that both make.
+        # The rank of each pair of ids, and the id of their merge.
         self._table = {
             (self.ids[left], self.ids[right]): (rank, self.ids[left + right])
             for rank, (left, right) in enumerate(merges)
@@ -62,7 +62,7 @@ class Merges:
         return tuple(ids)
 
     def apply(self, word: str) -> Ids:
-        """The word's ids after all merges, each time the earliest learned, and of those the leftmost."""
+        """The word's ids after all merges; each time the earliest learned merge applies, at its leftmost position."""
         if len(word) > LONGEST_WORD:
             return tuple(i for part in _parts(word) for i in self.apply(part))
         symbols = self.symbols(word)
@@ -70,14 +70,14 @@ class Merges:
             symbols = _merged(symbols, options[0])
         return symbols
 
-    def sample(self, word: str, dropout: float, rng: random.Random) -> Ids:
-        """The word's ids when each possible merge is passed over with probability `dropout` whenever its turn comes.
+    def apply_dropout(self, word: str, dropout: float, rng: random.Random) -> Ids:
+        """The word's ids under BPE-dropout: each possible merge is skipped with probability `dropout` at every step.
 
-        BPE-dropout (Provilkov et al. 2020, §3.1). What may follow each half-merged word is remembered, as far as
-        memory allows, so that common words cost little; the ids follow from `rng` alone.
+        (Provilkov et al. 2020, §3.1.) The merges of each partly merged word are cached, so that common words cost
+        little; the ids depend on `rng` alone.
         """
         if len(word) > LONGEST_WORD:
-            return tuple(i for part in _parts(word) for i in self.sample(part, dropout, rng))
+            return tuple(i for part in _parts(word) for i in self.apply_dropout(part, dropout, rng))
         node = self._roots.get(word)
         if node is None:
             node = self._roots[word] = self._node(self.symbols(word))
@@ -93,7 +93,7 @@ class Merges:
                 return node.symbols
 
     def _node(self, symbols: Ids) -> _Node:
-        """The node of these symbols, made where it is new; a full memory is emptied first."""
+        """The node of these symbols, created if it is new; a full cache is cleared first."""
         if len(self._nodes) >= _MEMORY:
             self._nodes.clear()
             self._roots.clear()
@@ -103,7 +103,7 @@ class Merges:
         return node
 
     def _options(self, symbols: Ids) -> list[tuple[int, int, int]]:
-        """The merges that the symbols allow, in the order in which they are to be tried: (rank, place, merged id)."""
+        """The possible merges in the order in which they are tried: (rank, position, merged id)."""
         found = []
         for place, pair in enumerate(itertools.pairwise(symbols)):
             merge = self._table.get(pair)
@@ -123,7 +123,7 @@ def _parts(word: str) -> list[str]:
 
 
 def learn_merges(words: Mapping[str, int], vocab_size: int) -> Merges:
-    """Learn merges from words and their counts, until there are `vocab_size` ids (specials and bytes included).
+    """Learn merges from words and their counts until there are `vocab_size` ids, specials and bytes included.
 
     Source: Sennrich et al. 2016, §3.2, as implemented by the ``tokenizers`` library.
 

@@ -1,4 +1,4 @@
-"""Pieces of text: how a text is cut so that it can be put together again, and how a piece is shown.
+"""Pieces of text: reversible segmentation, and how a piece is displayed.
 
 A piece is a stretch of text without whitespace; when exactly one space stood before it (or it begins the text, or
 follows other whitespace) it carries a *mark*: a leading space. Since no piece has a space inside, the mark needs no
@@ -27,7 +27,7 @@ class TokenizerError(ValueError):
 
 
 class Piece(NamedTuple):
-    """One token before it has an id: what the vocabulary knows it by, where it stands in the text, in which word."""
+    """A token before it gets an id: its vocabulary key, its span in the text, and the index of its word."""
 
     key: str
     start: int
@@ -61,7 +61,7 @@ def is_marked(piece: str) -> bool:
 
 
 def join(pieces: Iterable[str]) -> Iterator[str]:
-    """What each piece adds to the text: a mark writes a space, except first in the text and after whitespace."""
+    """The text of each piece: a mark becomes a space, except at the start of the text and after whitespace."""
     after_space = True
     for piece in pieces:
         text = piece[1:] if after_space and is_marked(piece) else piece
@@ -71,15 +71,15 @@ def join(pieces: Iterable[str]) -> Iterator[str]:
 
 
 def chunk_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Where the stretches between whitespace stand in `text`."""
+    """The spans of `text` between whitespace."""
     return (match.span() for match in _CHUNK.finditer(text))
 
 
 def word_spans(text: str, lang: str) -> Iterator[tuple[int, int]]:
-    """Where spaCy's words stand in `text` (one with whitespace inside counts as several).
+    """The spans of spaCy's words in `text` (a word with whitespace inside counts as several).
 
     Raises:
-        TokenizerError: spaCy has no rules for the language here.
+        TokenizerError: spaCy has no rules for this language, or lacks a package that they need.
     """
     for token in _spacy(lang)(text):
         for start, end in chunk_spans(token.text):
@@ -88,7 +88,7 @@ def word_spans(text: str, lang: str) -> Iterator[tuple[int, int]]:
 
 @functools.lru_cache(maxsize=16)
 def _spacy(lang: str) -> Any:
-    """The spaCy tokenizer of a language; imported here because most pages need not pay the second that it costs."""
+    """The spaCy tokenizer of a language; imported here because it takes a second, and most pages do not need it."""
     if not _LANGUAGE.fullmatch(lang):
         raise TokenizerError(f"'{lang}' is not a language code; use two or three small letters, such as en or de.")
     import spacy
@@ -104,7 +104,7 @@ def _spacy(lang: str) -> Any:
 
 
 def clean(text: str) -> str:
-    """`text` with lone surrogates as U+FFFD: they are no characters, and neither spaCy nor UTF-8 takes them."""
+    """`text` with lone surrogates replaced by U+FFFD: neither spaCy nor UTF-8 accepts them."""
     return _SURROGATE.sub("\ufffd", text)
 
 
@@ -118,7 +118,7 @@ def lower(text: str) -> tuple[str, list[int] | None]:
 
 
 def show(piece: str) -> str:
-    """A piece as a person can see it: no mark; whitespace, control and lone combining characters made visible."""
+    """A piece for display: without its mark, with whitespace, control and lone combining characters made visible."""
     if is_marked(piece):
         piece = piece[1:]
     if piece.isalnum():
@@ -138,7 +138,7 @@ def _show_character(character: str, *, alone: bool) -> str:
 
 
 def check_fields(values: dict[str, Any], allowed: set[str]) -> None:
-    """Refuse JSON values that are not exactly the `allowed` fields, or are wrong in those that all tokenizers share."""
+    """Refuse JSON values with other fields than `allowed`, or invalid values in the fields all tokenizers share."""
     for name in sorted(allowed ^ set(values)):
         problem = "lacks the" if name in allowed else "has an unknown"
         raise TokenizerError(f"the tokenizer {problem} field '{name}'; copy the model folder again.")

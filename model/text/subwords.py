@@ -1,9 +1,9 @@
-"""Subwords: spaCy words cut further by byte-pair encoding, with bytes for rare characters, so that nothing is unknown.
+"""Subwords: spaCy words segmented by byte-pair encoding, with bytes for rare characters, so that nothing is unknown.
 
-The merges are learned by the ``tokenizers`` library and applied by :mod:`model.text.bpe`: that keeps the mark for a
-preceding space and the offsets exact, loads a model without the library, and lets BPE-dropout follow a seed, which the
-library's own does not. A mark that merges with nothing is a space of its own, which between two words is what it
-stands for; where no space stood (first in the text, after other whitespace) it is left out.
+The merges are learned by the ``tokenizers`` library and applied by :mod:`model.text.bpe`, which keeps the marks for
+preceding spaces and the offsets exact, loads a model without the library, and draws BPE-dropout from a seed, which the
+library cannot. A mark that merges with nothing becomes a token of its own, a space between two words; where the text
+has no space (at its start, or after other whitespace) it is dropped.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from model.text.tokenizer import Tokenizer
 
 MAX_PIECE_LENGTH = 1000
 _WORD_CACHE = 1 << 16
-_BYTE_KEY = 0xDC00  # a byte's key is a lone surrogate: no text has one, so no text is taken for a byte
+_BYTE_KEY = 0xDC00  # the key of a byte is a lone surrogate, which no text contains
 
 
 class SubwordTokenizer(Tokenizer):
-    """Pieces of spaCy words. Ids: `SPECIALS`, the 256 bytes, the alphabet, then what the merges make."""
+    """Pieces of spaCy words. Ids: `SPECIALS`, the 256 bytes, the alphabet, then the results of merges."""
 
     kind = "subwords"
 
@@ -61,7 +61,7 @@ class SubwordTokenizer(Tokenizer):
         min_frequency: int = 1,
         vocab_size: int = 6000,
     ) -> SubwordTokenizer:
-        """Learn at most `vocab_size` ids; no word is unknown, so `min_frequency` has no say."""
+        """Learn at most `vocab_size` ids; no word is unknown, so `min_frequency` has no effect."""
         config = DataConfig(tokenizer="subwords", src_lang=lang, lowercase=lowercase, vocab_size=vocab_size)
         return train_joint(config, texts, ())[0]
 
@@ -71,7 +71,7 @@ class SubwordTokenizer(Tokenizer):
     def _cut(self, text: str) -> Iterator[Piece]:
         end = 0
         for word in self._words(text):
-            spaced = word.start > end  # by exactly one space: any other whitespace is a word of its own
+            spaced = word.start > end  # by exactly one space; any other whitespace is a word of its own
             position = word.start - is_marked(word.key)
             bytes_left = 0
             for i in self._subwords(word.key):
@@ -92,7 +92,7 @@ class SubwordTokenizer(Tokenizer):
         return join(self._spellings(ids, unknown))
 
     def _spellings(self, ids: Iterable[int], unknown: str) -> Iterator[str]:
-        """The text of each id before spaces are settled; a byte adds nothing until its character is complete."""
+        """The text of each id before spaces are resolved; a byte adds nothing until its character is complete."""
         for is_byte, run in itertools.groupby(ids, lambda i: FIRST_BYTE <= i < FIRST_PIECE):
             if not is_byte:
                 yield from (self._spelling(i, unknown) for i in run)
@@ -103,10 +103,10 @@ class SubwordTokenizer(Tokenizer):
                 yield decoder.decode(bytes([value]), final=n == len(values))
 
     def words_of(self, ids: Sequence[int]) -> tuple[int, ...]:
-        """As for every tokenizer; a word is a spaCy word of the text that the ids spell, as far as they go."""
+        """As for every tokenizer; a word is a spaCy word of the text that the ids spell."""
         texts = list(self._texts(ids, "\ufffd"))
         spelled = "".join(texts)
-        starts = [0] * (len(spelled) + 1)  # the word of each character; a space before a word counts to it
+        starts = [0] * (len(spelled) + 1)  # the word of each character; the space before a word belongs to it
         end = last = 0
         for word in self._words(spelled):
             starts[end : word.end] = [word.word] * (word.end - end)
@@ -119,16 +119,16 @@ class SubwordTokenizer(Tokenizer):
         )
 
     def keys(self, text: str) -> tuple[str, ...]:
-        """The words of `text` as :meth:`sample` takes them, so that spaCy need not run again each epoch."""
+        """The words of `text` as :meth:`encode_with_dropout` takes them, so that spaCy runs only once."""
         text = clean(text)
         return tuple(word.key for word in self._words(text.lower() if self.lowercase else text))
 
-    def sample(self, keys: Iterable[str], dropout: float, rng: random.Random) -> Ids:
+    def encode_with_dropout(self, keys: Iterable[str], dropout: float, rng: random.Random) -> Ids:
         """The ids of a text whose words are `keys`, with BPE-dropout; with `dropout` 0 the ids of :meth:`encode`."""
         ids: list[int] = []
         loose = True  # no single space stands before the next word, so a bare mark would mean nothing
         for key in keys:
-            word = self.merges.sample(key, dropout, rng)
+            word = self.merges.apply_dropout(key, dropout, rng)
             marked = is_marked(key)
             bare = marked and loose and word[0] == self.merges.ids[" "]
             ids.extend(word[1:] if bare else word)
@@ -163,7 +163,7 @@ class SubwordTokenizer(Tokenizer):
 
 
 def read_merges(values: Any, alphabet: Sequence[str]) -> list[Merge]:
-    """Merges from JSON, each of two pieces that are there by then.
+    """Merges from JSON; both pieces of each merge must exist by then.
 
     Raises:
         TokenizerError: anything else.

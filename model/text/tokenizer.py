@@ -1,4 +1,4 @@
-"""Text to token ids and back: words (spaCy), characters, whitespace; subwords stand in :mod:`model.text.subwords`."""
+"""Text to token ids and back: words (spaCy), characters, whitespace; subwords are in :mod:`model.text.subwords`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TOKENIZER_FORMAT_VERSION = 1
 
 @dataclass(frozen=True)
 class Encoding:
-    """One text as tokens. All tuples have one entry per token; offsets count characters of `text`."""
+    """One text as tokens. All tuples have one entry per token; offsets are character positions in `text`."""
 
     ids: tuple[int, ...]
     tokens: tuple[str, ...]
@@ -41,7 +41,7 @@ class Encoding:
 
     @property
     def unknown(self) -> tuple[bool, ...]:
-        """Whether the model sees each token as ``<unk>``; `tokens` keeps the original text of those."""
+        """Whether the model reads each token as ``<unk>``; `tokens` holds the original text of those."""
         return tuple(i == UNK for i in self.ids)
 
     def __len__(self) -> int:
@@ -49,9 +49,9 @@ class Encoding:
 
 
 class Tokenizer(ABC):
-    """A vocabulary and the way a text is cut. Ids 0–3 are `SPECIALS`, which nothing that a user types becomes.
+    """A vocabulary and a segmentation. Ids 0–3 are `SPECIALS`, which no input text can produce.
 
-    Immutable. `pieces` are the spellings of ids 4 and up, `counts` how often each was seen in training text.
+    Immutable. `pieces` are the spellings of ids 4 and up, `counts` their frequencies in the training text.
     """
 
     kind: ClassVar[str]
@@ -83,7 +83,7 @@ class Tokenizer(ABC):
         return (-entry[1], entry[0])
 
     def cut(self, text: str) -> Iterator[Piece]:
-        """The pieces of `text`, with offsets into it as it was given (also where lower-casing makes it longer)."""
+        """The pieces of `text`, with offsets into the original (even where lower-casing makes it longer)."""
         text = clean(text)
         if not self.lowercase:
             yield from self._cut(text)
@@ -94,7 +94,7 @@ class Tokenizer(ABC):
 
     @abstractmethod
     def _cut(self, text: str) -> Iterator[Piece]:
-        """The pieces of a text that is cleaned and lower-cased already."""
+        """The pieces of a text that has been cleaned and lower-cased."""
 
     def encode(self, text: str) -> Encoding:
         """Tokens of one text without ``<sos>`` and ``<eos>``; a lone surrogate is read as U+FFFD."""
@@ -116,22 +116,22 @@ class Tokenizer(ABC):
         return "".join(self._texts(ids, unknown))
 
     def _texts(self, ids: Iterable[int], unknown: str) -> Iterator[str]:
-        """What each id adds to the text; nothing for the skipped specials."""
+        """The text of each id; empty for the skipped specials."""
         return join(self._spelling(i, unknown) for i in ids)
 
     def _spelling(self, i: int, unknown: str) -> str:
-        """The piece that `decode` writes for an id; an unknown word is taken to stand apart."""
+        """The piece that `decode` writes for an id; an unknown word gets a space before it."""
         if i == UNK:
             return " " + unknown if unknown else ""
         return "" if 0 <= i < len(SPECIALS) else self.piece(i)
 
     def words_of(self, ids: Sequence[int]) -> tuple[int, ...]:
-        """Which word, from 0, each id belongs to in the text that the ids spell; -1 for ``<pad> <sos> <eos>``."""
+        """The index (from 0) of the word that each id belongs to in the decoded text; -1 for ``<pad> <sos> <eos>``."""
         words = iter(range(len(ids)))
         return tuple(-1 if i < UNK else next(words) for i in ids)
 
     def piece(self, i: int) -> str:
-        """The vocabulary's own spelling of an id, mark included.
+        """The spelling of an id in the vocabulary, mark included.
 
         Raises:
             TokenizerError: an id outside the vocabulary.
@@ -141,19 +141,19 @@ class Tokenizer(ABC):
         return SPECIALS[i] if i < len(SPECIALS) else self.pieces[i - len(SPECIALS)]
 
     def label(self, i: int) -> str:
-        """What a chip shows for an id: no mark; whitespace and control characters made visible."""
+        """An id's spelling for display: without its mark, with whitespace and control characters made visible."""
         return show(self.piece(i))
 
     def id_of(self, piece: str) -> int:
-        """The id of a piece, its mark given or left out; `UNK` where the vocabulary lacks it; never another special."""
+        """The id of a piece, with or without its mark; `UNK` if the vocabulary lacks it; never another special."""
         return self._ids.get(piece, self._ids.get(" " + piece, UNK))
 
     def frequency(self, i: int) -> int:
-        """How often training text had the id; 0 for specials."""
+        """Frequency of an id in the training text; 0 for specials."""
         return 0 if i < len(SPECIALS) else self.counts[i - len(SPECIALS)]
 
     def with_lang(self, lang: str) -> Self:
-        """The same vocabulary, with words split as another language does."""
+        """The same vocabulary with the word rules of another language."""
         other = copy.copy(self)
         other.lang = lang
         return other
@@ -191,7 +191,7 @@ class CharacterTokenizer(Tokenizer):
 
     @staticmethod
     def _rank(entry: tuple[str, int]) -> tuple[int, str]:
-        """By code point: an alphabet reads best in its own order."""
+        """By code point, so that an alphabet is in its usual order."""
         return (0, entry[0])
 
     def _cut(self, text: str) -> Iterator[Piece]:
@@ -243,7 +243,7 @@ def _kind(name: str) -> type[Tokenizer]:
 
 
 def build_tokenizers(config: DataConfig, sources: Iterable[str], targets: Iterable[str]) -> tuple[Tokenizer, Tokenizer]:
-    """The source and the target tokenizer of a model, counted on its training pairs; subwords share one vocabulary."""
+    """Source and target tokenizer built from the training pairs; subword tokenizers share one vocabulary."""
     if config.tokenizer == "subwords":
         from model.text.subwords import train_joint
 
@@ -267,7 +267,7 @@ def tokenizer_from_dict(values: Any) -> Tokenizer:
 
 
 def tokenizers_to_dict(source: Tokenizer, target: Tokenizer) -> dict[str, Any]:
-    """The content of a model folder's ``tokenizer.json``; a vocabulary that both sides share is written once."""
+    """The content of a model folder's ``tokenizer.json``; a shared vocabulary is written once."""
     same = target.with_lang(source.lang) == source
     return {
         "format_version": TOKENIZER_FORMAT_VERSION,

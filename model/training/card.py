@@ -1,4 +1,4 @@
-"""The card of a model (its README.md): what it learned, from what, how well, and the command that makes it again."""
+"""The card of a model (its README.md): task, data, scores, and the command that trains it again."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from model.training.settings import Settings
 
 
 def reproduce_command(name: str, task: Task, origin: Mapping[str, Any]) -> str:
-    """The command line that trains this model again; DIR stands for wherever the corpus lies."""
+    """The command line that trains this model again; DIR stands for the folder of the corpus."""
     words = ["python", "-m", "model.train", "--task", task.name, "--name", name, *origin.get("own_data", ())]
     if task.from_folder:
         words += ["--data-dir", "DIR"]
     if origin.get("preset"):
         words += ["--preset", origin["preset"]]
-    if origin.get("init") and not origin.get("first"):  # a first part is trained by the same command
+    if origin.get("init") and not origin.get("first"):  # with --first, the same command trains the initial model
         words += ["--init", origin["init"]]
     for option in ("set", "first"):
         if origin.get(option):
@@ -37,7 +37,7 @@ def write_card(
 ) -> str:
     """The card as Markdown; without results it says that the model is untrained.
 
-    `note` is an honest word about this model that the task's description does not say.
+    `note` adds what the description of the task does not say about this model.
     """
     lines = [f"# {name}", "", f"{task.title}.", "", task.description, ""]
     if note:
@@ -55,7 +55,7 @@ def _bullets(lines: Sequence[str]) -> list[str]:
 
 
 def model_facts(model: ModelConfig, n_parameters: int) -> list[str]:
-    """The sizes and choices of a model, a line each."""
+    """The sizes and design choices of a model, one per line."""
     ties = {
         "none": "no embeddings shared",
         "target": "target embedding and output share one matrix",
@@ -120,7 +120,7 @@ def _scores(name: str, task: Task, results: Mapping[str, Any]) -> list[str]:
 
 
 def score_lines(scores: Mapping[str, Any]) -> list[str]:
-    """Scores for people, a line each."""
+    """Readable scores, one per line."""
     lines = [
         f"exact match {scores['exact_match']:.4f}",
         f"token accuracy {scores['token_accuracy']:.4f}",
@@ -143,7 +143,7 @@ def _licence(task: Task) -> str:
 
 
 def _batch(training: TrainConfig) -> str:
-    """Most tokens a side in one update."""
+    """Maximum number of tokens per side in one update."""
     if training.gradient_accumulation_steps == 1:
         return f"{training.max_tokens:,}"
     return f"{training.gradient_accumulation_steps} × {training.max_tokens:,}"

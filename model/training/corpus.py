@@ -1,4 +1,4 @@
-"""The training examples as ids, cut into batches that depend on the seed and the epoch alone."""
+"""Encoded training examples in batches that depend only on the seed and the epoch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from model.training.randomness import stream_seed
 
 @dataclass(frozen=True)
 class MicroBatch:
-    """What one process works on between two looks at the stop file; with weight 0 it changes nothing."""
+    """One forward and backward pass of one process; with weight 0 it has no effect."""
 
     indices: tuple[int, ...]
     weight: float = 1.0
@@ -29,7 +29,7 @@ class MicroBatch:
 class Update:
     """The batches of one weight update: `shares[rank]` are those of one process.
 
-    `target_tokens` (what the loss is divided by) and `tokens` (source and target) count real tokens over all processes.
+    `target_tokens` (the divisor of the loss) and `tokens` (source and target) count tokens of all processes, unpadded.
     """
 
     shares: tuple[tuple[MicroBatch, ...], ...]
@@ -38,9 +38,9 @@ class Update:
 
 
 class Corpus:
-    """Training pairs as ids; which of them make update `i` of epoch `e` is a pure function of seed, e and i.
+    """Encoded training pairs; those of update `i` in epoch `e` are a pure function of seed, e and i.
 
-    With BPE-dropout (`resample`) the ids too are a function of seed and epoch; `pairs` and `lengths` are those without.
+    With BPE-dropout (`resample`), so are the ids; `pairs` and `lengths` are those without dropout.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Corpus:
         self.pairs_of = lru_cache(maxsize=2)(resample) if resample else lambda epoch: pairs
 
     def _updates(self, epoch: int) -> tuple[Update, ...]:
-        """All updates of an epoch: every example exactly once, over all processes together."""
+        """All updates of an epoch: every example exactly once over all processes."""
         lengths = self.pairs_of(epoch).lengths
         order = batches(lengths, max_tokens=self.max_tokens, seed=stream_seed(self.seed, "order"), epoch=epoch)
         size = self.gradient_accumulation_steps * self.processes
@@ -71,8 +71,8 @@ class Corpus:
 
     def _update(self, order: Sequence[Sequence[int]], lengths: Sequence[tuple[int, int]], epoch: int) -> Update:
         rounds = -(-len(order) // self.processes)
-        # Every process must take part in every round, or the others would wait for it: one that has run out works on
-        # a single example, with weight 0.
+        # Every process must take part in every round, or the others would wait for it: a process without a batch
+        # gets a single example with weight 0.
         nothing = MicroBatch(tuple(order[0][:1]), weight=0.0, epoch=epoch)
         padded = [MicroBatch(tuple(batch), epoch=epoch) for batch in order]
         padded += [nothing] * (rounds * self.processes - len(order))
@@ -82,10 +82,10 @@ class Corpus:
         return Update(shares, target_tokens, target_tokens + sum(src for src, _ in used))
 
     def tensors(self, batch: MicroBatch, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
-        """Src [batch, src], decoder input and labels [batch, tgt] of a micro-batch, on the device."""
+        """Source [batch, src], decoder input and labels [batch, tgt] of a micro-batch, on the device."""
         found = collate(self.pairs_of(batch.epoch), batch.indices)
         tensors = (found.src, found.tgt_in, found.labels)
-        if device.type == "cuda":  # from pinned memory the copy runs while the GPU still works on the last batch
+        if device.type == "cuda":  # copies from pinned memory overlap with the work on the previous batch
             tensors = (found.src.pin_memory(), found.tgt_in.pin_memory(), found.labels.pin_memory())
         src, tgt_in, labels = (tensor.to(device, non_blocking=True) for tensor in tensors)
         return src, tgt_in, labels
@@ -94,10 +94,10 @@ class Corpus:
 def fitting_pairs(
     examples: Sequence[Example], source: Tokenizer, target: Tokenizer, *, max_positions: int, what: str
 ) -> tuple[tuple[Example, ...], EncodedPairs]:
-    """The examples that have a source and are short enough for the model to place, and their ids.
+    """The examples with a source that are no longer than the model's positions, and their ids.
 
     Raises:
-        TrainingError: none is left.
+        TrainingError: there is no such example.
     """
     pairs = encode_pairs(examples, source, target)
     fitting = [i for i, (src, tgt) in enumerate(pairs.lengths) if src > 1 and max(src, tgt) <= max_positions]

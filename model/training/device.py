@@ -1,4 +1,4 @@
-"""Where and how to compute: device, precision, attention kernel and threads, chosen once per run and stored in it."""
+"""Device, precision, attention kernel and threads of a run, chosen once and stored with it."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ ENOUGH_SECONDS = 2.0
 
 @dataclass(frozen=True)
 class Runtime:
-    """What `auto` came to. A resumed run reuses it, for another choice would round differently.
+    """The resolved runtime. A resumed run reuses it, because another choice would round differently.
 
     `precision` is fp32 or bf16 (autocast); `fused` whether training uses PyTorch's fused attention kernel. Until
-    `settled`, precision may be auto and `threads` 0, which means as many as pay.
+    `settled`, precision may be auto and `threads` 0, to be chosen by timing.
     """
 
     device: str = "cpu"
@@ -55,7 +55,7 @@ def resolve_device(wanted: str, *, local_rank: int = 0) -> str:
     """The device to use: `auto` takes CUDA, then Apple's GPU, then the CPU.
 
     Raises:
-        ConfigError: no such device, or it is not here.
+        ConfigError: no such device, or it is not available.
     """
     n_cuda = torch.cuda.device_count() if torch.cuda.is_available() else 0
     has_mps = torch.backends.mps.is_available()
@@ -77,7 +77,7 @@ def resolve_device(wanted: str, *, local_rank: int = 0) -> str:
 
 
 def describe_device(device: str) -> str:
-    """A device in words: "NVIDIA H200, 139 GB", "CPU, 2 cores"."""
+    """A description of the device: "NVIDIA H200, 139 GB", "CPU, 2 cores"."""
     if device.startswith("cuda"):
         properties = torch.cuda.get_device_properties(torch.device(device))
         return f"{properties.name}, {properties.total_memory / 2**30:.0f} GB"
@@ -90,17 +90,17 @@ def usable_cores() -> int:
 
 
 def default_threads() -> int:
-    """The most CPU threads for a process: what the user or torchrun set, or an equal share of the cores."""
+    """Maximum number of CPU threads: as set by the user or torchrun, or an equal share of the cores."""
     if "OMP_NUM_THREADS" in os.environ:
         return torch.get_num_threads()
     return max(1, usable_cores() // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
 
 
 def seconds_of(works: Sequence[Callable[[], object]]) -> list[float]:
-    """The shortest of a few runs of each piece of work on the CPU, in seconds, after one that does not count.
+    """The minimum time of each function over a few runs on the CPU, in seconds, after one warm-up run.
 
-    They take turns, so that whatever else the machine is doing falls on all alike. Where they take long, one turn must
-    do: then they differ by more than by chance.
+    The functions take turns, so that other load affects all of them alike. If they are slow, one turn is enough: then
+    they differ by more than noise.
     """
     best = [float("inf")] * len(works)
     began = time.perf_counter()
@@ -116,27 +116,27 @@ def seconds_of(works: Sequence[Callable[[], object]]) -> list[float]:
 
 
 class OtherWork:
-    """How much of this machine others have been using since this was made."""
+    """Measures the CPU use of other processes since its creation."""
 
     def __init__(self) -> None:
         self._began, self._own, self._all = time.perf_counter(), time.process_time(), _busy_seconds()
 
     def cores(self) -> float:
-        """Cores kept busy by other processes, of those that this one may use; never below 0."""
+        """Number of cores kept busy by other processes, among those available to this one; at least 0."""
         own = time.process_time() - self._own
         passed = max(time.perf_counter() - self._began, 1e-9)
         return max(0.0, (_busy_seconds() - self._all - own) / passed)
 
 
 def _busy_seconds() -> float:
-    """Processor time that the cores of this process have spent on anything, by anybody."""
+    """Total busy time of the cores available to this process, in seconds."""
     cores = psutil.cpu_times(percpu=True)
     mine = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(len(cores))
     return sum(sum(cores[i]) - cores[i].idle - getattr(cores[i], "iowait", 0.0) for i in mine if i < len(cores))
 
 
 def synchronize(device: torch.device) -> None:
-    """Wait until the device has done what it was given, so that a clock means something."""
+    """Wait until the device has finished its work, so that timings are valid."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
     elif device.type == "mps":

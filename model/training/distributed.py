@@ -1,6 +1,6 @@
-"""One process or many: torchrun's environment, the process group, and what ranks tell each other.
+"""Single- and multi-process training: torchrun's environment, the process group, and messages between ranks.
 
-Every control message (stop, evaluation results) travels over gloo on the CPU, so that no GPU waits for one.
+Control messages (stop, evaluation results) use gloo on the CPU, so that no GPU waits for them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import torch.distributed as dist
 
 @dataclass(frozen=True)
 class World:
-    """Which process this is among how many; `control` is the gloo group of all of them."""
+    """The rank of this process and the number of processes; `control` is the gloo group of all."""
 
     rank: int = 0
     size: int = 1
@@ -32,7 +32,7 @@ class World:
         return self.rank == 0
 
     def any(self, flag: bool) -> bool:
-        """Whether the flag is raised on any rank; every rank must ask."""
+        """Whether the flag is set on any rank; a collective call."""
         if self.size == 1:
             return flag
         votes = torch.tensor([int(flag)])
@@ -40,7 +40,7 @@ class World:
         return bool(votes.item())
 
     def sum(self, *values: float) -> list[float]:
-        """Sums over all ranks, in float64; every rank must ask."""
+        """Sums over all ranks, in float64; a collective call."""
         totals = torch.tensor(values, dtype=torch.float64)
         if self.size > 1:
             dist.all_reduce(totals, group=self.control)
@@ -64,15 +64,15 @@ class World:
 
 
 def launched_by_torchrun() -> bool:
-    """Whether torchrun (or something like it) started this process as one of several or one of one."""
+    """Whether torchrun or a similar launcher started this process."""
     return "RANK" in os.environ and "WORLD_SIZE" in os.environ
 
 
 @contextmanager
 def joined_world(device_type: str) -> Iterator[World]:
-    """Join the processes that torchrun started; alone without it.
+    """Join the process group of torchrun; a world of one process without it.
 
-    Gradients go over NCCL on CUDA and over gloo elsewhere.
+    Gradients use NCCL on CUDA and gloo elsewhere.
     """
     if not launched_by_torchrun():
         yield World()
@@ -81,7 +81,7 @@ def joined_world(device_type: str) -> Iterator[World]:
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
     dist.init_process_group("nccl" if device_type == "cuda" else "gloo", timeout=timedelta(minutes=30))
     try:
-        # A group of its own: its messages must not mix with gradients, and a queued run waits in it for days.
+        # A separate group: its messages must not mix with gradients, and a queued run may wait in it for days.
         control = dist.new_group(backend="gloo", timeout=timedelta(days=7))
         yield World(
             rank=dist.get_rank(),

@@ -1,4 +1,4 @@
-"""What a run would take, before it starts: numbers of parameters, memory, and time, measured on a few real updates."""
+"""Parameters, memory and time of a run before it starts, measured on a few real updates."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def estimate(setup: Setup) -> dict[str, Any]:
     model data training (the complete configuration).
 
     Raises:
-        TrainingError: the run would fail too, for want of memory or of a compiler.
+        TrainingError: the run would fail as well, for lack of memory or of a compiler.
     """
     device = setup.runtime.torch_device
     began = time.monotonic()
     setup.corpus.pairs_of(0)
-    per_epoch = time.monotonic() - began  # nothing, or what BPE-dropout takes
+    per_epoch = time.monotonic() - began  # the time that BPE-dropout takes, if it is on
     runtime = choose_runtime(
         setup.model.to(device), setup.corpus, setup.runtime, setup.settings.training.label_smoothing
     )
@@ -107,7 +107,7 @@ def _time_updates(setup: Setup) -> tuple[float, float, float]:
 
 
 def _time_evaluation(setup: Setup) -> float:
-    """Seconds of one evaluation, from a few sentences; decoding is cut at the right length, as a trained model's is."""
+    """Seconds per evaluation, from a few sentences; decoding stops at the longest reference, as if trained."""
     device = setup.runtime.torch_device
     model = setup.model.to(device).eval()
     pairs = setup.valid.pairs
@@ -124,7 +124,7 @@ def _time_evaluation(setup: Setup) -> float:
 
 
 def _memory(setup: Setup, parameters: int) -> int:
-    """Bytes that training holds at its fullest: weights, gradients, two moments, and what backward needs of a batch."""
+    """Peak memory in bytes: weights, gradients, two moments, and the activations of a batch."""
     model, batch = setup.settings.model, setup.settings.training.max_tokens
     number = 2 if setup.runtime.precision == "bf16" else 4
     per_token = 16 * model.d_model + 2 * model.d_ff  # projections, norms, sums and the feed-forward's two widths

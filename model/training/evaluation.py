@@ -1,4 +1,4 @@
-"""Validation along the way: every process scores its share, rank 0 puts the shares together."""
+"""Validation during training: every process scores its share, and the shares are combined."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from model.config import DecodeConfig, TrainConfig
 from model.data.batching import EncodedPairs
 from model.data.task import Example, Task
 from model.metrics import TokenScores
-from model.scoring import Scores, score_predictions, scoring_batches, spread, teacher_forced, translate_pairs
+from model.scoring import Scores, evenly_spaced, score_predictions, scoring_batches, teacher_forced, translate_pairs
 from model.text.tokenizer import Tokenizer
 from model.training.distributed import World
 
@@ -21,7 +21,7 @@ SAMPLES = 5
 
 @dataclass(frozen=True)
 class ValidationSet:
-    """Examples to score and their ids; those at the indices `decoded` are translated as well."""
+    """Examples to score and their ids; those at the indices `decoded` are also translated."""
 
     examples: tuple[Example, ...]
     pairs: EncodedPairs
@@ -44,8 +44,8 @@ def evaluate(
 ) -> Scores:
     """Loss and token accuracy over all examples, exact match over the decoded ones; the same on every process.
 
-    No example counts twice and none is left out: rank r takes every `world.size`-th. The model is put into evaluation
-    mode and back. All processes call `check` equally often, once before each batch; it may raise on all of them.
+    Rank r takes every `world.size`-th example, so each counts once. The model is in evaluation mode meanwhile. All
+    processes call `check` equally often, once before each batch; it may raise on all of them.
     """
     was_training = model.training
     model.eval()
@@ -75,7 +75,7 @@ def evaluate(
 
 @contextmanager
 def _in_step(own: EncodedPairs, world: World, check: Callable[[], None]) -> Iterator[None]:
-    """Work on one's own batches; afterwards ask as many times more as the process with the most batches does."""
+    """Run the body, then call `check` as often as the process with the most batches still does."""
     mine = len(scoring_batches(own))
     most = max(world.gather(mine))
     yield
@@ -88,18 +88,18 @@ def _share(pairs: EncodedPairs, indices: Sequence[int]) -> EncodedPairs:
 
 
 def eval_line(scores: Scores, examples: Sequence[Example], *, with_bleu: bool) -> dict[str, Any]:
-    """What an evaluation writes into metrics.jsonl: flat scores and a few sample translations."""
+    """The values of an evaluation for metrics.jsonl: scores and a few sample translations."""
     flat = scores.flat(with_bleu=with_bleu)
     kept = ("loss", "exact_match", "token_accuracy", "bleu", "sentences")
     samples = [
         {"source": examples[i].source, "target": examples[i].target, "prediction": scores.predictions[i]}
-        for i in spread(len(examples), SAMPLES)
+        for i in evenly_spaced(len(examples), SAMPLES)
     ]
     return {key: flat[key] for key in kept if key in flat} | {"samples": samples}
 
 
 def is_better(new: dict[str, Any], best: dict[str, Any], config: TrainConfig) -> bool:
-    """Whether an evaluation beats the best so far by the configured score; equal ones go to the lower loss."""
+    """Whether an evaluation beats the best so far by the configured score; ties go to the lower loss."""
     return not best or _rank(new, config) > _rank(best, config)
 
 

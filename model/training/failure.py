@@ -1,4 +1,4 @@
-"""What went wrong, as one sentence that says what to change."""
+"""Training errors as one sentence that says what to change."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from model.config import TrainConfig
 
 
 class TrainingError(RuntimeError):
-    """Training cannot go on; the message says why and what to change."""
+    """Training cannot continue; the message says why and what to change."""
 
 
 class NotFinite(TrainingError):
-    """The loss or the gradient is no longer a number."""
+    """The loss or the gradient is not finite."""
 
     def __init__(self, step: int, config: TrainConfig) -> None:
         clip = "" if config.clip_norm else ", switch gradient clipping on (clip_norm=1)"
@@ -33,7 +33,7 @@ _OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "bad_alloc", "not en
 
 
 def sentence(error: BaseException, config: TrainConfig) -> str | None:
-    """The sentence for an error that a person can do something about; None for one that is a fault of the program."""
+    """The sentence for an error that the user can remedy; None for a bug in the program."""
     if isinstance(error, TrainingError):
         return str(error)
     if isinstance(error, KeyboardInterrupt):

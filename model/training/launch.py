@@ -1,4 +1,4 @@
-"""One run from start to end: make or find its folder, wait for its turn, train, score, and say how it ended."""
+"""A run from start to end: create or find its folder, wait for the lock, train, score, and report the outcome."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from model.transformer import count_parameters
 
 
 class Signals:
-    """While entered, notices when the system or Ctrl-C asks this process to stop; a second Ctrl-C ends it at once."""
+    """Context that records a request to stop (SIGTERM or Ctrl-C); a second Ctrl-C ends the process at once."""
 
     def __init__(self) -> None:
         self.stop = False
@@ -53,10 +53,10 @@ class Signals:
 
 
 def create_folder(setup: Setup, checkpoints: Path, *, overwrite: bool) -> Path:
-    """A new run's folder: a whole model from the first moment, though an untrained one.
+    """Create the folder of a new run: a complete, though untrained, model.
 
     Raises:
-        CheckpointError: the name is taken and `overwrite` is False, or the run of that name is alive.
+        CheckpointError: the name is taken and `overwrite` is False, or the run of that name is active.
     """
     folder = checkpoints / setup.name
     if folder.exists():
@@ -82,7 +82,7 @@ def _card(setup: Setup, results: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Launch:
-    """How to run a setup: where, on how many processes, waiting for others or not."""
+    """How to run a setup: in which folder, on which processes, and whether to wait for other runs."""
 
     checkpoints: Path
     world: World
@@ -92,14 +92,14 @@ class Launch:
     data_dir: Path | None = None
 
     def run(self, setup: Setup) -> bool:
-        """Train `setup`, whose folder exists. True = to the end, False = stopped on request.
+        """Train `setup`, whose folder exists; True if it finished, False if it was stopped on request.
 
         Raises:
-            TrainingError: training cannot go on; status.json says the same.
+            TrainingError: training cannot continue; status.json says the same.
         """
         folder = self.checkpoints / setup.name
         if not self.world.is_main:
-            # Rank 0 says whether it had its turn, or was stopped while it waited.
+            # Rank 0 tells whether it got the lock or was stopped while waiting.
             return self.world.share(None) is True and self._train(setup, None, [])
         run = RunFolder(folder, data_dir=str(self.data_dir.resolve()) if self.data_dir else None)
         run.clear_stop()
@@ -156,14 +156,14 @@ class Launch:
         finished = False
         with contextlib.suppress(StopRequested):
             trainer.fit()
-            # The others wait here, so that all end together, and nobody takes down the group under rank 0.
+            # The others wait here, so that no process closes the group while rank 0 still uses it.
             finished = self.world.share(run is not None and self._finish(setup, run, trainer))
         if not finished:
             _say(listeners, f"stopped at step {trainer.progress.step:,}; --resume {setup.name} goes on.")
         return finished
 
     def _settle_runtime(self, setup: Setup, run: RunFolder | None) -> Setup:
-        """Settle what `auto` means, once for all processes, and store it in the run."""
+        """Resolve `auto` once for all processes and store the result in the run."""
         chosen = setup.runtime
         if self.world.is_main:
             smoothing = setup.settings.training.label_smoothing
@@ -176,9 +176,9 @@ class Launch:
         return replace(setup, runtime=chosen)
 
     def _finish(self, setup: Setup, run: RunFolder, trainer: Trainer) -> bool:
-        """Score the weights that the run came to on the test split, and write that into configuration and card.
+        """Score the final weights on the test split, and write the scores into configuration and card.
 
-        False if asked to stop meanwhile: training is done and saved, and a resumed run comes straight back here.
+        False if asked to stop meanwhile: training is complete and saved, and a resumed run continues here.
         """
         best = load_model(run.folder)
         examples = test_examples(setup)
@@ -204,7 +204,7 @@ class Launch:
 
 
 def _results(setup: Setup, progress: Progress) -> dict[str, Any]:
-    """What is known of the weights in model.safetensors without the test split."""
+    """Results for the weights in model.safetensors, without the test split."""
     averaged = bool(setup.settings.training.average_checkpoints)
     return {
         "step": progress.step if averaged else progress.best["step"],
@@ -229,7 +229,7 @@ def _say(listeners: Sequence[Listener], text: str) -> None:
 
 
 def _fail(run: RunFolder, why: str) -> None:
-    """Write state `failed`; on a full disk even that may not fit, so standard error hears it in any case."""
+    """Write state `failed`; report on standard error if even that fails, as on a full disk."""
     try:
         run.status("failed", error=why)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Who hears of a run's progress besides its folder: a progress bar on the terminal, and TensorBoard where installed."""
+"""Progress reports besides the run folder: a progress bar on the terminal, and TensorBoard where installed."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ _SHOWN = ("loss", "exact_match", "token_accuracy", "bleu", "lr", "tokens_per_s")
 
 
 class Listener(Protocol):
-    """Somebody who hears of a run."""
+    """Receives the progress of a run."""
 
     def log(self, kind: str, step: int, **values: Any) -> None:
         """A line of metrics.jsonl was written."""
 
     def tick(self, step: int, eta: float, tokens_per_s: float) -> None:
-        """An update was made; `eta` seconds are left."""
+        """An update is complete; about `eta` seconds are left."""
 
     def close(self) -> None:
         """The run has ended."""
 
 
 def clock(seconds: float) -> str:
-    """A duration for people: "41 s", "3 min 20 s", "2 h 05 min"."""
+    """A duration in words: "41 s", "3 min 20 s", "2 h 05 min"."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
@@ -35,7 +35,7 @@ def clock(seconds: float) -> str:
 
 
 class Terminal:
-    """One line that fills up, with time left and tokens/s; plain lines where standard error is not a terminal."""
+    """A progress bar with remaining time and tokens/s; plain lines where standard error is not a terminal."""
 
     def __init__(self, max_steps: int, stream: TextIO | None = None) -> None:
         self.max_steps = max_steps
@@ -44,7 +44,7 @@ class Terminal:
         self._drawn_at = 0.0
 
     def tick(self, step: int, eta: float, tokens_per_s: float) -> None:
-        """Draw the bar anew, at most ten times a second."""
+        """Redraw the bar, at most ten times a second."""
         if not self.live or (time.monotonic() - self._drawn_at < 0.1 and step < self.max_steps):
             return
         self._drawn_at = time.monotonic()
@@ -53,7 +53,7 @@ class Terminal:
         self._line(f"{bar} {step}/{self.max_steps}  {clock(eta)} left  {tokens_per_s:,.0f} tokens/s", end="")
 
     def log(self, kind: str, step: int, **values: Any) -> None:
-        """Print an evaluation; training lines only where there is no bar."""
+        """Print an evaluation; training lines only if there is no bar."""
         if kind == "train" and self.live:
             return
         shown = "  ".join(f"{key} {_number(key, values[key])}" for key in _SHOWN if values.get(key) is not None)
@@ -88,7 +88,7 @@ class TensorBoard:
         self._writer = SummaryWriter(str(folder / "tensorboard"))
 
     def tick(self, step: int, eta: float, tokens_per_s: float) -> None:
-        """Nothing: curves are made of log lines."""
+        """Do nothing: curves consist of log lines."""
 
     def log(self, kind: str, step: int, **values: Any) -> None:
         """Add a point to each curve."""
@@ -97,10 +97,10 @@ class TensorBoard:
                 self._writer.add_scalar(f"{kind}/{key}", value, step)
 
     def close(self) -> None:
-        """Write what is still waiting."""
+        """Flush pending events."""
         self._writer.close()
 
 
 def tensorboard_if_installed(folder: Path) -> list[Listener]:
-    """A TensorBoard listener where its library is there, otherwise nothing."""
+    """A TensorBoard listener if its library is installed, otherwise an empty list."""
     return [TensorBoard(folder)] if importlib.util.find_spec("tensorboard") is not None else []

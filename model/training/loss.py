@@ -1,8 +1,8 @@
-"""Label-smoothed cross-entropy over real target tokens, and the module that training runs forward.
+"""Label-smoothed cross-entropy over target tokens without padding, and the training module of model and loss.
 
-The product with the vocabulary, its softmax and their gradients are the largest part of a small model's work. They are
-done here a slice of rows at a time, forward and backward together, so that a slice stays in the processor's cache and
-the [token, vocab] logits never exist as a whole.
+The output projection, its softmax and their gradients dominate the cost of a small model. They are computed for one
+slice of rows at a time, forward and backward together, so that a slice stays in the processor's cache and the
+[token, vocab] logits are never stored as a whole.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ from model.masks import causal_mask, padding_mask
 from model.training.fused import additive, fused_twin
 from model.transformer import Transformer
 
-SLICE_NUMBERS = {"cpu": 750_000, "cuda": 100_000_000}  # logits in a slice: what the cache, or the memory, holds well
+SLICE_NUMBERS = {
+    "cpu": 750_000,
+    "cuda": 100_000_000,
+}  # logits per slice, sized for the cache of a CPU and the memory of a GPU
 
 
 class _ProjectedCrossEntropy(torch.autograd.Function):
@@ -39,10 +42,10 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
             logits = logits if logits.dtype == torch.float64 else logits.float()
             right = logits.gather(1, wanted)
             found = torch.log_softmax(logits, dim=1)
-            log_sum = right - found.gather(1, wanted)  # log Σ exp(logit), from what is there already
+            log_sum = right - found.gather(1, wanted)  # log Σ exp(logit), from values already computed
             total += (log_sum - (1 - smoothing) * right).sum(dtype=total.dtype)
             found.exp_()
-            # The gradient by the logits is softmax - labels; the evenly smoothed part follows for all slices at once.
+            # The gradient of the logits is softmax - labels; the uniform part of the smoothing follows for all slices.
             found.scatter_add_(1, wanted, found.new_full((len(rows), 1), smoothing - 1))
             found = found.to(dtype)
             grad_hidden[at : at + size] = found @ table
@@ -60,7 +63,7 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         return grad_hidden * grad, grad_weight * grad, None, None
 
 
-@torch.compiler.disable  # type: ignore[untyped-decorator]  # its slices are a loop of unknown length
+@torch.compiler.disable  # type: ignore[untyped-decorator]  # a loop over slices, of unknown length
 def projected_cross_entropy(hidden: Tensor, weight: Tensor, labels: Tensor, smoothing: float) -> Tensor:
     """Summed cross-entropy in nats with `smoothing` of the mass spread over all tokens (Vaswani et al. 2017, §5.4).
 
@@ -74,7 +77,7 @@ def projected_cross_entropy(hidden: Tensor, weight: Tensor, labels: Tensor, smoo
 
 
 class TrainingLoss(nn.Module):
-    """Model and loss as one module, so that DDP and torch.compile see one forward pass."""
+    """Model and loss as one module, so that DDP and torch.compile see a single forward pass."""
 
     def __init__(self, model: Model, *, smoothing: float, fused: bool) -> None:
         super().__init__()
@@ -85,13 +88,13 @@ class TrainingLoss(nn.Module):
         self.fused = fused
 
     def forward(self, src: Tensor, tgt_in: Tensor, labels: Tensor) -> Tensor:
-        """Summed loss of a batch in nats, over its real target tokens.
+        """Summed loss of a batch in nats over its target tokens, without padding.
 
         Shapes:
             src: [batch, src]; tgt_in, labels: [batch, tgt], right-padded; returns a scalar.
         """
         model = self.model
-        # On a CPU, rounding the many small products to bf16 costs more than it saves; that with the vocabulary gains.
+        # On a CPU, bf16 pays for the output projection only: converting the many small products costs too much.
         rounds = torch.is_autocast_enabled(src.device.type) and src.device.type != "cpu"
         with torch.autocast(src.device.type, enabled=rounds, dtype=torch.get_autocast_dtype(src.device.type)):
             hidden = self._fused(src, tgt_in) if self.fused else self._explicit(src, tgt_in)
@@ -103,7 +106,7 @@ class TrainingLoss(nn.Module):
         return self.model.decode(tgt_in, self.model.encode(src, src_mask=src_mask), src_mask=src_mask)
 
     def _fused(self, src: Tensor, tgt_in: Tensor) -> Tensor:
-        """The same by the kernel; a causal row never sees the padding to its right, so that needs no mask."""
+        """The same with the fused kernel; a causal row cannot see the padding on its right, so that needs no mask."""
         model = self.model
         assert isinstance(model, Transformer)
         dtype = torch.get_autocast_dtype(src.device.type) if torch.is_autocast_enabled(src.device.type) else None

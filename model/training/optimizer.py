@@ -11,9 +11,9 @@ from model.config import TrainConfig
 
 
 def make_optimizer(model: nn.Module, config: TrainConfig) -> torch.optim.Optimizer:
-    """The optimiser that the configuration names; its learning rate is set before each update.
+    """The optimiser that the configuration names; the trainer sets its learning rate before each update.
 
-    Weight decay, if any, spares biases and norms, which have no scale of their own to keep small.
+    Weight decay, if any, does not apply to biases and norms.
     """
     matrices = [p for p in model.parameters() if p.requires_grad and p.dim() > 1]
     others = [p for p in model.parameters() if p.requires_grad and p.dim() <= 1]
@@ -38,9 +38,9 @@ def optimizer_tensors(optimizer: torch.optim.Optimizer, model: nn.Module) -> dic
 
 
 def restore_optimizer(optimizer: torch.optim.Optimizer, model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
-    """Give the optimiser back what :func:`optimizer_tensors` took.
+    """Restore the optimiser state from the tensors of :func:`optimizer_tensors`.
 
-    A run that was stopped before its first update has nothing to give back.
+    A run that was stopped before its first update has no such tensors.
 
     Raises:
         KeyError: the tensors belong to another model.

@@ -1,7 +1,7 @@
-"""One command that trains in two parts: a first model, and then the wanted one from its weights.
+"""Training in two parts by one command: a first model, then the requested one from its weights.
 
-The first model's config.json keeps under "then" what the second part needs. So whichever of the two was stopped,
-`--resume` of either name goes on with all that is left, and comes to the weights that an undisturbed command makes.
+The first model's config.json stores under "then" what the second part needs. Whichever part was stopped, `--resume`
+with either name continues to the end, and arrives at the same weights as an uninterrupted command.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _MAY_DIFFER = {*(field.name for field in fields(TrainConfig)), "dropout", "atten
 
 
 def first_part(options: Namespace) -> Namespace:
-    """The options of the first part. Its settings are those of the second with `--first` on top.
+    """The options of the first part: those of the second, with the settings of `--first` on top.
 
     Raises:
-        CheckpointError: no model can have the name that it would have.
-        ConfigError: the second part could not begin with its weights and tokenizers.
+        CheckpointError: the name of the first model would be invalid.
+        ConfigError: the second part could not start from its weights and tokenizers.
     """
     for key in parse_assignments(options.first):
         if key not in _MAY_DIFFER:
@@ -45,10 +45,10 @@ def first_part(options: Namespace) -> Namespace:
 
 
 def second_part(options: Namespace, first: str, extra: Mapping[str, Any]) -> Namespace:
-    """The options of the second part, from those of the command and from what the first model's folder keeps.
+    """The options of the second part, from the command and from the first model's folder.
 
-    `extra` is that folder's configuration besides model, data and training. What the command does not say of device,
-    precision, compilation and threads is as it was.
+    `extra` is that folder's configuration apart from model, data and training. Device, precision, compilation and
+    threads are those of the first part unless the command sets them.
 
     Raises:
         CheckpointError: the folder does not say what comes after it.
@@ -66,7 +66,7 @@ def second_part(options: Namespace, first: str, extra: Mapping[str, Any]) -> Nam
 
 
 def find_first(checkpoints: Path, name: str) -> str:
-    """The model to resume for `name`: itself, or, where it has not begun yet, the first part that leads to it."""
+    """The model to resume for `name`: itself, or its first part if the second has not started."""
     first = name + SUFFIX
     if not (checkpoints / name).exists() and (checkpoints / first / CONFIG).is_file():
         then = read_config(checkpoints / first).get(THEN)
@@ -76,10 +76,10 @@ def find_first(checkpoints: Path, name: str) -> str:
 
 
 def forget_model(folder: Path) -> None:
-    """Delete what `--overwrite` replaces, so that the second part does not take it for its own beginning.
+    """Delete what `--overwrite` replaces, so that the second part does not resume from it.
 
     Raises:
-        CheckpointError: its run is alive.
+        CheckpointError: its run is active.
     """
     if folder.exists():
         refuse_running(folder)

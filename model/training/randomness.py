@@ -1,6 +1,6 @@
-"""Everything random in a run, drawn from its seed: which number, when, on which process, and nothing from the past.
+"""Random streams of a run, each determined by its seed and purpose and independent of earlier draws.
 
-A stream is started afresh for each batch from (seed, purpose, step, …), so a resumed run needs no saved random state:
+A stream is restarted for each batch from (seed, purpose, step, …), so a resumed run needs no saved random state:
 batch 1 000 draws the same dropout whether or not batches 1–999 ran in this process.
 """
 
@@ -18,10 +18,10 @@ def stream_seed(seed: int, *purpose: str | int) -> int:
 
 
 def start_stream(seed: int, *purpose: str | int) -> None:
-    """Let torch, on every device, draw from the stream of this purpose from here on."""
+    """Make torch draw from the stream of this purpose from now on, on every device."""
     torch.manual_seed(stream_seed(seed, *purpose))
 
 
 def generator(seed: int, *purpose: str | int) -> torch.Generator:
-    """A CPU generator of its own for this purpose."""
+    """A separate CPU generator for this purpose."""
     return torch.Generator().manual_seed(stream_seed(seed, *purpose))

@@ -1,4 +1,4 @@
-"""From names and `key=value` words to complete configurations."""
+"""Complete configurations from a task, a preset and `key=value` arguments."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ def parse_assignments(words: Iterable[str]) -> dict[str, str]:
 
 
 def make_settings(data: DataConfig, preset: Preset, assignments: Mapping[str, str]) -> Settings:
-    """Defaults, then the task's data settings, then the preset, then the assignments.
+    """Settings from the defaults, the task's data settings, the preset and the assignments, in increasing priority.
 
     Raises:
-        ConfigError: a value of the wrong kind or out of range.
+        ConfigError: a value of the wrong type or out of range.
     """
     return Settings(
         model=from_dict(ModelConfig, {**preset.model, **_parsed(ModelConfig, assignments)}),
@@ -76,10 +76,10 @@ def settings_after(
 ) -> Settings:
     """Settings of a run that starts from the weights and tokenizers of the model `name`, configured by `model`, `data`.
 
-    Its sizes and its way to cut text are taken over; what the assignments ask for besides stands.
+    Sizes and tokenization are those of that model; other assignments apply.
 
     Raises:
-        ConfigError: they ask for other tokens than that model has, or for sizes that cannot be.
+        ConfigError: the assignments ask for another tokenization, or for impossible sizes.
     """
     tokens = {field: getattr(data, field) for field in TOKEN_FIELDS}
     for field, wanted in _parsed(DataConfig, assignments).items():

@@ -1,4 +1,4 @@
-"""Everything that a run needs before its first update: task, tokenizers, ids, a fresh model."""
+"""Everything that a run needs before its first update: task, tokenizers, encoded data, initial model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from model.config import ConfigError, ModelConfig, TrainConfig, from_dict, to_di
 from model.data import Task
 from model.data.batching import EncodedPairs, sampled_pairs
 from model.data.task import Example
-from model.scoring import spread
+from model.scoring import evenly_spaced
 from model.text.tokenizer import Tokenizer, build_tokenizers
 from model.training.corpus import Corpus, fitting_pairs
 from model.training.device import Runtime
@@ -24,7 +24,7 @@ from model.training.settings import Settings
 
 @dataclass(frozen=True, eq=False)
 class Setup:
-    """One run, ready to train. `origin` goes into config.json: preset, settings given, and the model it starts from."""
+    """One run, ready to train. `origin` is stored in config.json: preset, given settings, initial model."""
 
     name: str
     task: Task
@@ -40,7 +40,7 @@ class Setup:
 
     @property
     def with_bleu(self) -> bool:
-        """Whether BLEU means something here: strings of letters have no words to match."""
+        """Whether BLEU is meaningful: strings of letters have no words to match."""
         return self.settings.data.tokenizer != "characters" or self.settings.training.select_by == "bleu"
 
 
@@ -54,12 +54,12 @@ def prepare(
     start_from: LoadedModel | None = None,
     origin: Mapping[str, Any] | None = None,
 ) -> Setup:
-    """Encode the task's data, build (or take) the tokenizers, draw the weights from the seed (or take a model's).
+    """Encode the task's data, build or reuse the tokenizers, and initialise the weights from the seed or from a model.
 
     Raises:
-        DataError: the data cannot be had.
+        DataError: the data cannot be obtained.
         TrainingError: no example fits the model.
-        ConfigError: settings that do not go together.
+        ConfigError: the settings contradict each other.
     """
     training = settings.training
     examples = task.splits["train"]
@@ -89,7 +89,7 @@ def prepare(
             processes=runtime.processes,
             resample=_resampling(fitting, source, target, pairs, model_config, training),
         ),
-        valid=ValidationSet(valid, valid_pairs, spread(len(valid), training.eval_sentences)),
+        valid=ValidationSet(valid, valid_pairs, evenly_spaced(len(valid), training.eval_sentences)),
         runtime=runtime,
         n_skipped=len(examples) - len(fitting),
         origin=origin or {},
@@ -104,19 +104,19 @@ def _resampling(
     model: ModelConfig,
     training: TrainConfig,
 ) -> Callable[[int], EncodedPairs] | None:
-    """How the pairs are cut anew each epoch: BPE-dropout, if it is asked for."""
+    """The function that segments the pairs anew each epoch (BPE-dropout), or None if it is off."""
     if not training.bpe_dropout:
         return None
     return partial(
         sampled_pairs(examples, source, target, pairs).epoch,
         dropout=training.bpe_dropout,
         seed=training.seed,
-        longest=model.max_positions - 1,  # <eos> and <sos> take a place too
+        longest=model.max_positions - 1,  # room for <eos> or <sos>
     )
 
 
 def fresh_model(config: ModelConfig, seed: int, start_from: LoadedModel | None) -> Model:
-    """A model whose weights are drawn from the seed, or copied from another model of the same sizes.
+    """A model with weights initialised from the seed, or copied from another model of the same sizes.
 
     Raises:
         ConfigError: the other model has other sizes.
@@ -137,5 +137,5 @@ def fresh_model(config: ModelConfig, seed: int, start_from: LoadedModel | None) 
 
 
 def test_examples(setup: Setup) -> tuple[Example, ...]:
-    """What the finished model is scored on: the task's test split, or validation where it has none."""
+    """The examples for the final scores: the test split of the task, or validation if it has none."""
     return setup.task.splits.get("test") or setup.task.splits["valid"]

@@ -1,4 +1,4 @@
-"""Which weights are kept along the way: pure functions of the step, so that a resumed run keeps the same ones."""
+"""Snapshots of weights during training, chosen by step alone, so that a resumed run keeps the same ones."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from model.folder import SNAPSHOTS
 
 
 def how_many(config: TrainConfig, n_parameters: int) -> int:
-    """How many half-precision snapshots fit into the configured number and space."""
+    """The number of half-precision snapshots allowed by the configured number and space."""
     fitting = int(config.snapshot_megabytes * 1e6 // (2 * max(n_parameters, 1)))
     return min(config.snapshots, fitting)
 
 
 def planned_steps(max_steps: int, count: int) -> list[int]:
-    """At most `count` steps from 0 to `max_steps`, closer together at the start, where heads change fastest.
+    """At most `count` steps from 0 to `max_steps`, denser at the start, where heads change fastest.
 
-    Step i of n is max_steps · (i / (n-1))²; equal ones fall together.
+    Step i of n is max_steps · (i / (n-1))², without duplicates.
     """
     if count <= 0:
         return []
@@ -31,7 +31,7 @@ def planned_steps(max_steps: int, count: int) -> list[int]:
 
 
 def thinned(steps: list[int], count: int) -> list[int]:
-    """At most `count` of the steps: one after another goes that leaves the smallest gap (in √step); the ends stay."""
+    """At most `count` of the steps: remove one at a time where it leaves the smallest gap in √step; keep both ends."""
     kept = sorted(set(steps))
     while len(kept) > max(count, 0):
         if len(kept) <= 2:
@@ -43,7 +43,7 @@ def thinned(steps: list[int], count: int) -> list[int]:
 
 
 def keep_snapshot(folder: Path, step: int, weights: dict[str, Tensor], count: int) -> None:
-    """Write the weights of this step in half precision and delete what is one too many."""
+    """Write the weights of this step in half precision and delete surplus snapshots."""
     (folder / SNAPSHOTS).mkdir(exist_ok=True)
     write_weights(snapshot_path(folder, step), weights, half=True)
     steps = snapshot_steps(folder)
@@ -52,7 +52,7 @@ def keep_snapshot(folder: Path, step: int, weights: dict[str, Tensor], count: in
 
 
 def forget_snapshots_after(folder: Path, step: int) -> None:
-    """Delete snapshots of steps after `step`: a resumed run makes them again."""
+    """Delete snapshots of steps after `step`, which a resumed run will repeat."""
     for later in snapshot_steps(folder):
         if later > step:
             snapshot_path(folder, later).unlink()

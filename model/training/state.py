@@ -1,7 +1,7 @@
-"""The resumable state of a run, saved so that a kill cannot tear it: weights, optimiser moments, where training stands.
+"""The resumable state of a run (weights, optimiser moments, progress), saved so that a kill cannot corrupt it.
 
-state/step-00000200.safetensors holds the tensors; state/state.json names that file and is replaced last, in one step.
-Whatever happens in between, state.json names a whole file.
+state/step-00000200.safetensors holds the tensors; state/state.json names that file and is replaced last, atomically,
+so that it always names a complete file.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ STATE_JSON = "state.json"
 
 @dataclass
 class Progress:
-    """Where a run stands after `step` updates.
+    """The progress of a run after `step` updates.
 
-    `epoch` and `update` say which batches come next; `evaluated` is the last step that was evaluated; `best` its best
-    scores so far; `waited` how many evaluations have passed since; `recent` the steps whose weights are averaged.
+    `epoch` and `update` identify the next batches; `evaluated` is the last evaluated step; `best` the best scores so
+    far; `waited` the number of evaluations since then; `recent` the steps whose weights are averaged.
     """
 
     step: int = 0
@@ -43,7 +43,7 @@ class Progress:
 
 
 def save_state(folder: Path, progress: Progress, tensors: Mapping[str, Tensor]) -> None:
-    """Save everything that a resumed run needs, then delete what it replaces."""
+    """Save everything that a resumed run needs, then delete the previous state."""
     directory = folder / STATE
     directory.mkdir(exist_ok=True)
     path = directory / f"step-{progress.step:08d}.safetensors"
@@ -61,10 +61,10 @@ def save_state(folder: Path, progress: Progress, tensors: Mapping[str, Tensor]) 
 
 
 def load_state(folder: Path) -> tuple[Progress, dict[str, Tensor]] | None:
-    """The saved state, or None if the run was ended before its first save.
+    """The saved state, or None if the run ended before its first save.
 
     Raises:
-        CheckpointError: there is a state, but it is damaged or from a newer program.
+        CheckpointError: the state is damaged or from a newer version.
     """
     path = folder / STATE / STATE_JSON
     if not path.is_file():
@@ -85,5 +85,5 @@ def load_state(folder: Path) -> tuple[Progress, dict[str, Tensor]] | None:
 
 
 def recent_path(folder: Path, step: int) -> Path:
-    """Where the weights of an evaluated step wait to be averaged."""
+    """The file with the weights of an evaluated step, for averaging."""
     return folder / STATE / f"recent-{step:08d}.safetensors"

@@ -1,7 +1,7 @@
 """The training loop: updates, evaluations and saves in an order that depends on the step alone.
 
-What follows an update happens in one fixed order (snapshot, evaluate, save), and the saved progress says what was done,
-so a run may be cut anywhere and goes on as if it had not been.
+After an update, snapshot, evaluation and save follow in this fixed order, and the saved progress records which are
+done, so that a run can be interrupted anywhere and resumed without a difference.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from model.training.window import Window
 
 
 class StopRequested(Exception):
-    """Somebody asked the run to stop; it ends with everything saved."""
+    """The run was asked to stop; its state is saved."""
 
 
 class Trainer:
-    """One process's part in one run. Rank 0 writes the run folder and reports; the others only compute."""
+    """Training in one process of a run. Rank 0 writes the run folder and reports; the others only compute."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class Trainer:
         self._began_at_step = 0
 
     def restore(self, progress: Progress, tensors: dict[str, Tensor]) -> None:
-        """Go on from a saved state.
+        """Continue from a saved state.
 
         Raises:
             KeyError: the state belongs to another model.
@@ -89,11 +89,11 @@ class Trainer:
         self.progress = progress
 
     def fit(self) -> None:
-        """Train to the end: `max_steps`, or earlier when patience runs out.
+        """Train until `max_steps`, or until patience runs out.
 
         Raises:
             StopRequested: asked to stop; the state is saved.
-            TrainingError: training cannot go on.
+            TrainingError: training cannot continue.
         """
         self._began_at_step = self.progress.step
         try:
@@ -110,15 +110,15 @@ class Trainer:
 
     @property
     def done(self) -> bool:
-        """Whether there is nothing left to train."""
+        """Whether training is complete."""
         patience = self.config.patience
         return self.progress.step >= self.config.max_steps or bool(patience and self.progress.waited >= patience)
 
     def check_stop(self, *, alone: bool = False) -> None:
-        """Raise if any process was asked to stop; all must come here together, unless the others wait for this one.
+        """Raise if any process was asked to stop; all must call this together, unless `alone`.
 
         Raises:
-            StopRequested: one was.
+            StopRequested: a stop was requested.
         """
         wanted = self.asked_to_stop() or (self.run is not None and self.run.stop_requested())
         if wanted if alone else self.world.any(wanted):
@@ -152,7 +152,7 @@ class Trainer:
         )
         due = step % self.config.log_every == 0 or step == self.config.max_steps
         if due:
-            self._window.check(step, self.config)  # waits for the device, so that its time counts
+            self._window.check(step, self.config)  # waits for the device, so that its time is included
         self._window.seconds += time.monotonic() - began
         progress.seconds += time.monotonic() - began
         if due:
@@ -170,7 +170,7 @@ class Trainer:
                 start_stream(self.config.seed, "update", step, number, self.world.rank)
                 total += self._backward(batch, update.target_tokens, last=number == len(share) - 1)
         except StopRequested:
-            self.optimizer.zero_grad(set_to_none=True)  # half an update is no update: it is done again
+            self.optimizer.zero_grad(set_to_none=True)  # a partial update is discarded and repeated
             raise
         return total
 
@@ -180,14 +180,14 @@ class Trainer:
         with self.loss.no_sync() if wait else contextlib.nullcontext():  # type: ignore[operator]
             with self.setup.runtime.autocast():
                 loss = self.loss(*tensors) * batch.weight
-            # DDP takes the mean over processes; we want the sum.
+            # DDP averages over processes; we want the sum.
             (loss * (self.world.size / target_tokens)).backward()
         return loss.detach()
 
     # What follows an update
 
     def _after_update(self) -> None:
-        """Evaluate, keep a snapshot, save: what is due at this step and was not done yet."""
+        """Take a snapshot, evaluate and save, whichever is due at this step and not done yet."""
         progress, config = self.progress, self.config
         step = progress.step
         if step in self.snapshot_steps and self.run is not None:
@@ -224,7 +224,7 @@ class Trainer:
             listener.log("eval", progress.step, **values)
 
     def _keep_weights(self, better: bool) -> None:
-        """Write the weights to use: the best ones, or the mean of the last few evaluated ones."""
+        """Write model.safetensors: the best weights, or the mean of those of the last few evaluations."""
         assert self.run is not None
         folder = self.run.folder
         weights = stored_weights(self.model)

@@ -1,4 +1,4 @@
-"""Settle what `auto` means, precision and threads by trying them on a piece of the real work."""
+"""Resolve `auto`: choose precision and threads by timing a part of the real work."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from model.training.loss import TrainingLoss
 from model.training.randomness import start_stream
 from model.transformer import Transformer, count_parameters
 
-TRIAL_OPERATIONS = 20_000_000_000  # of a trial step: a fraction of a second
+TRIAL_OPERATIONS = 20_000_000_000  # per trial step: a fraction of a second
 NEARLY = 1.15
 BUSY_CORES = 0.5  # of others: threads that share a core with them wait for each other, and times say little
 WORTH_THREADS = 5_000_000_000  # operations of a batch from which more threads pay on an idle machine
@@ -26,10 +26,10 @@ PRECISIONS = ("auto", "fp32", "bf16")
 
 
 def check_precision(precision: str) -> str:
-    """The precision itself, if it is one that can be asked for.
+    """The precision itself, if it is a valid choice.
 
     Raises:
-        ConfigError: it is not.
+        ConfigError: it is not valid.
     """
     if precision not in PRECISIONS:
         raise ConfigError(f"--precision is one of {', '.join(PRECISIONS)}, not '{precision}'.")
@@ -37,12 +37,12 @@ def check_precision(precision: str) -> str:
 
 
 def choose_runtime(model: Model, corpus: Corpus, wanted: Runtime, smoothing: float) -> Runtime:
-    """`wanted` with precision, attention kernel and threads settled.
+    """`wanted` with precision, attention kernel and threads resolved.
 
-    On a GPU bf16 where it has it. On a CPU a few timed steps decide: bf16 only where it pays (with matrix units for it,
-    it does), and as few threads as come near the best time, for small products gain little from more and the page wants
-    a core too. While others keep the machine busy, the size of a batch decides about threads: the run may well last
-    longer than they do. The fused kernel everywhere but on a CPU with attention dropout: it is slower there.
+    On a GPU, bf16 where it is supported. On a CPU, a few timed steps decide: bf16 only where it is faster (as with
+    matrix units for it), and the fewest threads close to the best time, because small products gain little from more
+    and the app needs a core too. On a busy machine the size of a batch decides the number of threads, since timings
+    are unreliable then. The fused kernel is used except on a CPU with attention dropout, where it is slower.
     """
     precision = check_precision(wanted.precision)
     on_cpu = wanted.torch_device.type == "cpu"
@@ -58,12 +58,12 @@ def choose_runtime(model: Model, corpus: Corpus, wanted: Runtime, smoothing: flo
 
 
 def _fewer(most: int) -> list[int]:
-    """1, 2, 4 … threads, and the most."""
+    """1, 2, 4 … threads, up to `most`, which is included."""
     return [*(2**i for i in range(most.bit_length()) if 2**i < most), most]
 
 
 def _quickest(model: Model, corpus: Corpus, choices: list[Runtime], smoothing: float) -> Runtime:
-    """fp32 unless bf16 gains; then the fewest threads that are nearly as quick as the most."""
+    """The fastest choice: fp32 unless bf16 is faster, with the fewest threads that come close to the best time."""
     before = torch.get_num_threads()
     start_stream(corpus.seed, "trial")
     others = OtherWork()
@@ -85,13 +85,13 @@ def _quickest(model: Model, corpus: Corpus, choices: list[Runtime], smoothing: f
 
 
 def _operations(corpus: Corpus, model: Model) -> int:
-    """Operations of forward and backward of the first batch of training: six for each number and token."""
+    """Operations of forward and backward for the first batch: six per parameter and token."""
     indices = corpus.updates(0)[0].shares[0][0].indices
     return 6 * count_parameters(model) * sum(max(corpus.lengths[i]) for i in indices)
 
 
 def _trial_batch(corpus: Corpus, model: Model) -> MicroBatch:
-    """The first batch of training, cut to what any machine works through in a moment."""
+    """The first batch, reduced to what any machine processes in a moment."""
     indices = corpus.updates(0)[0].shares[0][0].indices
     longest = max(max(corpus.lengths[i]) for i in indices)
     tokens = TRIAL_OPERATIONS // (6 * count_parameters(model))

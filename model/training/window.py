@@ -1,4 +1,4 @@
-"""What happened since the last log line."""
+"""Sums of loss, tokens and time since the last log line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from model.training.failure import NotFinite
 
 
 class Window:
-    """Sums between two log lines; losses stay on the device until somebody looks."""
+    """Sums between two log lines; losses stay on the device until they are read."""
 
     def __init__(self, device: torch.device) -> None:
         self.loss = torch.zeros((), device=device, dtype=torch.float64 if device.type == "cpu" else torch.float32)
@@ -23,13 +23,13 @@ class Window:
         self.seconds = 0.0
 
     def add(self, loss: Tensor, norm: Tensor, update: Update) -> None:
-        """Count one update."""
+        """Add one update."""
         self.loss += loss
         self.norm = norm
         self.target_tokens += update.target_tokens
         self.tokens += update.tokens
 
     def check(self, step: int, config: TrainConfig) -> None:
-        """Refuse to go on once the gradient is not a number; all processes see the same one, so all end together."""
+        """Raise if the gradient norm is not finite; it is the same on all processes, so all of them stop."""
         if not math.isfinite(float(self.norm)):
             raise NotFinite(step, config)

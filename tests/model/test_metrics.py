@@ -22,7 +22,7 @@ from model.metrics import (
     moses_tokens,
     token_scores,
 )
-from model.scoring import score_examples, scoring_batches, spread, teacher_forced, translate_pairs
+from model.scoring import evenly_spaced, score_examples, scoring_batches, teacher_forced, translate_pairs
 from model.text.tokenizer import CharacterTokenizer
 from tests.tiny import tiny_model
 
@@ -103,9 +103,9 @@ def test_flat_values_are_json() -> None:
 
 
 def test_spread_is_even_and_complete() -> None:
-    assert spread(10, 5) == (0, 2, 4, 6, 8)
-    assert spread(3, 5) == (0, 1, 2)
-    assert spread(0, 5) == ()
+    assert evenly_spaced(10, 5) == (0, 2, 4, 6, 8)
+    assert evenly_spaced(3, 5) == (0, 1, 2)
+    assert evenly_spaced(0, 5) == ()
 
 
 def test_scores_do_not_depend_on_how_sentences_are_batched() -> None:

@@ -202,7 +202,7 @@ def test_two_files_line_by_line(tmp_path: Path) -> None:
     pairs = read_parallel(source, target)
     assert pairs.skipped_sentence() == "1 row left out: an empty side (line 2)."
     write(target, "x\ny\n")
-    with pytest.raises(DataError, match=r"a\.en has 3 lines and a\.de has 2; line has to belong to line"):
+    with pytest.raises(DataError, match=r"a\.en has 3 lines and a\.de has 2; they must correspond line by line"):
         read_parallel(source, target)
 
 

@@ -230,7 +230,7 @@ def test_wrong_content_is_refused_and_thrown_away(site: Site, tmp_path: Path) ->
 
 
 def test_no_such_file_and_no_connection_get_a_sentence(site: Site, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"b\.gz cannot be had \(HTTP 404"):
+    with pytest.raises(DataError, match=r"b\.gz is not available \(HTTP 404"):
         download(site.address + "b.gz", tmp_path / "b.gz", DIGEST)
     with pytest.raises(DataError, match=r"could not be downloaded .*Connection refused.*check the connection"):
         download("http://127.0.0.1:9/a.gz", tmp_path / "a.gz", DIGEST)

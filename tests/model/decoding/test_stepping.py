@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.config import PAD
+from model.config import PAD, SOS
 from model.recording import AttentionRecorder
 from model.state import DecodeState
 from model.transformer import Transformer
@@ -206,3 +206,24 @@ def test_masks_can_be_given() -> None:
     everything = torch.ones(2, 1, 6, 6, dtype=torch.bool)
     unmasked = model.decode(tgt, memory, src_mask=open_src, tgt_mask=everything)
     assert not torch.equal(model.logits(unmasked)[0, 0], logits[0, 0])
+
+
+def test_selecting_rows_copies_keys_of_the_source_only_when_sources_change() -> None:
+    model = tiny_model(seed=4)
+    _, state = model.step(torch.tensor([SOS, SOS]), model.start(sources(5, 3)))
+    beams = state.select(torch.tensor([0, 0, 1, 1]))
+    assert beams.sources.tolist() == [0, 0, 1, 1]
+
+    reordered = beams.select(torch.tensor([1, 0, 3, 3]))
+    assert reordered.src_mask is beams.src_mask
+    for layer, before in zip(reordered.cross_kv, beams.cross_kv, strict=True):
+        assert all(tensor is old for tensor, old in zip(layer, before, strict=True))
+    for (key, _), (old, _) in zip(reordered.self_kv, beams.self_kv, strict=True):
+        assert torch.equal(key, old[[1, 0, 3, 3]])
+
+    fewer = reordered.select(torch.tensor([2, 3]))
+    assert fewer.sources.tolist() == [1, 1]
+    assert torch.equal(fewer.cross_kv[0][0], beams.cross_kv[0][0][2:])
+    assert fewer.src_mask is not None
+    assert state.src_mask is not None
+    assert torch.equal(fewer.src_mask, state.src_mask[[1, 1]])

@@ -147,7 +147,7 @@ def test_dropout_follows_the_seed_and_keeps_the_text() -> None:
 
     def sampled(seed: int, dropout: float) -> list[tuple[int, ...]]:
         rng = random.Random(seed)
-        return [SOURCE.sample(k, dropout, rng) for k in keys]
+        return [SOURCE.encode_with_dropout(k, dropout, rng) for k in keys]
 
     assert sampled(1, 0.3) == sampled(1, 0.3)
     assert sampled(1, 0.3) != sampled(2, 0.3)
@@ -155,20 +155,24 @@ def test_dropout_follows_the_seed_and_keeps_the_text() -> None:
     assert sampled(1, 0.0) == [SOURCE.encode(sentence).ids for sentence in ENGLISH]
     assert sum(map(len, sampled(1, 0.3))) > sum(map(len, sampled(1, 0.0)))
     everything_dropped = [SOURCE.merges.symbols(k)[k.startswith(" ") and n == 0 :] for n, k in enumerate(keys[0])]
-    assert SOURCE.sample(keys[0], 1.0, random.Random(0)) == tuple(i for word in everything_dropped for i in word)
+    assert SOURCE.encode_with_dropout(keys[0], 1.0, random.Random(0)) == tuple(
+        i for word in everything_dropped for i in word
+    )
 
 
 def test_dropout_does_not_depend_on_what_was_sampled_before() -> None:
     fresh = SubwordTokenizer.from_dict(SOURCE.to_dict())
     keys = SOURCE.keys(ENGLISH[1])
-    SOURCE.sample(keys, 0.5, random.Random(7))
-    assert SOURCE.sample(keys, 0.2, random.Random(3)) == fresh.sample(keys, 0.2, random.Random(3))
+    SOURCE.encode_with_dropout(keys, 0.5, random.Random(7))
+    assert SOURCE.encode_with_dropout(keys, 0.2, random.Random(3)) == fresh.encode_with_dropout(
+        keys, 0.2, random.Random(3)
+    )
 
 
 def test_dropout_passes_over_merges_as_often_as_it_should() -> None:
     merges = learn_merges({"ab": 10}, 300)
     rng = random.Random(0)
-    split = sum(len(merges.sample("ab", 0.25, rng)) == 2 for _ in range(4000))
+    split = sum(len(merges.apply_dropout("ab", 0.25, rng)) == 2 for _ in range(4000))
     assert 0.22 < split / 4000 < 0.28
 
 
@@ -176,7 +180,7 @@ def test_a_word_of_many_thousand_letters_takes_no_longer_than_a_text() -> None:
     word = "football" * 5000
     ids = SOURCE.encode(word).ids  # merging it in one piece would outlast the test's time limit
     assert SOURCE.decode(ids) == word
-    assert SOURCE.sample(SOURCE.keys(word), 0.0, random.Random(0)) == ids
+    assert SOURCE.encode_with_dropout(SOURCE.keys(word), 0.0, random.Random(0)) == ids
 
 
 def test_a_vocabulary_without_room_for_the_alphabet_is_refused() -> None:
