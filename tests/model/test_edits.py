@@ -167,7 +167,7 @@ def every_kind_of_edit() -> HeadEdits:
         HeadEdit("decoder", 2, 3, "pattern", values=random_pattern("decoder", 1)),
         HeadEdit("cross", 0, 2, "mean", values=np.linspace(-1, 1, d_head, dtype=np.float32)),
         HeadEdit("cross", 1, 3, "row", row=2, values=random_pattern("cross")[2]),
-        HeadEdit("cross", 2, 0, "output", values=np.ones((N_TGT, d_head), dtype=np.float32)),
+        HeadEdit("cross", 2, 0, "output", values=np.arange(N_TGT * d_head, dtype=np.float32).reshape(N_TGT, d_head)),
         HeadEdit("cross", 2, 1, "zero"),
     )
 
