@@ -1,4 +1,4 @@
-"""Headlight: the frame around every page. Run it with `streamlit run app.py`."""
+"""Headlight: the frame that all pages share. Run it with `streamlit run app.py`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ ABOUT = "Headlight: see what an encoder-decoder Transformer looks at, token by t
 
 
 def frame() -> None:
-    """What every page stands in; runs with each of them."""
+    """Draw the frame that all pages share, then run the page; called on every script run."""
     from explorer.screens.lessons import lazy_sidebar as lesson_sidebar
     from explorer.web import frame as shell
     from explorer.web import runtime, security, session, sidebar
@@ -17,13 +17,13 @@ def frame() -> None:
         page_title="Headlight",
         page_icon="🔦",
         layout="wide",
-        # An entry of our own brings the menu, and with it the light and dark switch, in the "minimal" toolbar.
+        # With an entry of our own, the "minimal" toolbar shows the menu, which has the light and dark switch.
         menu_items={"About": ABOUT},
     )
 
     pages = [
         st.Page("pages/translate.py", title="Translate", icon=":material/translate:", url_path="start", default=True),
-        # Streamlit serves the default page at "/" alone; links that name it must work too.
+        # Streamlit serves the default page only at "/"; links to it by name must work too.
         st.Page("pages/translate.py", title="Translate", url_path="translate", visibility="hidden"),
         st.Page("pages/attention.py", title="Attention", icon=":material/grid_view:", url_path="attention"),
         st.Page("pages/positions.py", title="Positions", icon=":material/pin:", url_path="positions"),
@@ -48,9 +48,9 @@ def frame() -> None:
         page.run()
 
 
-if __name__ == "__main__":  # a page runs: Streamlit runs this file for each
+if __name__ == "__main__":  # Streamlit executes this file for every page run
     frame()
-else:  # the server starts: it looks for this name
+else:  # at start-up, the server looks up `app`
     from starlette.middleware import Middleware
 
     from explorer.web.security import SecurityHeaders

@@ -1,4 +1,4 @@
-"""The switch between cross-attention and the two kinds of self-attention, as Train and Runs show it above a film."""
+"""The selector for cross-attention or one of the two kinds of self-attention, above the film on Train and Runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LABELS: dict[AttentionKind, str] = {"cross": "Cross", "encoder": "Encoder self",
 
 
 def choose_kind(key: str, **options: Any) -> AttentionKind:
-    """Draw the switch and return the chosen kind; `options` are passed on to Streamlit."""
+    """Draw the selector and return the chosen kind; `options` are passed to Streamlit."""
     chosen = st.segmented_control(
         "Attention",
         list(LABELS),

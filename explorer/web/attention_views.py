@@ -1,4 +1,4 @@
-"""The views of a translation as pages mount them: the stepper and the heads, each where the session is."""
+"""The views of a translation as pages mount them: the stepper and the heads, each at the session's current place."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from explorer.web.open_translation import OpenTranslation
 
 
 def draw_stepper(found: OpenTranslation, *, key: str) -> StepperResult:
-    """The stepper; the session follows it."""
+    """Draw the stepper; the session moves with it."""
     place, shown = session.place(), found.shown
     view = StepperView(
         trace=shown.trace,
@@ -32,7 +32,7 @@ def draw_stepper(found: OpenTranslation, *, key: str) -> StepperResult:
 
 
 def draw_heads(found: OpenTranslation, *, key: str, explains: bool) -> HeadsResult:
-    """All heads, one head, lines or the sentence; the session follows them."""
+    """Draw all heads, one head, lines or the sentence; the session moves with the view."""
     place = session.place()
     view = HeadsView(
         trace=found.shown.trace,

@@ -10,7 +10,7 @@ from model.config import AttentionKind, ModelConfig
 
 
 def choose_head(config: ModelConfig, key: str, kinds: tuple[AttentionKind, ...]) -> tuple[AttentionKind, int, int]:
-    """The chosen kind of attention, and layer and head counted from 0."""
+    """Draw the widgets; return the kind of attention, and the layer and head counted from 0."""
     kind = kinds[0]
     if len(kinds) == 1:
         middle, right, _ = st.columns([1, 1, 3])

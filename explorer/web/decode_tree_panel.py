@@ -1,4 +1,4 @@
-"""The panel of the tree: forks and beam hypotheses of this sentence; a node opens its attention."""
+"""The decoding tree's panel: forks and beam hypotheses of this sentence. Choosing a node opens its attention."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _BEAM = 4
 
 
 def draw(selection: Selection, shown: Translation, at: Place | None = None) -> None:
-    """Figure and table of the tree; choosing a node goes there."""
+    """Draw the tree as a figure and a table; choosing a node moves the session to it."""
     del at
     st.markdown("##### Which ways did it not take?")
     config = session.decode_config()
@@ -38,7 +38,7 @@ def draw(selection: Selection, shown: Translation, at: Place | None = None) -> N
         "What beam search considers", key="tree_beam", help="Several translations side by side, best kept."
     )
     pruned = right.toggle("Dropped branches too", key="tree_pruned", disabled=not beam)
-    if name_of(session.place().panel) == choices.name:  # on Translate the tree is no panel
+    if name_of(session.place().panel) == choices.name:  # on Translate the tree is not a panel
         choices.keep()
     try:
         found = _tree(selection, shown, config, beam=beam, pruned=pruned)
@@ -66,13 +66,13 @@ def draw(selection: Selection, shown: Translation, at: Place | None = None) -> N
         alt=words,
     )
     point, row = _chosen("chart", figure, "points"), _chosen("table", table, "rows")
-    index = point if point is not None else None if row is None else row + 1  # the table leaves the root out
+    index = point if point is not None else None if row is None else row + 1  # the table omits the root
     if index is not None and 0 <= index < len(found.nodes):
         _open(found.nodes[index], shown)
 
 
 def _tree(selection: Selection, shown: Translation, config: DecodeConfig, *, beam: bool, pruned: bool) -> Tree:
-    """The model's own choice, the path in view, the forks, and beam search's hypotheses and branches."""
+    """The tree of the model's own choice, the path on screen, the forks, and beam search's hypotheses and branches."""
     model, text = selection.model, selection.text
     edit = edit_shown(selection, shown)
     own = runtime.translate(model, text, config, edit=edit)
@@ -94,9 +94,9 @@ def _line(translation: Translation, name: str) -> Line:
 
 
 def _chosen(key: str, state: Any, what: str) -> int | None:
-    """The index that somebody has just chosen in a figure or table; None if that is old news.
+    """The index just chosen in a figure or table; None if this choice has already been handled.
 
-    What a browser says was chosen may be anything.
+    The browser may report any value as chosen.
     """
     chosen = state.get("selection") if state else None
     found = chosen.get(what) if chosen else None
@@ -114,10 +114,10 @@ def _chosen(key: str, state: Any, what: str) -> int | None:
 
 
 def _open(node: Node, shown: Translation) -> None:
-    """Go to a node: to its step, and where it lies off the path in view, along its own path."""
+    """Go to a node's step, and to its own path if it lies off the path on screen."""
     step = max(len(node.path), 1)
     if node.path == shown.path[: len(node.path)]:
         session.move(step=step, cell=None)
     else:
-        session.move(path=node.path, step=step, cell=None)  # a chosen cell would hold the step fast
+        session.move(path=node.path, step=step, cell=None)  # a selected cell would pin the step
     st.rerun()

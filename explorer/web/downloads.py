@@ -1,8 +1,8 @@
-"""Buttons whose file is made when somebody presses them, and is still there when the browser comes for it.
+"""Download buttons whose file is made on click and is still available when the browser fetches it.
 
-Streamlit forgets a file made on demand as soon as two script runs have ended, whoever they belong to, since no page
-refers to it: with a class at work that is sooner than the browser can fetch it. Each file is therefore referred to,
-for a minute, by the server itself.
+Streamlit drops a file made on demand as soon as two script runs have ended, in any session, because no page refers to
+it. With a whole class at work, that happens before the browser can fetch the file. The server itself therefore refers
+to each file for a minute.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import streamlit as st
 from streamlit.runtime import exists, get_instance
 
 KEPT_SECONDS = 60.0
-MAX_KEPT = 32  # at most so many files at once; the oldest goes first
+MAX_KEPT = 32  # maximum number of files held at once; the oldest is dropped first
 
 _turn = itertools.count()
 _lock = threading.Lock()
-_holder: dict[str, int] = {}  # place → which download it belongs to
+_holder: dict[str, int] = {}  # place → number of the download that owns it
 
 
 def download_button(
     label: str, make: Callable[[], bytes | str], file_name: str, mime: str, *, key: str, help: str | None = None
 ) -> None:
-    """A button that hands out what `make` returns, and runs no script."""
+    """Draw a button that downloads what `make` returns, without a script run."""
 
     def made() -> bytes:
         content = make()
@@ -37,8 +37,8 @@ def download_button(
 
 
 def keep(content: bytes, mime: str, file_name: str) -> None:
-    """Hold a file in Streamlit's store for a minute, so that no clean-up takes it before it was fetched."""
-    if not exists():  # no server: nobody will fetch anything
+    """Hold a file in Streamlit's store for a minute, so that no clean-up removes it before it is fetched."""
+    if not exists():  # no server, so nothing will be fetched
         return
     turn = next(_turn)
     place = f"headlight.download.{turn % MAX_KEPT}"
@@ -51,7 +51,7 @@ def keep(content: bytes, mime: str, file_name: str) -> None:
 
 
 def _release(place: str, turn: int) -> None:
-    """Put nothing in the file's place, unless a later download took it over."""
+    """Empty the file's place, unless a later download has taken it over."""
     with _lock:
         if _holder.get(place) == turn and exists():
             get_instance().media_file_mgr.add(b"", "text/plain", place, "", is_for_static_download=True)

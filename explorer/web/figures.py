@@ -1,4 +1,4 @@
-"""Put a figure or a table on the page, at little cost: live pages draw them again and again."""
+"""Draw figures and tables at low cost: live pages redraw them continually."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from explorer.web import runtime
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def freeze_after(view: str) -> None:
-    """At the end of a view, once per process: what drawing it imported leaves the garbage collector's walks.
+    """At the end of a view, once per process: exclude what drawing it imported from garbage collection.
 
-    Streamlit collects garbage after every run, so a page that looks for news would pay for all of it each second.
+    Streamlit collects garbage after every run, so a page that polls for changes would scan all of it every second.
     """
-    del view  # the key: another view may have imported more
+    del view  # only the cache key: another view may have imported more
     runtime.freeze()
 
 
 def draw_figure(figure: Figure) -> None:
-    """Draw a figure with its title and its caption, which is also its text for those who do not see it."""
+    """Draw a figure with its title and its caption; the caption is also its alternative text."""
     if figure.title:
         st.markdown(f"##### {plain(figure.title)}")
     st.vega_lite_chart(_arrow(figure.data), figure.spec, width="stretch", alt=figure.caption)
@@ -29,10 +29,10 @@ def draw_figure(figure: Figure) -> None:
 
 
 def draw_table(columns: Table, alt: str) -> None:
-    """Draw a table given by its columns; `alt` says what it holds."""
+    """Draw a table given by its columns; `alt` describes its contents."""
     st.dataframe(_arrow(columns), hide_index=True, alt=alt)
 
 
 def _arrow(columns: Table) -> pa.Table:
-    """What Streamlit sends to the browser anyway: giving it this saves most of the time of a live update."""
+    """The format that Streamlit sends to the browser anyway; passing it saves most of the time of a live update."""
     return pa.table(columns)

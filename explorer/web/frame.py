@@ -1,7 +1,7 @@
-"""The frame around every page, and the guard that a deep link cannot get past it.
+"""The frame that all pages share, and the guard that keeps a deep link from bypassing it.
 
-With a `pages/` folder, the first request to a fresh server runs the page itself if it is a deep link: Streamlit learns
-of `st.navigation` only when app.py has run once in the process. Each page therefore begins with `ensure_shell()`.
+With a `pages/` folder, a deep link that is the first request to a fresh server runs the page itself: Streamlit learns
+of `st.navigation` only once app.py has run in the process. Each page therefore begins with `ensure_shell()`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ _APP = Path(__file__).parents[2] / "app.py"
 _INSIDE = "_inside_shell"
 
 
-# Streamlit's header is an opaque bar over the page's first lines; here only its buttons are in the way of anything.
-# Its "Running … Stop" would come and go with each look at a live run: it shows once a run of the script takes long.
-# Its captions have a contrast of 4.15 to 1 in our colours, where small text needs 4.5;
-# what is chosen in a row of buttons or on a slider has 3.64 in the dark, so it is written in the colour of links.
+# Streamlit's header is an opaque bar over the page's first lines; here only its buttons cover anything.
+# Its "Running … Stop" would flicker at each poll of a live run, so it appears only when a script run takes long.
+# In our colours, its captions have a contrast of 4.15:1, and small text needs 4.5:1.
+# The selected button in a row and a slider's value have 3.64:1 in the dark theme, so they take the colour of links.
 _STYLE = """<style>
 .stMainBlockContainer { padding: 1.25rem 3rem 2rem 2rem; }
 [data-testid="stHeader"] { background: transparent; }
@@ -40,19 +40,19 @@ _STYLE = """<style>
 
 
 def style() -> None:
-    """Margins that Streamlit has no option for: figures get the width, and the first screen shows the answer."""
+    """Set margins that Streamlit has no option for: figures get the width, and the first screen shows the answer."""
     st.html(_STYLE)
 
 
 def enter_shell() -> None:
-    """Called by app.py right before it runs the page."""
+    """Mark this run as started by app.py, which calls this right before it runs the page."""
     st.session_state[_INSIDE] = True
 
 
 def ensure_shell() -> None:
-    """First line of every page: if app.py did not start this run, start it now and end this script after it."""
+    """First line of every page: if app.py did not start this run, run app.py now and then end this script."""
     if st.session_state.pop(_INSIDE, False):
         return
     runpy.run_path(str(_APP), run_name="__main__")
-    # Not st.stop(): the stop that it asks for would take the place of a click that waits for this run to end.
+    # Not st.stop(): its stop request would replace a click that is waiting for this run to end.
     raise StopException

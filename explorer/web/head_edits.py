@@ -1,6 +1,6 @@
-"""The changes to heads that one session has in force, with undo, the log of everything tried, and their values.
+"""The head changes in force in one session, with undo, the log of all attempts, and the values of the edits.
 
-The changes themselves are part of the session's selection, and so of the address.
+The changes themselves are part of the session's selection, and therefore of the address.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ _UNDO, _LOG, _OF, _PROBLEMS, _MEANS = (f"_surgery_{name}" for name in ("undo", "
 
 
 class NoMeans(ValueError):
-    """A head is to be replaced by its mean, and this session has not taken the mean yet."""
+    """A head is to be replaced by its mean, but this session has not computed the mean yet."""
 
 
 def adopt(model: str, config: ModelConfig) -> bool:
-    """Settle which changes are in force on this model; those to heads that it does not have are dropped.
+    """Determine which changes are in force on this model; changes to heads that it does not have are dropped.
 
-    Returns whether a link that was just followed had changes.
+    Returns whether the link that was just followed contained changes.
     """
     state, asked = st.session_state, session.edit_asked()
     if asked or state.get(_OF) not in (None, model):
@@ -49,13 +49,13 @@ def adopt(model: str, config: ModelConfig) -> bool:
 
 
 def problems() -> list[str]:
-    """Sentences about changes of the last link that this model cannot have, once."""
+    """Messages about changes in the last link that this model cannot have; each is returned once."""
     found: list[str] = st.session_state.pop(_PROBLEMS, [])
     return found
 
 
 def changes() -> Changes:
-    """What is in force."""
+    """The changes in force."""
     return session.place().edit
 
 
@@ -65,7 +65,7 @@ def put(new: Sequence[Change]) -> None:
 
 
 def clear() -> None:
-    """Take all changes back."""
+    """Remove all changes."""
     _set(())
 
 
@@ -81,18 +81,18 @@ def can_undo() -> bool:
 
 
 def undo() -> None:
-    """Go back to what was in force before the last change."""
+    """Restore the changes that were in force before the last one."""
     if can_undo():
         session.move(edit=st.session_state[_UNDO].pop())
 
 
 def edits_of(model: str, text: str, changes: Changes, means: Means | None = None) -> HeadEdits | None:
-    """The edits that the model is given for these changes in this sentence; None where there are no changes.
+    """The edits that the model receives for these changes in this sentence; None if there are no changes.
 
-    `means` takes the mean outputs of heads; without it, those that this session took before are used.
+    `means` computes the mean outputs of heads; without it, the means that this session computed earlier are used.
 
     Raises:
-        InputError, EditError: a change does not fit this sentence, and why. NoMeans: a mean is not known.
+        InputError, EditError: a change does not fit this sentence; the message says why. NoMeans: a mean is not known.
         CheckpointError: the model cannot be opened.
     """
     if not changes:
@@ -126,7 +126,7 @@ def edits_of(model: str, text: str, changes: Changes, means: Means | None = None
 
 
 def edit_shown(selection: Selection, shown: Translation) -> HeadEdits | None:
-    """The edit that a translation on screen was made under; None for the model as it was trained.
+    """The edit under which a translation on screen was made; None for the model as it was trained.
 
     Raises: as :func:`edits_of`.
     """
@@ -137,7 +137,7 @@ def edit_shown(selection: Selection, shown: Translation) -> HeadEdits | None:
 
 
 def draw_edited(shown: Translation) -> None:
-    """Say that a translation is one of the edited model, and offer the way back; nothing for an unedited one."""
+    """Label a translation made by the edited model, and offer to remove the edit; draw nothing for an unedited one."""
     if not shown.trace.edits:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -146,13 +146,13 @@ def draw_edited(shown: Translation) -> None:
 
 
 def log() -> list[dict[str, Any]]:
-    """Everything tried in this session, oldest first."""
+    """All attempts in this session, oldest first."""
     lines: list[dict[str, Any]] = st.session_state.setdefault(_LOG, [])
     return lines
 
 
 def note(model: str, sentence: str, changes: Changes, **values: Any) -> None:
-    """Add what was tried and its results to the log; the same attempt again adds values that were missing."""
+    """Add an attempt and its results to the log; repeating an attempt adds the values that were missing."""
     line = {"model": model, "sentence": sentence, "change": describe(changes)}
     for known in log():
         if all(known[name] == value for name, value in line.items()):

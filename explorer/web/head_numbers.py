@@ -1,4 +1,4 @@
-"""What the panels compute from a translation beyond its trace, once for all sessions that look at the same."""
+"""Numbers that panels compute from a translation beyond its trace, once for all sessions that show the same one."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 
 class NotTheModels(ValueError):
-    """These numbers need the model that made the translation, unedited; the message says why they are not there."""
+    """These numbers need the model that made the translation, unedited; the message says why they are missing."""
 
 
 def details(shown: Translation, kind: AttentionKind, layer: int, head: int) -> HeadDetails:
-    """Vectors behind one head, counted from 0.
+    """The vectors behind one head; layer and head are counted from 0.
 
     Raises:
-        NotTheModels: the model is gone or was trained again, or the translation was edited.
+        NotTheModels: the model is gone or has been retrained, or the translation was edited.
     """
     return _details(shown.seq, _version(shown), kind, layer, head, shown)
 
 
 def norms(shown: Translation, kind: AttentionKind) -> tuple[Floats, Floats]:
-    """Norm-weighted attention: of each head [layer, head, query, key], and of all heads of a layer together.
+    """Norm-weighted attention: for each head [layer, head, query, key], and for all heads of a layer together.
 
     Raises:
         NotTheModels: as for :func:`details`.
@@ -39,10 +39,10 @@ def norms(shown: Translation, kind: AttentionKind) -> tuple[Floats, Floats]:
 
 
 def rollout(shown: Translation, kind: AttentionKind) -> Floats:
-    """Rollout after each layer of the stack, [layer, query, key]; of a decoder, from target or source tokens.
+    """Rollout after each layer of the stack, [layer, query, key]; for a decoder, from target or source tokens.
 
     Raises:
-        NotTheModels: the model is gone, so that nobody knows whether it has residual connections.
+        NotTheModels: the model is gone, so it is unknown whether it has residual connections.
     """
     return _rollout(shown.seq, _version(shown), kind, shown)
 

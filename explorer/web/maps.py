@@ -1,4 +1,4 @@
-"""Put a single map on the page: title, figure, caption, and the table behind it."""
+"""Draw a single map: title, figure, caption, and the table of its numbers."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ CONFIG = {"displayModeBar": False, "scrollZoom": False}
 def draw_map(
     shown: LabelledMap, *, key: str, note: str = "", table: bool = True, away: str = "", wide: bool = False
 ) -> None:
-    """Draw the map under its title; `note` goes before the caption that is computed from the numbers.
+    """Draw the map under its title; `note` precedes the caption that is computed from the numbers.
 
-    `wide` says that it has the page's whole width. `away` is what the names of its files begin with; without it, and
-    without the table, there are none.
+    `wide` means that the map has the page's full width. `away` is the prefix of its file names; without a prefix, or
+    without the table, there are no files.
     """
     st.markdown(f"##### {plain(shown.title)}")
     caption = f"{note} {map_caption(shown)}".strip()
-    with st.container(key=f"wide_{key}"):  # scrolls sideways on a phone; see explorer/web/frame.py
+    with st.container(key=f"wide_{key}"):  # scrolls horizontally on a phone; see explorer/web/frame.py
         st.plotly_chart(map_figure(shown, wide=wide), key=key, width="stretch", config=CONFIG)
     st.caption(plain(caption))
     if table:
@@ -36,7 +36,7 @@ def draw_map(
 
 
 def _draw_files(shown: LabelledMap, caption: str, key: str, stem: str) -> None:
-    """A button a format; a file is made when somebody asks for it."""
+    """Draw one button per format; a file is made when its button is pressed."""
     with st.container(horizontal=True):
         for kind, make in map_files(shown, caption).items():
             download_button(kind.upper(), make, f"{stem}.{kind}", TYPES[kind], key=f"{key}_{kind}")

@@ -1,8 +1,8 @@
-"""What was measured, kept for all sessions of the server, and the measuring itself, in threads of its own.
+"""Measurement results, shared by all sessions of the server, and the measuring itself, in separate threads.
 
-Streamlit starts the script anew at every click. Work that ran in the script would be lost then; here a click, another
-tab or a reload finds it where it is. One measurement runs at a time: what somebody waits for goes before what nobody
-looks at any more.
+Streamlit restarts the script on every click. Work that ran in the script would then be lost; here, a click, another
+tab or a reload finds it still in progress. One measurement runs at a time. Work that a session is waiting for takes
+precedence over work that no session watches any more.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ Result = TypeVar("Result")
 Key = tuple[str, ...]
 Report = Callable[[float, str], None]
 
-MOST = 48  # results kept; most are small, a large model on 1,000 sentences takes some 50 MB
-PATIENCE = 300.0  # seconds that work goes on, or waits, without anybody who looks at it
-_UNWATCHED = 2.0  # seconds after which nobody is thought to look
-_WAIT = 0.1  # seconds between two looks
+MOST = 48  # maximum number of results; most are small, a large model on 1,000 sentences takes some 50 MB
+PATIENCE = 300.0  # seconds for which work runs or waits while no session watches it
+_UNWATCHED = 2.0  # seconds without a look after which work counts as unwatched
+_WAIT = 0.1  # seconds between two checks
 
 
 class _Abandoned(Exception):
-    """Nobody has asked for this work for too long."""
+    """No session has asked for this work for too long."""
 
 
 class Job:
-    """One piece of work: how far it is, whether somebody looks, and how it ended.
+    """One piece of work: its progress, whether a session watches it, and how it ended.
 
-    `done` from 0 to 1 and `words` say how far; `error` is what ended it early, None if nothing did.
+    `done` (from 0 to 1) and `words` describe the progress; `error` is the exception that ended the work early, if any.
     """
 
     def __init__(self, turn: threading.Lock, wanted: Callable[[Job], bool]) -> None:
@@ -47,34 +47,34 @@ class Job:
 
     @property
     def watched(self) -> bool:
-        """Whether somebody looks."""
+        """Whether a session is watching."""
         return not self._stopped and time.monotonic() - self._looked < _UNWATCHED
 
     def look(self, seconds: float) -> bool:
-        """Wait for the end for so long, and say whether it came; stopped work goes on."""
+        """Wait for the end for at most `seconds` and return whether it came; stopped work continues."""
         self._looked, self._stopped = time.monotonic(), False
         return self._ended.wait(seconds)
 
     def stop(self) -> None:
-        """Let it wait until somebody looks again."""
+        """Pause the work until a session looks again."""
         self._stopped = True
 
     def run(self, work: Callable[[Report], None]) -> None:
-        """Do it, here, when its turn has come."""
+        """Do the work in this thread, once its turn has come."""
         try:
             self._take_turn()
             try:
-                with suppress(_Abandoned):  # nobody is there to be told
+                with suppress(_Abandoned):  # no session is left to notify
                     work(self._report)
             finally:
                 self._turn.release()
-        except Exception as error:  # of any kind: it is raised again where somebody looks
+        except Exception as error:  # of any kind: `Store.get` raises it in the watching session
             self.error = error
         finally:
             self._ended.set()
 
     def _report(self, done: float, words: str) -> None:
-        """Called by the work between two parts of it: the place where it may have to wait."""
+        """Called by the work between two of its parts; this is where it may have to wait."""
         self.done, self.words = done, words
         self._check()
         if not self._makes_way():
@@ -102,7 +102,7 @@ class Job:
 
 
 class Store:
-    """Results by key, the ones used longest ago dropped first, and the work on those to come."""
+    """Results by key, the least recently used dropped first, and the work on results to come."""
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
@@ -112,14 +112,14 @@ class Store:
         self._turn = threading.Lock()
 
     def known(self, key: Key) -> Any | None:
-        """The result of this key, or None."""
+        """The result for this key, or None."""
         with self._guard:
             if key in self._kept:
                 self._kept.move_to_end(key)
             return self._kept.get(key)
 
     def keep(self, key: Key, result: Any) -> None:
-        """Keep a result; the ones used longest ago go."""
+        """Store a result; the least recently used are dropped."""
         with self._guard:
             self._kept[key] = result
             self._kept.move_to_end(key)
@@ -127,7 +127,7 @@ class Store:
                 self._kept.popitem(last=False)
 
     def quick(self, key: Key, make: Callable[[], Result]) -> Result:
-        """The result of this key, made now if it is not known: for work of a moment, which need not wait its turn."""
+        """The result for this key, computed now if it is unknown: for brief work, which need not wait its turn."""
         found = self.known(key)
         if found is None:
             found = make()
@@ -135,10 +135,10 @@ class Store:
         return found
 
     def get(self, key: Key, make: Callable[[Report], Result], report: Report) -> Result:
-        """The result of this key, made in a thread of its own if nobody has made it before.
+        """The result for this key, computed in a separate thread if it is unknown.
 
-        `report` is called while waiting; what it raises ends the waiting and not the work, and whoever asks for the key
-        again finds it further on. Raises what `make` raises.
+        `report` is called while waiting. An exception that it raises ends the waiting but not the work; the next call
+        for the key finds the work further along. Raises what `make` raises.
         """
         while (found := self.known(key)) is None:
             job = self._begin(key, make)
@@ -150,14 +150,14 @@ class Store:
         return kept
 
     def stop(self, key: Key) -> None:
-        """Let the work on this key wait, unless somebody else looks at it."""
+        """Pause the work on this key, unless another session watches it."""
         with self._guard:
             job = self._jobs.get(key)
         if job is not None:
             job.stop()
 
     def _begin(self, key: Key, make: Callable[[Report], Result]) -> Job:
-        """The work on this key: what is under way, or begun now."""
+        """The work on this key: already under way, or started now."""
 
         def work(report: Report) -> None:
             self.keep(key, make(report))
@@ -178,12 +178,12 @@ class Store:
         return job
 
     def _is_wanted(self, job: Job) -> bool:
-        """Whether somebody waits for other work than this."""
+        """Whether a session is waiting for work other than this."""
         with self._guard:
             return any(other.waiting and other.watched for other in self._jobs.values() if other is not job)
 
 
 @st.cache_resource(show_spinner=False)
 def store() -> Store:
-    """The one store of this server."""
+    """The single store of this server."""
     return Store()

@@ -1,7 +1,7 @@
-"""The queue before the models: at most two model computations run at once in this process, whichever model.
+"""The queue for model computations: at most two run at once in this process, across all models.
 
-More would only take turns inside Python and all end late, where a queue lets the first have its answer while the last
-still waits. Whoever waits is served in order.
+More would only take turns inside Python and all finish late. With a queue, the first has its answer while the last
+still waits. Waiting threads are served in order.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ PLACES = 2
 
 
 class Queue:
-    """A semaphore that serves in order: a place that becomes free goes to whoever has waited longest."""
+    """A semaphore that serves in order: a freed place goes to the thread that has waited longest."""
 
     def __init__(self, places: int = PLACES) -> None:
         self._free = places
@@ -34,7 +34,7 @@ class Queue:
         turn.acquire()  # until `release` hands its place over
 
     def release(self) -> None:
-        """Give the place to whoever has waited longest, or back."""
+        """Hand the place to the thread that has waited longest, or return it if none is waiting."""
         with self._guard:
             if self._waiting:
                 self._waiting.popleft().release()
@@ -53,10 +53,10 @@ def holds_place() -> bool:
 
 @contextmanager
 def place() -> Iterator[None]:
-    """Wait for one of the places and hold it inside the `with` block.
+    """Wait for a place and hold it inside the `with` block.
 
     Raises:
-        RuntimeError: this thread holds a place already. Two threads that each waited for a second one would wait
+        RuntimeError: this thread already holds a place. Two threads that each waited for a second place would wait
             forever.
     """
     if holds_place():
@@ -72,7 +72,7 @@ def place() -> Iterator[None]:
 
 @contextmanager
 def place_offered() -> Iterator[None]:
-    """Inside the `with` block, the place that this thread holds is free for others; after it, the thread has one again.
+    """Release this thread's place for others inside the `with` block, and wait for a place again after it.
 
     Raises:
         RuntimeError: this thread holds no place.

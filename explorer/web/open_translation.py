@@ -1,4 +1,4 @@
-"""The translation that the selection names, opened for a page; or a sentence about why there is none."""
+"""Open the translation that the selection names, or say on the page why there is none."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class OpenTranslation:
-    """What the model itself says (`own`), and what is shown: the same, or the path that somebody chose.
+    """The model's own translation (`own`) and the one on screen (`shown`): the same, or a path that the user chose.
 
-    Both are made under `edit`, the changes to heads of the selection; None where there are none.
+    Both are made under `edit`, the selection's head changes; None if there are none.
     """
 
     selection: Selection
@@ -34,9 +34,9 @@ class OpenTranslation:
 
 
 def address_of(opened: OpenTranslation, place: Selection, config: DecodeConfig) -> Selection:
-    """What belongs into the address bar while `opened` is on screen at this place of the session.
+    """The selection for the address bar while `opened` is on screen at this place of the session.
 
-    The path is left out where the model finds it again by itself: greedily.
+    The path is omitted if greedy decoding reproduces it.
     """
     reproducible = opened.selection.path is None and config.method == "greedy"
     path = None if reproducible else opened.shown.path
@@ -44,9 +44,9 @@ def address_of(opened: OpenTranslation, place: Selection, config: DecodeConfig) 
 
 
 def open_translation(*, edited: bool = False) -> OpenTranslation | None:
-    """Open what the sidebar settled; where that cannot be, say so on the page and return None.
+    """Open the translation of the sidebar's selection; if that is impossible, say so on the page and return None.
 
-    With `edited`, the model computes under the changes to heads that the selection has.
+    With `edited`, the model computes under the selection's head changes.
     """
     selection = sidebar.selection()
     if selection is None:
@@ -68,7 +68,7 @@ def open_translation(*, edited: bool = False) -> OpenTranslation | None:
 
 
 def _opened(selection: Selection, problems: list[str], *, edited: bool) -> OpenTranslation:
-    """The translation with the selection's edits, or without them where they do not fit; `problems` says why."""
+    """The translation with the selection's edits, or without them if they do not fit; the reason goes to `problems`."""
     config = session.decode_config()
     edit = _edit_of(selection, problems) if edited else None
     try:
@@ -100,5 +100,5 @@ def _edit_of(selection: Selection, problems: list[str]) -> HeadEdits | None:
 
 
 def along(selection: Selection, edit: HeadEdits | None) -> Translation:
-    """The translation along the selection's path, chosen by hand or come with a link; greedy where the path ends."""
+    """The translation along the selection's path, chosen by hand or given by a link; greedy after the path ends."""
     return runtime.translate(selection.model, selection.text, DecodeConfig(), selection.path or (), edit)

@@ -1,4 +1,4 @@
-"""What the teaching pages share: the sentence at work, a figure with its caption and table, and formulas."""
+"""What the teaching pages share: the current translation, the address, tabs, headings, and figures with tables."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from explorer.web import runtime, session
 from explorer.web.figures import draw_table
 from explorer.web.open_translation import OpenTranslation, address_of, open_translation
 
-URL: Literal["query-params"] = "query-params"  # `bind=URL`: what a widget says stands in the address
+URL: Literal["query-params"] = "query-params"  # `bind=URL` puts a widget's value into the address
 _PLACE = ("step", "kind", "layer", "head", "view", "panel", "cell", "edit")
 _CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"]}
 
 
 def at_work() -> OpenTranslation | None:
-    """The selection and its translation; None, after saying why, where there is nothing to show."""
+    """The selection and its translation; None, after a message on the page, if there is nothing to show."""
     found = open_translation()
     if found is None:
         return None
@@ -33,9 +33,9 @@ def at_work() -> OpenTranslation | None:
 
 
 def write_address(here: Selection, *on_screen: str) -> None:
-    """Bring the address bar up to date: model, sentence and path, and of the place only what this page shows.
+    """Update the address bar: model, sentence and path, and only those parts of the place that this page shows.
 
-    What widgets say stands in the address by their own doing (`bind`).
+    Widgets with `bind` write their own values to the address.
     """
     default = Selection()
     hidden = {name: getattr(default, name) for name in _PLACE if name not in on_screen}
@@ -43,7 +43,7 @@ def write_address(here: Selection, *on_screen: str) -> None:
 
 
 def draw_tabs(page: str, tabs: Mapping[str, Callable[[], None]]) -> None:
-    """Draw the open one of these tabs, and no other; which one it is stands in the address."""
+    """Draw only the open one of these tabs; the address names it."""
     names = list(tabs)
     places = st.tabs(names, on_change="rerun", bind=URL, key=f"{page}_tab")
     place, name = next(
@@ -54,7 +54,7 @@ def draw_tabs(page: str, tabs: Mapping[str, Callable[[], None]]) -> None:
 
 
 def draw_plot(plot: Plot, key: str, *, numbers: bool = True) -> None:
-    """Draw a Plotly figure with its title, its caption, and its numbers as a table that is sent when it is opened."""
+    """Draw a Plotly figure with its title, its caption, and a table of its numbers, which is sent only when opened."""
     if plot.title:
         st.markdown(f"##### {plain(plot.title)}")
     st.plotly_chart(plot.figure, key=key, config=_CONFIG, alt=plot.caption)
@@ -64,7 +64,7 @@ def draw_plot(plot: Plot, key: str, *, numbers: bool = True) -> None:
 
 
 def draw_numbers(table: Columns, alt: str, key: str, label: str = "The numbers as a table") -> None:
-    """A table behind a fold; it is sent when the fold is opened."""
+    """Draw a table inside an expander; it is sent only when the expander is opened."""
     fold = st.expander(label, key=f"{key}_numbers", on_change="rerun")
     if fold.open:
         with fold:
@@ -72,6 +72,6 @@ def draw_numbers(table: Columns, alt: str, key: str, label: str = "The numbers a
 
 
 def heading(question: str, answer: str) -> None:
-    """The question that a page answers and the first sentence of the answer; both may hold a person's words."""
+    """Draw the question that a page answers and the first sentence of the answer; both may contain user text."""
     st.markdown(f"#### {plain(question)}")
     st.caption(plain(answer))

@@ -1,7 +1,7 @@
-"""What a person chose in a panel of the Attention page, kept where its widgets, the address and a manifest find it.
+"""The user's choices in a panel of the Attention page, shared by its widgets, the address and a manifest.
 
-A panel stands in the address with those of its choices that are not the default, "compare.way-edit.layer-2"; a sentence
-or a name that goes with them, which may be any text, is the address's `other`.
+The address names a panel with those of its choices that are not the default, as in "compare.way-edit.layer-2". A
+sentence or name that belongs to them may be any text; it is the address's `other`.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ import streamlit as st
 
 from explorer.web import session
 
-# What the address was last told; each panel's choices when it was left; what was typed last, by the key of its field.
+# What was last put into the address; each panel's choices when it was left; the text typed last, by its field's key.
 _SAID, _LAST, _TYPED = "_panel_said", "_panel_last", "_panel_typed"
 _YES_NO = {True: "yes", False: "no"}
 
 
 def name_of(panel: str) -> str:
-    """The panel itself, without its choices."""
+    """The panel's name, without its choices."""
     return panel.partition(".")[0]
 
 
 def open_panel(name: str) -> None:
-    """Go to another panel, with the choices that it was left with; "" closes it. The open one is left as it is."""
+    """Switch to another panel, with its choices from when it was left; "" closes it. The open panel is unaffected."""
     place = session.place()
     before = name_of(place.panel)
     if name == before:
@@ -36,9 +36,9 @@ def open_panel(name: str) -> None:
 
 
 class Choices:
-    """The choices of one panel: `start…` before each widget is drawn, `keep` when they are.
+    """The choices of one panel: call `start…` before each widget is drawn, and `keep` once all are.
 
-    A link or a manifest is followed once; after that the widgets know best.
+    A link or a manifest is applied once; after that, the widgets' values count.
     """
 
     def __init__(self, name: str) -> None:
@@ -53,29 +53,29 @@ class Choices:
         self._typed = ""
 
     def asked(self, option: str) -> str:
-        """What the address says under this option; empty where it says nothing."""
+        """The address's value for this option; empty if it has none."""
         return self._asked.get(option, "")
 
     def start(self, key: str, option: str, known: Sequence[Any], default: Any) -> None:
-        """Give the widget `key` the value of `known` that the address names under `option`, else its default."""
+        """Set the widget `key` to the value in `known` that the address gives for `option`, else to its default."""
         self._kept[option] = key, default
         if self._takes(key) or st.session_state[key] not in known:
             asked = self._asked.get(option)
             st.session_state[key] = next((value for value in known if _text(value) == asked), default)
 
     def start_text(self, key: str, *, given: bool = True) -> None:
-        """Give a text field the address's other text if it is for this one (`given`), else what was typed last."""
+        """Set a text field to the address's other text if that is for this field (`given`), else to its last text."""
         self._typed = key
         if self._takes(key):
             st.session_state[key] = self._other if given else st.session_state.get(_TYPED, {}).get(key, "")
 
     def start_name(self, key: str, known: Sequence[str]) -> None:
-        """Give a widget that offers names the one that is the address's other text, else the first."""
+        """Set a widget that offers names to the address's other text if it is one of them, else to the first name."""
         if self._takes(key) or st.session_state[key] not in known:
             st.session_state[key] = self._other if self._other in known else known[0]
 
     def keep(self, other: str = "") -> None:
-        """Put into the address what the widgets say now; `other` is the text that goes with it."""
+        """Put the widgets' current values into the address; `other` is the text that belongs to them."""
         told = [self.name]
         for option, (key, default) in self._kept.items():
             if (value := st.session_state.get(key, default)) != default:

@@ -13,7 +13,7 @@ from model.folder import METRICS
 
 @st.cache_resource(max_entries=32, show_spinner=False)
 def metrics_reader(path: str) -> MetricsReader:
-    """The one reader of a metrics.jsonl, shared by all sessions."""
+    """The single reader of a metrics.jsonl file, shared by all sessions."""
     return MetricsReader(Path(path))
 
 

@@ -1,8 +1,8 @@
-"""The one way to a model, shared by all sessions of a server: loaded models, finished translations, and the queue.
+"""The single gateway to the models, shared by all sessions of a server: loaded models, translations and the queue.
 
 Screens describe a model with :func:`describe`, translate with :func:`translate` and :func:`force`, and run any other
 computation inside `with model(name) as translator:`. Caches are bounded, and keyed by names and strings. torch and
-spaCy are imported where first needed.
+spaCy are imported on first use.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from model.edits import HeadEdits
 
 Result = TypeVar("Result")
-Report = Callable[[float, str], None]  # how much of the work is done, from 0 to 1, and what it is doing
+Report = Callable[[float, str], None]  # the fraction of the work that is done, from 0 to 1, and the current activity
 
 _has_run = False
 _importing = 0
@@ -38,10 +38,10 @@ CHECKPOINTS = Path(os.environ.get("HEADLIGHT_CHECKPOINTS", Path(__file__).parent
 
 @st.cache_resource(show_spinner=False)
 def warm_torch() -> None:
-    """Once per process, before the first model call.
+    """Prepare torch, once per process, before the first model call.
 
-    One thread per call: sessions that fight over cores are slower than sessions that queue. Freezing what is imported
-    keeps Streamlit's garbage collection after each run from walking through all of torch.
+    One thread per call: sessions that compete for cores are slower than sessions that queue. Freezing what is imported
+    keeps Streamlit's garbage collection after each run from scanning all of torch.
     """
     import torch
 
@@ -50,7 +50,7 @@ def warm_torch() -> None:
 
 
 def freeze() -> None:
-    """Take everything alive out of the garbage collector's walks; call it after each late heavy import."""
+    """Exclude all live objects from garbage collection; call it after each late heavy import."""
     if gc.isenabled():
         gc.collect()
     gc.freeze()
@@ -58,10 +58,10 @@ def freeze() -> None:
 
 @contextmanager
 def quick_imports() -> Iterator[None]:
-    """Leave garbage alone while heavy packages are imported: they make objects by the hundred thousand.
+    """Suspend garbage collection during heavy imports, which create hundreds of thousands of objects.
 
-    Walking through them again and again is a third of the time that importing torch and spaCy takes. Two threads may
-    be in here at once: the last one out switches the collector on again.
+    Scanning them repeatedly takes a third of the time of importing torch and spaCy. Two threads may be in here at once;
+    the last to leave switches the collector on again.
     """
     global _importing
     with _lock:
@@ -78,7 +78,7 @@ def quick_imports() -> Iterator[None]:
 
 @contextmanager
 def first_run() -> Iterator[None]:
-    """Around a page: the first run of a process is the one that imports."""
+    """Wrap a page run; the first run of a process does the imports, so garbage collection is suspended for it."""
     global _has_run
     first, _has_run = not _has_run, True
     with quick_imports() if first else nullcontext():
@@ -86,7 +86,7 @@ def first_run() -> Iterator[None]:
 
 
 def import_ahead() -> None:
-    """Import what a page with a model needs, so that a page that asks for it later finds it there."""
+    """Import what a page with a model needs, so that a later page finds it already imported."""
     with quick_imports():
         import spacy  # noqa: F401
         import torch  # noqa: F401
@@ -105,14 +105,14 @@ def broken_models() -> dict[str, str]:
     return {summary["name"]: summary["error"] for summary in _summaries(str(CHECKPOINTS)) if summary["error"]}
 
 
-# A class that steps together asks for the list many times a second; a second is soon enough for a new model.
+# A class that steps together requests the list many times a second; a new model may take a second to appear.
 @st.cache_resource(ttl=1.0, max_entries=4, show_spinner=False)
 def _summaries(checkpoints: str) -> list[dict[str, Any]]:
     return list_models(checkpoints)
 
 
 def fingerprint(name: str) -> str:
-    """Changes when a model's files do, so that a retrained model is not served from memory."""
+    """A value that changes when a model's files do, so that a retrained model is not served from the caches."""
     folder = CHECKPOINTS / name
     parts = []
     for path in (folder / "config.json", folder / "tokenizer.json", folder / "model.safetensors"):
@@ -125,7 +125,7 @@ def fingerprint(name: str) -> str:
 
 
 def describe(name: str) -> ModelDescription:
-    """Settings and tokenizers of the model called `name`, which is loaded once for everybody.
+    """Settings and tokenizers of the model called `name`, which is loaded once for all sessions.
 
     Raises:
         CheckpointError: it cannot be opened.
@@ -138,9 +138,9 @@ def describe(name: str) -> ModelDescription:
 def translate(
     name: str, text: str, config: DecodeConfig, path: tuple[int, ...] = (), edit: HeadEdits | None = None
 ) -> Translation:
-    """A translation with its trace, computed once for all sessions that ask for the same.
+    """A translation with its trace, computed once for all sessions that request the same one.
 
-    `path` are target ids to begin with; `edit` changes heads for the whole decoding.
+    `path` holds the target ids to begin with; `edit` changes heads throughout decoding.
 
     Raises:
         CheckpointError: the model cannot be opened. InputError: there is nothing to translate. EditError: the edit
@@ -158,7 +158,7 @@ def _digest(edit: HeadEdits | None) -> str:
 
 
 def force(name: str, text: str, target: str, edit: HeadEdits | None = None) -> Translation:
-    """A given target read token by token (teacher forcing), computed once for all sessions that ask for the same.
+    """A given target read token by token (teacher forcing), computed once for all sessions that request the same.
 
     Raises:
         CheckpointError: the model cannot be opened. InputError: there is no source or no target. EditError: the edit
@@ -169,11 +169,10 @@ def force(name: str, text: str, target: str, edit: HeadEdits | None = None) -> T
 
 @contextmanager
 def model(name: str) -> Iterator[Translator]:
-    """The model called `name`, for a computation of one's own inside the `with` block.
+    """The model called `name`, for any other computation inside the `with` block.
 
     The block waits for one of two places (see :mod:`explorer.web.model_queue`). It must not outlive its computation:
-    nothing in it may wait for a cache of Streamlit's, a background job or another model, and the model must not leave
-    it.
+    nothing in it may wait for a Streamlit cache, a background job or another model, and the model must not leave it.
 
     Raises:
         CheckpointError: it cannot be opened.
@@ -184,16 +183,16 @@ def model(name: str) -> Iterator[Translator]:
 
 @contextmanager
 def _model(name: str, version: str) -> Iterator[Translator]:
-    translator = _translator(name, version)  # loaded before it waits for a place: others may use one meanwhile
+    translator = _translator(name, version)  # loaded before waiting for a place, which others may use meanwhile
     with model_queue.place():
         yield translator
 
 
 def compute_in_parts(name: str, work: Callable[[LoadedModel, Report], Result], report: Report) -> Result:
-    """The result of long work with a model. Whenever it reports how far it is, whoever waits for a place goes first.
+    """The result of long work with a model. At each progress report, computations waiting for a place go first.
 
     Raises:
-        CheckpointError: the model cannot be opened. And what `work` and `report` raise.
+        CheckpointError: the model cannot be opened. Exceptions of `work` and `report` are passed on.
     """
 
     def between_parts(done: float, words: str) -> None:

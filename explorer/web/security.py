@@ -1,4 +1,4 @@
-"""What the server says to browsers with each answer, and who may come in."""
+"""The security headers of every response, and access to the app."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import streamlit as st
 
 from explorer.runs.viewer_mode import viewing
 
-FRAMES = "HEADLIGHT_FRAMES"  # sites that may show the app in a frame, such as a school's course pages
+FRAMES = "HEADLIGHT_FRAMES"  # sites that may embed the app in a frame, such as a school's course pages
 _SITE = re.compile(r"https?://[A-Za-z0-9.*-]+(:\d{1,5})?")
 _HOST = re.compile(r"[A-Za-z0-9.-]+(:\d{1,5})?|\[[0-9A-Fa-f:]+\](:\d{1,5})?")
 _UPLOADS = "/_stcore/upload_file/"
 
 
 def frame_sites() -> list[str]:
-    """The sites that `HEADLIGHT_FRAMES` names, separated by blanks.
+    """The sites listed in `HEADLIGHT_FRAMES`, separated by whitespace.
 
     Raises:
-        ValueError: one of them is not written as https://host.
+        ValueError: a site is not written as https://host.
     """
     sites = os.environ.get(FRAMES, "").split()
     for site in sites:
@@ -31,10 +31,10 @@ def frame_sites() -> list[str]:
 
 
 def policy(host: str, frames: Iterable[str] = ()) -> str:
-    """The Content-Security-Policy for a page served under this host: it talks to nobody else.
+    """The Content-Security-Policy for a page served under this host: the page may contact no other host.
 
-    Streamlit draws with inline styles, starts components from blob addresses, and Vega compiles expressions; scripts
-    of other hosts stay out.
+    Streamlit draws with inline styles and starts components from blob URLs, and Vega compiles expressions; scripts
+    from other hosts are blocked.
     """
     sockets = f" ws://{host} wss://{host}" if _HOST.fullmatch(host) else ""
     rules = {
@@ -56,14 +56,14 @@ def policy(host: str, frames: Iterable[str] = ()) -> str:
 
 
 class SecurityHeaders:
-    """ASGI middleware: headers that keep browsers from guessing, framing and calling home; no uploads for viewers."""
+    """ASGI middleware: headers against content sniffing, framing and calls to other hosts; no uploads for viewers."""
 
     def __init__(self, app: Any) -> None:
         self._app = app
         self._frames = frame_sites()
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
-        """One request, on its way to Streamlit and back."""
+        """Pass one request to Streamlit and add the headers to the response."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -88,15 +88,15 @@ class SecurityHeaders:
             "Referrer-Policy": "same-origin",
             "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
         }
-        if not self._frames:  # older browsers know only this one, which cannot name other sites
+        if not self._frames:  # older browsers know only this header, which cannot name other sites
             found["X-Frame-Options"] = "SAMEORIGIN"
         return [(name.lower().encode(), value.encode()) for name, value in found.items()]
 
 
 def let_in() -> bool:
-    """Whether this person may see the app: always, unless `.streamlit/secrets.toml` has [auth] and nobody logged in.
+    """Whether the user may see the app: always, unless `.streamlit/secrets.toml` has [auth] and they are not logged in.
 
-    Draws the way to the login where they may not.
+    If not, draws the login button.
     """
     asked = st.secrets.load_if_toml_exists() and "auth" in st.secrets
     if not asked or st.user.get("is_logged_in", False):

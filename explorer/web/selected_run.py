@@ -1,6 +1,6 @@
-"""Which run a person looks at: a box on the Train page, kept in the address as `run`, and one on Runs, as `entry`.
+"""The run being viewed: a select box on the Train page, in the address as `run`, and one on Runs, as `entry`.
 
-They are two, because the Runs page always shows something, and the Train page begins with the form for a new run.
+There are two because the Runs page always shows something, while the Train page begins with the form for a new run.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ _WISH = "_run_wish"
 
 
 def choose_run(name: str, key: str = RUN) -> None:
-    """Look at this run from the next script run on; `NEW` is the form for a new one."""
-    # Twice: a box whose options have just changed is a new box to Streamlit, which writes its value into the address
+    """Select this run from the next script run on; `NEW` selects the form for a new run."""
+    # Twice: to Streamlit, a box whose options have just changed is a new box. Its value is written into the address
     # only when it is set once more.
     st.session_state[_WISH] = (key, name, 2)
 
 
 def run_box(key: str, label: str, names: Sequence[str], format_func: Callable[[str], str] = str) -> str:
-    """Draw the box and return the chosen name; a name in the address that does not exist any more is passed over."""
+    """Draw the box and return the chosen name; a name in the address that no longer exists is ignored."""
     options = list(names)
     wished_key, wish, times = st.session_state.pop(_WISH, (key, None, 0))
     if wished_key == key and wish is not None:
@@ -40,11 +40,11 @@ def run_box(key: str, label: str, names: Sequence[str], format_func: Callable[[s
 
 
 def settle_choice() -> None:
-    """Called when a page is drawn: one run more, if the address does not say yet what was chosen."""
+    """Called when a page is drawn: rerun it once more if the address does not name the chosen run yet."""
     if is_settling():
         st.rerun()
 
 
 def is_settling() -> bool:
-    """Whether the page is going to be drawn once more by itself."""
+    """Whether the page will rerun once more without user input."""
     return _WISH in st.session_state

@@ -1,4 +1,4 @@
-"""One person's selection through their session: widgets, address bar and what the stepper reports, kept in step."""
+"""One user's selection during a session, synchronised between widgets, the address bar and the stepper."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ADDRESS = Parameters(tuple(item.name for item in fields(Selection)))
 
 @dataclass(frozen=True)
 class Fork:
-    """A path that was chosen by hand: at row `step` (from 1) `chosen` in place of `instead`."""
+    """A path chosen by hand: at row `step` (counted from 1), `chosen` in place of `instead`."""
 
     path: tuple[int, ...]
     step: int
@@ -31,7 +31,7 @@ class Fork:
 
 
 def adopt_address() -> None:
-    """Take over what the address bar asks for, if somebody wrote it there; call it before any widget is drawn."""
+    """Apply what a link or the user requests in the address bar; call it before any widget is drawn."""
     st.session_state.setdefault(_PLACE, Selection())
     asked = _ADDRESS.asked()
     if asked is None:
@@ -43,7 +43,7 @@ def adopt_address() -> None:
     st.session_state[_PROBLEMS] = problems
     st.session_state[_EDIT_ASKED] = "edit" in asked
     given = {name: getattr(selection, name) for name in asked}
-    if {MODEL, TEXT} & given.keys():  # another sentence: nothing of the old place holds
+    if {MODEL, TEXT} & given.keys():  # another sentence: the old place no longer applies
         st.session_state[_PLACE] = replace(selection, model="", text="")
         st.session_state[_FORKS] = []
         st.session_state.pop(_OF, None)
@@ -55,9 +55,9 @@ def adopt_address() -> None:
 
 
 def open_selection(selection: Selection, said: Sequence[str] = ()) -> None:
-    """Go to a whole selection that came otherwise than by the address; only from a callback, before widgets are drawn.
+    """Go to a complete selection from a source other than the address; only from a callback, before widgets are drawn.
 
-    `said` are sentences to show about it, as about a link.
+    `said` holds messages to show about it, as for a link.
     """
     st.session_state[_PROBLEMS] = list(said)
     st.session_state[_PLACE] = replace(selection, model="", text="")
@@ -67,28 +67,28 @@ def open_selection(selection: Selection, said: Sequence[str] = ()) -> None:
 
 
 def edit_asked() -> bool:
-    """Whether the last link that was followed had edits of heads, once."""
+    """Whether the last link that was followed contained head edits; reported once."""
     return bool(st.session_state.pop(_EDIT_ASKED, False))
 
 
 def problems() -> list[str]:
-    """Sentences about the last link that did not make sense, once."""
+    """Messages about parts of the last link that made no sense; each is returned once."""
     found: list[str] = st.session_state.get(_PROBLEMS, [])
     st.session_state[_PROBLEMS] = []
     return found
 
 
 def forget_place() -> None:
-    """Drop path, step and head of a link: they were another model's."""
+    """Drop the path, step and head of a link: they belong to another model."""
     st.session_state[_PLACE] = Selection()
 
 
 def settle(model: str, text: str) -> Selection:
-    """The selection, now that the shared widgets have said which model and sentence; another pair starts afresh."""
+    """The selection, with the model and sentence from the shared widgets; a different pair starts afresh."""
     place: Selection = st.session_state[_PLACE]
     before = st.session_state.get(_OF)
     if before is not None and before != (model, text):
-        kept_head = before[0] == model  # the same head of the same model is worth keeping; a step or path is not
+        kept_head = before[0] == model  # a head stays valid for the same model; a step or path does not
         place = replace(place, path=None, step=0, cell=None)
         if not kept_head:
             place = replace(place, layer=0, head=0, edit=())
@@ -99,7 +99,7 @@ def settle(model: str, text: str) -> Selection:
 
 
 def place() -> Selection:
-    """Where this session is now; model and sentence are the sidebar's."""
+    """The current place of this session; model and sentence are set in the sidebar."""
     found: Selection = st.session_state[_PLACE]
     return found
 
@@ -110,31 +110,31 @@ def move(**changes: Any) -> None:
 
 
 def forks() -> list[Fork]:
-    """The forks made so far in this model and sentence, oldest first."""
+    """The forks made so far for this model and sentence, oldest first."""
     found: list[Fork] = st.session_state.setdefault(_FORKS, [])
     return found
 
 
 def add_fork(fork: Fork) -> None:
-    """Remember a fork; the same path is kept once."""
+    """Add a fork; each path is stored once."""
     st.session_state[_FORKS] = [known for known in forks() if known.path != fork.path] + [fork]
 
 
 def write_address(selection: Selection) -> None:
-    """Make the address bar say what is on screen, leaving other parameters alone."""
+    """Write the selection on screen to the address bar, leaving other parameters alone."""
     _ADDRESS.write(to_query(selection))
 
 
 def decode_config() -> DecodeConfig:
-    """How the next token is chosen, as the sidebar says."""
+    """How the next token is chosen, as set in the sidebar."""
     values = {item.name: st.session_state.get(f"decode_{item.name}", item.default) for item in fields(DecodeConfig)}
     return DecodeConfig(**values)
 
 
 def suggest_text(model: str, example: str) -> None:
-    """Put `example` into the sentence field, unless the person typed something of their own.
+    """Put `example` into the sentence field, unless the user has typed a sentence.
 
-    An example of the last model says little to another one; what a person typed stays theirs.
+    An example for the previous model means little to another one; text that the user typed is not replaced.
     """
     suggested = st.session_state.get(_SUGGESTED)
     text = st.session_state.get(TEXT)
@@ -144,6 +144,6 @@ def suggest_text(model: str, example: str) -> None:
 
 
 def choose_example(example: str) -> None:
-    """Put an example that the person picked into the sentence field."""
+    """Put an example that the user picked into the sentence field."""
     st.session_state[TEXT] = example
     st.session_state[_SUGGESTED] = (st.session_state.get(MODEL), example)

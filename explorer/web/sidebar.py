@@ -1,4 +1,4 @@
-"""The sidebar that all pages share: which model, which sentence, how the next word is chosen, the link."""
+"""The sidebar that all pages share: the model, the sentence, how the next word is chosen, and the link."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from explorer.translation.selection import Selection
 from explorer.web import runtime, session
 from model.config import DecodeConfig, nearest
 
-PREFERRED = ("multi30k-en-de", "adjective-swap")  # the first of these that is there is opened first
+PREFERRED = ("multi30k-en-de", "adjective-swap")  # the first of these that exists is opened first
 _SELECTION = "_selection"
 
 
 def draw(*, sentence_on_page: bool = False) -> None:
-    """Draw the sidebar and settle the selection of this run; pages read it with :func:`selection`.
+    """Draw the sidebar and determine the selection of this run; pages read it with :func:`selection`.
 
-    A page whose first business is the sentence has its field on the page itself; elsewhere it stands in the sidebar.
+    A page that centres on the sentence has the sentence field on the page itself; elsewhere it is in the sidebar.
     """
     summaries = runtime.models()
     page = st.container()
@@ -46,7 +46,7 @@ def draw(*, sentence_on_page: bool = False) -> None:
 
 
 def selection() -> Selection | None:
-    """The selection that the sidebar settled in this run; None where there is no model at all."""
+    """The selection that the sidebar determined in this run; None if there is no model at all."""
     found: Selection | None = st.session_state[_SELECTION]
     return found
 

@@ -1,4 +1,4 @@
-"""The fields of the Train page's form by their session keys, and how another page fills the form."""
+"""The session keys of the fields in the Train page's form, and how another page fills the form."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def field_key(scope: str, name: str) -> str:
 
 
 def fill_form(task: str, preset: str, changes: Mapping[str, str]) -> None:
-    """Fill the form with a task, a preset and changes, as if chosen there; all other fields return to the preset."""
+    """Fill the form with a task, a preset and changes, as if chosen there; all other fields are reset to the preset."""
     scope = f"{task}_{preset}"
     for key in [key for key in st.session_state if str(key).startswith((f"train_{scope}_", f"train_{task}_"))]:
         del st.session_state[key]

@@ -1,4 +1,4 @@
-"""What a page shows in viewer mode, in place of a control that would change something."""
+"""What a page shows in viewer mode instead of a control that would change something."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from explorer.runs.viewer_mode import REASON, viewing
 
 
 def closed(what: str) -> bool:
-    """Whether this server is for looking only; if so, a sentence says that `what` ("Uploads are") is switched off."""
+    """Whether this server is in viewer mode; if so, say on the page that `what` ("Uploads are") is switched off."""
     if not viewing():
         return False
     st.caption(f"{what} switched off: {REASON}.")

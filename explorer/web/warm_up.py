@@ -1,4 +1,4 @@
-"""The server around the app: what happens before a page runs."""
+"""What the server does before a page runs: importing ahead of time."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from typing import Any
 
 from explorer.web import runtime
 
-# Pages that show a model at work; the others open without torch.
+# Pages that run a model; the others open without torch.
 _WITH_MODEL = frozenset({"", "start", "translate", "attention", "positions", "masks", "inside", "probe"})
 
 
 class WarmUp:
-    """ASGI middleware: when the first browser asks for a page, start importing what that page will need.
+    """ASGI middleware: when the first browser requests a page, start importing what that page will need.
 
-    The browser takes a second to load Streamlit's own scripts before it asks for a run of the page. Imports that go on
-    in the meantime are not waited for later. A server that nobody visits, or only for its list of runs, loads nothing.
+    The browser takes a second to load Streamlit's own scripts before it requests a run of the page. Imports that
+    run in the meantime cost no waiting time later. A server that has no visitors, or visitors only to its list of
+    runs, imports nothing.
     """
 
     def __init__(self, app: Any) -> None:
@@ -23,7 +24,7 @@ class WarmUp:
         self._begun = False
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
-        """One request, on its way to Streamlit."""
+        """Pass one request to Streamlit; the first for a page with a model starts the imports."""
         if not self._begun and scope["type"] == "http" and scope["path"].strip("/") in _WITH_MODEL:
             self._begun = True
             threading.Thread(target=runtime.import_ahead, name="import-ahead", daemon=True).start()

@@ -1,4 +1,4 @@
-"""The tab The computation: the operations of one part of the model as a diagram, and one of them in numbers."""
+"""The tab The computation: the operations of one part of the model as a diagram, and one operation in numbers."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from model.analysis.operations import Operation, Walk, walk
 from model.config import ModelConfig
 
 ONE, ALL = "this step", "all rows at once"
-OPERATION = "op"  # its name in the address
+OPERATION = "op"  # the name of its URL parameter
 
 
 def choose_step(shown: Translation, key: str = "inside_step") -> int:
-    """The decoding step, from 1, shared with the other pages; the last one at first."""
+    """Draw the step slider; return the step, counted from 1 and shared with other pages, initially the last one."""
     last = len(shown.path)
     if last < 2:
         return 1
@@ -75,7 +75,7 @@ def _walk(name: str, version: str, source: tuple[int, ...], path: tuple[int, ...
 
 
 def draw_computation_tab(shown: Translation, model: ModelDescription) -> None:
-    """The diagram of one part, and the operation chosen in it."""
+    """Draw the diagram of one part, and the operation chosen in it."""
     config = model.model_config
     left, right = st.columns([3, 2], gap="large", vertical_alignment="bottom")
     with left:
@@ -123,7 +123,7 @@ def draw_computation_tab(shown: Translation, model: ModelDescription) -> None:
 
 
 def _choose_operation(part: str, rows: Sequence[WalkRow]) -> str:
-    """The open operation; it is in the address unless it is the first of its part."""
+    """Draw the diagram; return the open operation, which the address names unless it is the first of its part."""
     opened = walk_view(part, rows, key="inside_walk", asked=name_from_link(st.query_params.get(OPERATION, "")))
     if opened == rows[0].name:
         if OPERATION in st.query_params:
@@ -150,7 +150,7 @@ def _everything(found: Walk, config: ModelConfig) -> Columns:
 
 
 def _open(model: ModelDescription, shown: Translation, found: Walk, operation: Operation, config: ModelConfig) -> None:
-    """One operation: its purpose, what it read and what it wrote."""
+    """Draw one operation: its purpose, its inputs and its output."""
     st.markdown(f"##### {plain(title_of(operation.name))}")
     st.markdown(plain(meaning_of(operation.name, config)))
     read = read_words(operation, part_of(operation.name, config), config)
@@ -191,7 +191,7 @@ def _open(model: ModelDescription, shown: Translation, found: Walk, operation: O
 def _open_more(
     found: Walk, operation: Operation, value: NDArray[np.float32], rows: tuple[str, ...], first: int
 ) -> None:
-    """A table or figure for norms, residuals, the feed-forward network, scaling and embeddings."""
+    """Draw a table or figure for norms, residuals, the feed-forward network, scaling and embeddings."""
     before = [found[name].value[0].float().numpy() for name in operation.reads]
     if operation.short.startswith("norm"):
         table = figures.row_table(
@@ -228,7 +228,7 @@ def _open_more(
 
 
 def _open_scores(model: ModelDescription, values: NDArray[np.float32], *, chances: bool) -> None:
-    """The highest logits, or probabilities, with their tokens."""
+    """Draw the highest logits, or probabilities, with their tokens."""
     order = np.argsort(-values, kind="stable")[:12]
     tokens = [model.target.label(int(i)) for i in order]
     name = "probability (%)" if chances else "logit"
@@ -241,7 +241,7 @@ def _open_scores(model: ModelDescription, values: NDArray[np.float32], *, chance
 
 
 def _head(n_heads: int) -> int:
-    """A head, from 0."""
+    """Draw the head selector; return the head, counted from 0."""
     if n_heads == 1:
         return 0
     heads = range(1, n_heads + 1)
@@ -258,7 +258,7 @@ def rows_tokens(shown: Translation, found: Walk, name: str) -> tuple[str, ...]:
 
 
 def first_position(found: Walk, name: str) -> int:
-    """The position of the first row of an operation's result, from 1; a single step has only the last one."""
+    """The position, counted from 1, of the first row of an operation's result; a single step has only the last row."""
     of_target = not name.startswith(("src.", "encoder."))
     return len(found.read_ids) if of_target and not found.whole else 1
 

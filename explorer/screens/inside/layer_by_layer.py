@@ -19,7 +19,7 @@ from model.text.tokenizer import Tokenizer
 
 
 def draw_layers_tab(shown: Translation, model: ModelDescription) -> None:
-    """The likeliest token after each stage for every row, and the last row stage by stage."""
+    """Draw the likeliest token after each stage for every row, and the last row stage by stage."""
     step = choose_step(shown, "lens_step")
     run = walked(shown, step, whole=True)
     with runtime.model(shown.model) as translator:
@@ -43,7 +43,7 @@ def draw_layers_tab(shown: Translation, model: ModelDescription) -> None:
 
 
 def stage_names(n_layers: int) -> list[str]:
-    """The embedding and every decoder layer."""
+    """The names of the stages: the embedding and every decoder layer."""
     return ["embedding", *(f"layer {i}" for i in range(1, n_layers + 1))]
 
 

@@ -27,7 +27,7 @@ _SLIDERS = {
 
 
 def draw_size_tab(model: ModelDescription) -> None:
-    """Parameters and FLOPs by part, for the sizes that the sliders choose."""
+    """Draw parameters and FLOPs by part, for the sizes set with the sliders."""
     columns = st.columns([1] * len(PRESETS) + [2])
     for column, name in zip(columns, PRESETS, strict=False):
         column.button(name, key=f"budget_{name}", on_click=_apply_preset, args=(name,), width="stretch")
@@ -63,7 +63,7 @@ def draw_size_tab(model: ModelDescription) -> None:
 
 
 def config_of(sizes: dict[str, int]) -> ModelConfig:
-    """A model of these sizes as the paper builds it: one vocabulary, one matrix, sinusoidal positions, post-norm."""
+    """A model of these sizes, built as in the paper: one vocabulary, one matrix, sinusoidal positions, post-norm."""
     return ModelConfig(
         src_vocab_size=sizes["vocabulary"],
         tgt_vocab_size=sizes["vocabulary"],
@@ -78,7 +78,7 @@ def config_of(sizes: dict[str, int]) -> ModelConfig:
 
 
 def beside_the_paper(sizes: dict[str, int], total: int) -> str:
-    """The number of parameters, beside the printed one where the sizes are those of a model in the paper."""
+    """The number of parameters, compared with the printed one if the sizes are those of a model in the paper."""
     for name, (paper, printed) in PAPER.items():
         if all(sizes[key] == value for key, value in paper.items()):
             model = f"{name[0].upper()}{name[1:]}"
@@ -90,6 +90,6 @@ def beside_the_paper(sizes: dict[str, int], total: int) -> str:
 
 
 def _apply_preset(name: str) -> None:
-    """Set the sliders; before they are drawn, as in a callback."""
+    """Set the sliders to a preset; call it before they are drawn, as in a callback."""
     for key, value in PRESETS[name].items():
         st.session_state[f"budget_size_{key}"] = value

@@ -1,4 +1,4 @@
-"""The parts of a model and their operations in words, in the order in which the page shows them."""
+"""The parts of a model and their operations: titles, descriptions, and the order in which the page shows them."""
 
 from __future__ import annotations
 
@@ -77,12 +77,12 @@ _FORMER_NAMES = {
 
 
 def name_from_link(name: str) -> str:
-    """The operation that a link names; links made before points had names of their own give paths of modules."""
+    """The operation that a link names; links from before points had names of their own contain module paths."""
     return _FORMER_NAMES.get(name, name.replace(".layers.", "."))
 
 
 def title_of(name: str) -> str:
-    """An operation in words."""
+    """An operation's title."""
     if name in _TOP:
         return _TOP[name][0]
     short = name.rsplit(".", 1)[-1]
@@ -96,7 +96,7 @@ def title_of(name: str) -> str:
 
 
 def meaning_of(name: str, config: ModelConfig) -> str:
-    """What an operation is for, in a sentence."""
+    """The purpose of an operation, in one sentence."""
     if name in _TOP:
         return _TOP[name][1]
     short = name.rsplit(".", 1)[-1]
@@ -114,7 +114,7 @@ def of_part(found: Walk, part: str, config: ModelConfig) -> list[Operation]:
 
 
 def rows_of(found: Walk, part: str, config: ModelConfig) -> list[WalkRow]:
-    """The operations of one part as rows of the diagram, after their inputs from other parts."""
+    """The operations of one part as rows of the diagram, preceded by their inputs from other parts."""
     own = of_part(found, part, config)
     ours = {operation.name for operation in own}
     given = dict.fromkeys(name for operation in own for name in operation.reads if name not in ours)
@@ -166,7 +166,7 @@ def parameter_words(operation: Operation) -> str:
 
 
 def read_words(operation: Operation, part: str, config: ModelConfig) -> str:
-    """The operations that an operation reads, with their part where it is another one."""
+    """The operations that an operation reads, each with its part if that is a different one."""
     names = []
     for name in operation.reads:
         other = part_of(name, config)
@@ -175,7 +175,7 @@ def read_words(operation: Operation, part: str, config: ModelConfig) -> str:
 
 
 def summary(found: Walk) -> str:
-    """The whole run in a sentence."""
+    """A summary of the whole run, in one sentence."""
     operations = list(found.operations.values())
     numbers = sum(operation.value.numel() for operation in operations)
     parameters = sum(operation.parameters for operation in operations)

@@ -1,4 +1,4 @@
-"""Inside the model: the whole computation, from text to prediction, with every number on the way."""
+"""Inside the model: the whole computation, from text to prediction, with every intermediate value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from explorer.web.open_translation import OpenTranslation, address_of
 
 
 def draw() -> None:
-    """The question, then the tabs."""
+    """Draw the question, then the tabs."""
     page_parts.heading(
         "What happens between the text and the prediction?",
         "Every operation in the order in which the model computes it, with the numbers of this sentence.",
@@ -28,7 +28,7 @@ def draw() -> None:
 
 
 def _draw_tabs(current: OpenTranslation) -> None:
-    """The open tab; a choice reruns only this part."""
+    """Draw the open tab; a choice in it reruns only this fragment."""
     shown = current.shown
     model = runtime.describe(shown.model)
     page_parts.write_address(address_of(current, session.place(), session.decode_config()), "step")

@@ -19,7 +19,7 @@ EPSILONS = [round(0.01 * i, 2) for i in range(51)]
 
 
 def draw_prediction_tab(shown: Translation, model: ModelDescription) -> None:
-    """Softmax with temperature, label smoothing, and what smoothing costs."""
+    """Draw softmax with temperature, label smoothing, and the cost of smoothing."""
     step = choose_step(shown, "chance_step")
     logits, right_id = walked(shown, step, whole=False).logits, shown.path[step - 1]
     left, right = st.columns(2, gap="large")
@@ -52,7 +52,7 @@ def draw_prediction_tab(shown: Translation, model: ModelDescription) -> None:
 
 
 def temperature_caption(token: str, token_id: int, probabilities: Tensor, warm: Tensor, temperature: float) -> str:
-    """The probability of the likeliest token at a temperature, and how wide the choice is there and at T = 1."""
+    """The likeliest token's probability at a temperature, and the effective number of choices there and at T = 1."""
     return (
         f"softmax(logits / T): at T = {temperature:.1f} {quoted(token)} gets {100 * float(warm[token_id]):.1f} % and "
         f"the choice is as wide as among {effective_choices(warm):.2f} equally likely tokens; at T = 1, among "

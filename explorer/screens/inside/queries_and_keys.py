@@ -1,4 +1,4 @@
-"""The tab Queries and keys: the vectors of one head in a plane, and the key that each query looks at most."""
+"""The tab Queries and keys: the vectors of one head in a plane, and the key that each query attends to most."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PICTURES = ("queries and keys", "values")
 
 
 def draw_similarity_tab(shown: Translation, model: ModelDescription) -> None:
-    """Queries and keys of one head together in a plane, or its values."""
+    """Draw the queries and keys of one head together in a plane, or its values."""
     kind, layer, head = choose_head(model.model_config, "similar", ("encoder", "decoder", "cross"))
     what = st.segmented_control("Picture", PICTURES, default=PICTURES[0], required=True, key="similar_what", bind=URL)
     run = walked(shown, len(shown.path), whole=True)
@@ -48,7 +48,7 @@ def draw_similarity_tab(shown: Translation, model: ModelDescription) -> None:
 
 
 def match_columns(matches: list[Match], rows: tuple[str, ...], keys: tuple[str, ...]) -> Columns:
-    """Each query with its strongest key, as the columns of a table."""
+    """Each query with its strongest key, as table columns."""
     labels = numbered(keys)
     return {
         "query": numbered(rows),

@@ -30,7 +30,7 @@ _ROW_PIXELS, _ROWS_SHOWN = 35, 8
 
 
 def draw_heads(measured: Measured) -> None:
-    """Table, map and numbers."""
+    """Draw the table, the map, the similar heads and the numbers."""
     st.markdown(f"**{plain(summary(measured.probe))}**")
     names = sorted({role.name for role in roles(measured.probe).values()})
     left, right = st.columns([2, 3])

@@ -1,4 +1,4 @@
-"""The findings below the importance tab: what ablation says about the heads that were named."""
+"""The findings at the end of the Importance tab: what ablation shows about the named heads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LABEL = "Checking the findings by ablation"
 
 
 def draw_findings(described: ModelDescription, measured: Measured) -> None:
-    """The findings as a list, once the importance of all heads is known."""
+    """Draw the findings as a list, once the importance of all heads is known."""
     importance = known_importance(described, measured)
     if importance is None:
         return

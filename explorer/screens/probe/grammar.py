@@ -1,4 +1,4 @@
-"""The Probe page's grammar tab: attention by part of speech and by dependency relation."""
+"""The Probe page's Grammar tab: attention by part of speech and by dependency relation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Side = Literal["source", "target"]
 
 
 def grammar_of(described: ModelDescription, measured: Measured, side: Side = "source") -> list[Parsed] | None:
-    """The sample's sentences of one side, parsed; None where no pipeline is installed, or the work was stopped."""
+    """The sample's sentences of one side, parsed; None if no pipeline is installed or the work was stopped."""
     data = described.data_config
     if data.tokenizer == "characters":
         return None
@@ -46,7 +46,7 @@ def _pipeline(lang: str) -> Any:
 
 
 def draw_grammar(described: ModelDescription, measured: Measured) -> None:
-    """Both tables, or what to install."""
+    """Draw both tables, or say what to install."""
     lang = described.data_config.src_lang
     if described.data_config.tokenizer == "characters":
         st.info("This model reads letters, not words: there is no grammar to look for.")

@@ -1,4 +1,4 @@
-"""One head's card: what it looks like, its role and why, example sentences, its importance, and similar heads."""
+"""One head's card: its role and the evidence, example sentences, its importance, similar heads and its scores."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from model.points import Head
 
 
 def choose_head(probe: Probe, key: str) -> Head:
-    """Draw the boxes for the head in view, which all pages share, and return it, counted from 0.
+    """Draw the select boxes for the current head, which all pages share; return it, counted from 0.
 
     A place that this kind of attention does not have (a layer too many, the mean over heads) becomes the nearest one.
     """
@@ -44,7 +44,7 @@ def choose_head(probe: Probe, key: str) -> Head:
         "head": (list(range(1, measured.n_heads + 1)), head),
     }
     for (name, (choices, now)), column in zip(options.items(), st.columns(3), strict=True):
-        # The session's place is the truth: the widget shows it, and changes of the widget go there.
+        # The session's place is authoritative: the widget shows it and reports its changes to it.
         st.session_state[f"{key}_{name}"] = now
         column.selectbox(name.capitalize(), choices, key=f"{key}_{name}", on_change=_moved, args=(key, name))
     return place.kind, layer - 1, head - 1
@@ -55,7 +55,7 @@ def _moved(key: str, name: str) -> None:
 
 
 def draw_card(described: ModelDescription, measured: Measured) -> None:
-    """The card of the chosen head."""
+    """Draw the card of the chosen head."""
     kind, layer, head = choose_head(measured.probe, "card")
     scores = measured.probe.kinds[kind]
     role = role_of(scores, layer, head)

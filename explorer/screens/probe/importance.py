@@ -19,13 +19,13 @@ _BY_LOSS, _BY_GRADIENT = "loss without the head", "gradient score"
 
 
 def known_importance(described: ModelDescription, measured: Measured) -> Importance | None:
-    """The importance already measured on this sample; None where nobody has asked for it."""
+    """The importance already measured on this sample; None if it has not been requested."""
     importance: Importance | None = known(measurement_key(described, measured.choice, "importance"))
     return importance
 
 
 def draw_importance(described: ModelDescription, measured: Measured) -> None:
-    """The maps and the curve; measured when this tab is opened."""
+    """Draw the maps and the curve; they are measured when this tab is opened."""
     st.caption(
         plain(
             "A pattern that looks meaningful need not matter. Here every head is switched off by itself, and the "

@@ -1,4 +1,4 @@
-"""Probe: what each head does over many sentences, how sure we are, and what happens without it."""
+"""Probe: what each head does over many sentences, how certain that is, and what happens without it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SURGERY = "Surgery"
 
 
 def draw() -> None:
-    """The question, the sample, then the tabs."""
+    """Draw the question, the sample, then the tabs."""
     page_parts.heading(
         "What does each head do, how sure are we, and what happens without it?",
         "A head is named after what it does over many sentences. Whether it matters shows when it is switched off.",
@@ -50,7 +50,7 @@ def draw() -> None:
         st.info(plain(f"{described.name} is an LSTM and has nothing of what is shown here; choose a Transformer."))
         return
     if head_edits.adopt(selection.model, described.model_config) and "probe_tab" not in st.query_params:
-        st.session_state["probe_tab"] = SURGERY  # a link with edits opens the tab where they are
+        st.session_state["probe_tab"] = SURGERY  # a link with edits opens the tab that shows them
     for problem in (*session.problems(), adopt(selection.model)):
         if problem:
             st.warning(plain(problem))
@@ -79,7 +79,7 @@ def _sample(described: ModelDescription) -> Measured | None:
 
 
 def _tabs(described: ModelDescription, text: str, result: Measured | None) -> None:
-    """The tabs, of which only the open one is drawn."""
+    """Draw the tabs; only the content of the open one is drawn."""
 
     def measured_only(draw: Callable[[Measured], None]) -> Callable[[], None]:
         return lambda: _nothing() if result is None else draw(result)
@@ -113,7 +113,7 @@ def _search(described: ModelDescription, result: Measured) -> None:
 
 
 def _export(described: ModelDescription, result: Measured) -> None:
-    """Files of everything measured."""
+    """Draw the download buttons for all measurements."""
     name, probe = described.name, result.probe
     known = known_importance(described, result)
     importance = known.rows() if known is not None else None

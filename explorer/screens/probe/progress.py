@@ -1,4 +1,4 @@
-"""Long measurements on the Probe page: a progress bar, a way to stop and go on, and results from the server's store."""
+"""Long measurements on the Probe page: a progress bar, stopping and resuming, and results from the server's store."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _STOPPED = "probe_stopped"
 
 
 def measurement_key(described: ModelDescription, choice: SampleChoice, what: str) -> Key:
-    """The key of one measurement of a model, as its files are now, on a sample."""
+    """The key of one measurement of a model, with its current files, on a sample."""
     return (what, described.name, runtime.fingerprint(described.name), choice.key)
 
 
 def known(key: Key) -> Any | None:
-    """A result that has been measured already, or None."""
+    """A result that has already been measured, or None."""
     return store().known(key)
 
 
 def with_progress(key: Key, make: Callable[[Report], Result], label: str) -> Result | None:
     """A result from the store, or computed now behind a progress bar with a Stop button; None while it is stopped.
 
-    The work runs in a thread of the server: a click starts this script anew, and the new run finds the work under way.
+    The work runs in a server thread: a click restarts this script, and the new run finds the work in progress.
     """
     result: Result | None = known(key)
     if result is not None:
@@ -56,7 +56,7 @@ def with_progress(key: Key, make: Callable[[Report], Result], label: str) -> Res
 
     try:
         result = store().get(key, make, report)
-    except Exception:  # not Streamlit's own signals: the next run draws the bar again. The caller says what is wrong
+    except Exception:  # not Streamlit's own signals: the next run redraws the bar. The caller reports the error
         place.empty()
         raise
     place.empty()
@@ -69,5 +69,5 @@ def _stop(key: Key) -> None:
 
 
 def forget_stops() -> None:
-    """Let stopped work start again, after the sample has changed."""
+    """Allow stopped work to start again, after the sample has changed."""
     st.session_state[_STOPPED] = set()

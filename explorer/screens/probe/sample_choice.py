@@ -1,4 +1,4 @@
-"""Which sentences the Probe page measures on: the choice, its URL parameter, and the measurement itself."""
+"""The sentences that the Probe page measures on: the choice, its URL parameter, and the measurement itself."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ _ORIGINS: dict[Origin, str] = {"task": "The task's test set", "own": "My own sen
 
 
 def chosen(model: str) -> SampleChoice:
-    """What this session measures a model on; a person's own sentences belong to the model that they were given for."""
+    """The sample on which this session measures a model; own sentences belong to the model they were entered for."""
     choices: dict[str, SampleChoice] = st.session_state.setdefault(_CHOICE, {})
     return choices.get(model, SampleChoice())
 
 
 def adopt(model: str) -> str:
-    """Take over the sample named in the address, and write the one that is measured there.
+    """Apply the sample named in the address, and write the sample in use to the address.
 
-    Returns a sentence about a sample that cannot be used, or nothing.
+    Returns a message about a sample that cannot be used, or an empty string.
     """
     asked, problem = SAMPLE.asked(), ""
     if asked is not None:
@@ -52,7 +52,7 @@ def adopt(model: str) -> str:
 
 
 def measured(described: ModelDescription) -> Measured | None:
-    """The model measured on the chosen sample, from the store or now; None where that is not possible, or stopped."""
+    """The model measured on the chosen sample, from the store or computed now; None if impossible or stopped."""
     choice = chosen(described.name)
     try:
         return with_progress(
@@ -66,7 +66,7 @@ def measured(described: ModelDescription) -> Measured | None:
 
 
 def draw_choice(model: str) -> None:
-    """The choice of sentences, behind a button."""
+    """Draw the choice of sentences, in a popover."""
     choice = chosen(model)
     with st.popover("Choose sentences", icon=":material/list:"):
         origin = st.segmented_control(
@@ -106,7 +106,7 @@ def draw_choice(model: str) -> None:
 
 
 def _choose(model: str) -> None:
-    """Take over what the fields say."""
+    """Apply the values of the fields."""
     state = st.session_state
     origin: Origin = state.get(f"probe_origin_{model}") or "task"
     lines: tuple[str, ...] = ()

@@ -15,7 +15,7 @@ from explorer.web.page_parts import URL
 
 
 def draw_search(measured: Measured, tags: Sequence[Tags] = (), *, whole_words: bool = True) -> None:
-    """The search fields and the results."""
+    """Draw the search fields and the results."""
     st.caption(
         "Where in the sample does a head look from one word to another? Leave a field empty for any word. "
         + tag_hint(tags)

@@ -1,4 +1,4 @@
-"""The Probe page's surgery tab: change heads, and see the translation change, step by step and over the sample."""
+"""The Probe page's Surgery tab: change heads, and see the translation change, step by step and over the sample."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from model.points import Head
 
 
 def draw_surgery(described: ModelDescription, text: str, found: Measured | None) -> None:
-    """The tools, then what they did."""
+    """Draw the tools, then the effect of the changes."""
     for problem in head_edits.problems():
         st.warning(plain(problem))
     try:
@@ -96,7 +96,7 @@ def _draw_result(
 
 
 def _edit_for(described: ModelDescription, text: str, changes: Changes, found: Measured | None) -> HeadEdits | None:
-    """The edits; None, after saying so, where a mean is asked for and there is no sample."""
+    """The edits; None, after a message on the page, if a mean is required and there is no sample."""
     averaged = [change.place for change in changes if change.op == "mean"]
     if averaged and found is None:
         st.info("A head's mean is taken over the sample, and there is none yet: measure first.")
@@ -154,7 +154,7 @@ def _draw_translations(effect: Effect) -> None:
 
 
 def step_rows(effect: Effect) -> list[dict[str, Any]]:
-    """A line for each step of the unchanged translation."""
+    """One row per step of the unchanged translation."""
     return [
         {
             "step": t,
@@ -228,7 +228,7 @@ def _draw_sample(
 
 
 def quality_words(before: Quality, after: Quality, sentences: int) -> str:
-    """What a change does to a sample, in a sentence."""
+    """The effect of a change over a sample, in one sentence."""
     words = f"Loss {before.loss:.3f} → {after.loss:.3f} nats per token ({after.loss - before.loss:+.3f})"
     if before.exact is not None and after.exact is not None:
         words += f"; exactly right {100 * before.exact:.1f} % → {100 * after.exact:.1f} %"

@@ -1,4 +1,4 @@
-"""The tools of surgery: heads to switch off or flatten, a row to edit by hand, a part of another sentence to put in."""
+"""The surgery tools: switch heads off or flatten them, edit a row by hand, or patch in a part of another sentence."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PROBLEM = "surgery_problem"
 
 
 def draw_tools(described: ModelDescription, shown: Translation) -> None:
-    """All tools; each puts its changes in force."""
+    """Draw all tools; each one puts its changes in force."""
     config = described.model_config
     left, right = st.columns(2)
     with left:
@@ -75,7 +75,7 @@ def _kind() -> AttentionKind:
 
 
 def _one_head(config: ModelConfig, kind: AttentionKind, key: str) -> tuple[int, int]:
-    """A head of this kind, from 0; the one in view at first."""
+    """Draw the head selector; return a head of this kind, counted from 0, initially the current one."""
     place = session.place()
     heads = [(layer, head) for layer in range(config.n_layers(kind)) for head in range(config.n_heads(kind))]
     at = (place.layer - 1, place.head - 1)
