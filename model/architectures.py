@@ -1,4 +1,4 @@
-"""Which class a configuration asks for."""
+"""The model class for a configuration."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Model: TypeAlias = Transformer | LSTM
 
 
 def make_model(config: ModelConfig) -> Model:
-    """A new model of the configured architecture, with weights drawn at random."""
+    """A new model of the configured architecture, with random weights."""
     return LSTM(config) if config.architecture == "lstm" else make_transformer(config)
 
 
 def make_transformer(config: ModelConfig) -> Transformer:
-    """A new Transformer, the paper's or one of its variants, with weights drawn at random."""
+    """A new Transformer, the paper's or one of its variants, with random weights."""
     return TransformerVariant(config) if config.is_variant else Transformer(config)

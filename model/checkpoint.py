@@ -1,4 +1,4 @@
-"""Saving, loading and averaging models in model folders (their files without the model: model/folder.py).
+"""Saving, loading and averaging models in model folders (for their other files, see model/folder.py).
 
 Weights are safetensors, each tied matrix stored once under its canonical name; nothing is ever unpickled.
 """
@@ -63,7 +63,7 @@ MAX_POSITIONS = 1_000_000  # a larger table would exhaust memory before the erro
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A model ready for use (evaluation mode, no gradients) with everything its folder says about it."""
+    """A model ready for use (evaluation mode, no gradients) with its configuration, tokenizers, card and summary."""
 
     name: str
     folder: Path
@@ -78,7 +78,7 @@ class LoadedModel:
 
     @property
     def transformer(self) -> Transformer:
-        """The model, where only a Transformer will do.
+        """The model, where a Transformer is required.
 
         Raises:
             CheckpointError: it is another architecture.
@@ -99,7 +99,7 @@ def stored_weights(model: Model) -> dict[str, Tensor]:
 
 
 def write_weights(path: Path, weights: Mapping[str, Tensor], *, half: bool = False) -> None:
-    """Write tensors as safetensors in one step, in half precision if asked (for snapshots)."""
+    """Write tensors as safetensors atomically; `half` stores them in half precision (for snapshots)."""
     tensors = {name: tensor.half() if half else tensor for name, tensor in weights.items()}
     write_bytes(path, safetensors.torch.save(tensors))
 
@@ -108,7 +108,7 @@ def read_weights(path: Path, expected: Mapping[str, tuple[int, ...]]) -> dict[st
     """Read tensors of exactly these names and shapes.
 
     Raises:
-        CheckpointError: missing, torn, a pickle, other names or shapes than expected, or numbers that are not finite.
+        CheckpointError: missing, truncated, a pickle, unexpected names or shapes, or numbers that are not finite.
     """
     shapes = tensor_shapes(path)
     for name in expected.keys() - shapes.keys():
@@ -132,7 +132,7 @@ def read_weights(path: Path, expected: Mapping[str, tuple[int, ...]]) -> dict[st
 
 
 def average_weights(sets: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    """The mean of several sets of weights of one shape, summed in float64."""
+    """The mean of several sets of weights of the same shapes, summed in float64."""
     return {
         name: (sum(weights[name].double() for weights in sets) / len(sets)).to(tensor.dtype)  # type: ignore[union-attr]
         for name, tensor in sets[0].items()
@@ -156,7 +156,7 @@ def save_model(
     `extra` is merged into config.json (title, preset, results, runtime).
 
     Raises:
-        CheckpointError: the name is impossible, or the folder exists and `overwrite` is False.
+        CheckpointError: the name is invalid, or the folder exists and `overwrite` is False.
     """
     check_name(folder.name)
     if folder.exists() and not overwrite:
@@ -198,10 +198,10 @@ def config_sections(
 def load_model(folder: str | Path, *, snapshot: int | None = None) -> LoadedModel:
     """Load a model for use: evaluation mode, float32, on the CPU, no gradients.
 
-    `snapshot` picks the weights kept at that training step (see :func:`snapshot_steps`) in place of the final ones.
+    `snapshot` selects the weights saved at that training step (see :func:`snapshot_steps`) instead of the final ones.
 
     Raises:
-        CheckpointError: the folder is missing, torn, of another shape, of a newer format, or holds a pickle.
+        CheckpointError: the folder is missing, damaged, of another shape, of a newer format, or contains a pickle.
     """
     folder = Path(folder)
     if not folder.is_dir():
@@ -225,7 +225,7 @@ def load_model(folder: str | Path, *, snapshot: int | None = None) -> LoadedMode
 
 @dataclass(frozen=True)
 class Description:
-    """All that a folder says about its model but the weights; `extra` is the rest of config.json."""
+    """Everything that a folder describes except the weights; `extra` is the rest of config.json."""
 
     model: ModelConfig
     data: DataConfig
@@ -266,7 +266,7 @@ def read_tokenizers(folder: Path) -> tuple[Tokenizer, Tokenizer]:
     """Source and target tokenizer of a folder; one object where both are the same.
 
     Raises:
-        CheckpointError: tokenizer.json is missing or makes no sense.
+        CheckpointError: tokenizer.json is missing or invalid.
     """
     path = folder / TOKENIZER
     values = read_json(path)
@@ -282,10 +282,10 @@ def build_model(config: ModelConfig, path: Path) -> Model:
     Raises:
         CheckpointError: see :func:`read_weights`.
     """
-    # Sizes come from a file that anybody may have written: compare them with the weights before allocating anything.
+    # Sizes come from an untrusted file: compare them with the weights before allocating anything.
     stored = tensor_shapes(path)
     square, feed_forward = config.d_model**2, 2 * config.d_model * config.d_ff
-    per_layer = (6 * square, 8 * square)  # of an LSTM: four gates that read two vectors, the encoder's half as wide
+    per_layer = (6 * square, 8 * square)  # LSTM: four gates that read two vectors; the encoder's are half as wide
     if config.architecture == "transformer":
         per_layer = (4 * square + feed_forward, 8 * square + feed_forward)
     least = config.n_encoder_layers * per_layer[0] + config.n_decoder_layers * per_layer[1]
@@ -303,11 +303,11 @@ def build_model(config: ModelConfig, path: Path) -> Model:
 
 
 def snapshot_path(folder: Path, step: int) -> Path:
-    """Where the weights kept at a training step stand."""
+    """The path of the weights saved at a training step."""
     return folder / SNAPSHOTS / f"step-{step:08d}.safetensors"
 
 
 def snapshot_steps(folder: str | Path) -> list[int]:
-    """Training steps of which the folder keeps weights, ascending."""
+    """Training steps with weights saved in the folder, ascending."""
     names = (path.stem.removeprefix("step-") for path in (Path(folder) / SNAPSHOTS).glob("step-*.safetensors"))
     return sorted(int(name) for name in names if name.isdecimal())

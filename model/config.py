@@ -1,7 +1,7 @@
 """Configurations of a model, its data, its training and its decoding: frozen dataclasses with a JSON form.
 
-Every class here is read with :func:`from_dict`, which refuses unknown keys, wrong types and values out of range
-with a sentence that says what to do, because these files are edited by hand.
+Every class here is read with :func:`from_dict`, which rejects unknown keys, wrong types and values out of range.
+The error message says what to do, because these files are edited by hand.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ FORMER_NAMES = {
     "gradient_accumulation_steps": "accumulate",
     "average_checkpoints": "average",
 }
-"""Settings that files, links and commands of earlier versions have under another name."""
+"""Settings that had another name in files, links and commands of earlier versions."""
 FORMER_VALUES = {("schedule", "inverse_sqrt"): "warmup"}
 
 
 class ConfigError(ValueError):
-    """A configuration that cannot be used; the message says which field and what it may be."""
+    """A configuration that cannot be used; the message names the field and its allowed values."""
 
 
 def _help(text: str, **kwargs: Any) -> Any:
@@ -102,7 +102,7 @@ class ModelConfig:
         return self.layer_norm == "scalar" or not self.scale_scores or not self.residual
 
     def n_layers(self, kind: AttentionKind) -> int:
-        """Number of layers with attention of this kind; an LSTM has one cross-attention layer and nothing else."""
+        """Number of layers with attention of this kind; an LSTM has one cross-attention layer and no other."""
         if self.architecture == "lstm":
             return 1 if kind == "cross" else 0
         return self.n_encoder_layers if kind == "encoder" else self.n_decoder_layers
@@ -116,7 +116,7 @@ class ModelConfig:
 
 @dataclass(frozen=True)
 class DataConfig:
-    """Which sentence pairs, and how text becomes tokens."""
+    """The sentence pairs, and how their text is tokenised."""
 
     task: str = _help("task name, or 'files' for your own data", default="adjective-swap")
     src_lang: str = _help("language code of the source tokenizer", default="en")
@@ -133,7 +133,7 @@ class DataConfig:
 
 @dataclass(frozen=True)
 class TrainConfig:
-    """One training run. Everything random in it is drawn from `seed`."""
+    """Settings of one training run. All randomness derives from `seed`."""
 
     seed: int = _help("seed for initial weights, data order and dropout", default=1)
     max_steps: int = _help("total number of weight updates", default=2000)
@@ -245,10 +245,10 @@ def to_dict(config: ModelConfig | DataConfig | TrainConfig | DecodeConfig) -> di
 
 
 def with_current_names(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings under the names and values of this version; those that no version knows are left as they are.
+    """The settings under the names and values of this version; unknown settings are left unchanged.
 
     Raises:
-        ConfigError: a setting is given under both its names.
+        ConfigError: a setting is given under both of its names.
     """
     names = {former: name for name, former in FORMER_NAMES.items()}
     current: dict[str, Any] = {}
@@ -263,12 +263,12 @@ def with_current_names(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_former_names(settings: Mapping[str, str]) -> dict[str, str]:
-    """The settings, as text after `--set`, under the names and values of earlier versions."""
+    """The settings (text, as after `--set`) under the names and values of earlier versions."""
     return {FORMER_NAMES.get(name, name): FORMER_VALUES.get((name, value), value) for name, value in settings.items()}
 
 
 def from_dict(cls: type[Config], values: Mapping[str, Any]) -> Config:
-    """Build a configuration from JSON values; settings may have their former names.
+    """Build a configuration from JSON values; settings may use their former names.
 
     Raises:
         ConfigError: an unknown key (the nearest known one is named), a wrong type, or a value out of range.

@@ -1,4 +1,4 @@
-"""Dropout that does not wait for random numbers: on a CPU, drawing them is most of its time."""
+"""Dropout with faster random numbers: on a CPU, drawing them takes most of its time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LEVELS = 2**16
 
 
 class _Drop(torch.autograd.Function):
-    """x · keep / (1 - p), remembering one byte per number for the backward pass."""
+    """x · keep / (1 - p), storing one byte per element for the backward pass."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, keep: Tensor, factor: float) -> Tensor:
@@ -27,7 +27,7 @@ class _Drop(torch.autograd.Function):
 
 
 def keep_mask(shape: torch.Size, p: float) -> Tensor:
-    """True with probability 1 - p, rounded to a multiple of 2⁻¹⁶: one 64-bit random number decides four cells.
+    """True with probability 1 - p, rounded to a multiple of 2⁻¹⁶: one 64-bit random number decides four elements.
 
     Shapes:
         returns: `shape`, bool.
@@ -41,9 +41,9 @@ def keep_mask(shape: torch.Size, p: float) -> Tensor:
 
 
 def dropout(x: Tensor, p: float, training: bool = True) -> Tensor:
-    """Zero each number with probability `p` and scale the others by 1 / (1 - p); x itself outside training.
+    """Zero each element with probability `p` and scale the others by 1 / (1 - p); returns x outside training.
 
-    It does what F.dropout does, in a third of the time on a CPU; on other devices it is F.dropout.
+    Equivalent to F.dropout, in a third of the time on a CPU; on other devices it calls F.dropout.
 
     Shapes:
         x: any; returns the same shape.

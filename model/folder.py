@@ -1,8 +1,8 @@
 """Model folders as files: names, JSON, safetensors headers and summaries, all without importing torch.
 
 One folder = one model = one run: config.json, tokenizer.json, model.safetensors, README.md, metrics.jsonl, and for a
-run also status.json, state/, snapshots/ and stop. A damaged or inconsistent folder is refused with a
-:class:`CheckpointError`, a sentence that names the file. The model itself is loaded and saved by model/checkpoint.py.
+run also status.json, state/, snapshots/ and stop. A damaged or inconsistent folder raises a :class:`CheckpointError`
+that names the file. The model itself is loaded and saved by model/checkpoint.py.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SHIPPED = (
     "reverse",
     "reverse-lstm",
 )
-"""Models that come with the repository; a user's runs never replace them without being asked to."""
+"""Models that ship with the repository; runs never replace them unless the user asks for it."""
 
 MAX_JSON_BYTES = 64 * 1024**2
 MAX_HEADER_BYTES = 16 * 1024**2
@@ -50,7 +50,7 @@ class CheckpointError(ValueError):
 
 
 def check_name(name: str) -> str:
-    """The name itself, if a model folder may be called that.
+    """Return the name if it is valid for a model folder.
 
     Raises:
         CheckpointError: the name leads out of the checkpoints folder, or some file system cannot store it.
@@ -67,7 +67,7 @@ def find_model(checkpoints: str | Path, name: str) -> Path:
     """The folder of the model called `name`.
 
     Raises:
-        CheckpointError: the name is impossible, or there is no such model (the nearest one is named).
+        CheckpointError: the name is invalid, or there is no such model (the message names the nearest).
     """
     root = Path(checkpoints)
     folder = root / check_name(name)
@@ -99,7 +99,7 @@ def replace_file(temporary: Path, target: Path) -> None:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file atomically: readers see the old or the new content, and it is on disk when this returns."""
+    """Write a file atomically: readers see the old or the new content, and the file is on disk when this returns."""
     # Threads of one process may write the same file, so the process id alone is not a unique name.
     temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
     try:
@@ -154,8 +154,8 @@ def read_config(folder: Path) -> dict[str, Any]:
     """config.json with its format checked; the sections stay plain dictionaries, settings have their current names.
 
     Raises:
-        CheckpointError: as :func:`read_json`; a format version that this program does not know; a section is missing;
-            a setting is there under two names.
+        CheckpointError: as :func:`read_json`; the format version is unknown; a section is missing; a setting is given
+            under two names.
     """
     path = folder / CONFIG
     config = read_json(path)
@@ -180,10 +180,10 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def refuse_pickles(folder: Path) -> None:
-    """Refuse a folder that holds a pickle, which could run code, or a file that leads out of the folder.
+    """Reject a folder that contains a pickle, which could run code, or a link that leads out of the folder.
 
     Raises:
-        CheckpointError: such a file is there; it is named.
+        CheckpointError: there is such a file; the message names it.
     """
     inside = folder.resolve()
     for path in (*folder.iterdir(), *(folder / STATE).glob("*"), *(folder / SNAPSHOTS).glob("*")):
@@ -197,7 +197,7 @@ def refuse_pickles(folder: Path) -> None:
 
 
 def tensor_shapes(path: Path) -> dict[str, tuple[int, ...]]:
-    """Names and shapes in a safetensors file, from its header alone; sizes must add up to the file's own.
+    """Names and shapes in a safetensors file, from its header alone; the sizes must add up to the file size.
 
     Raises:
         CheckpointError: missing, truncated, a pickle, or not safetensors.
@@ -236,14 +236,14 @@ def tensor_shapes(path: Path) -> dict[str, tuple[int, ...]]:
 
 
 def _shape(sizes: Any) -> tuple[int, ...]:
-    """A shape from a header that anybody may have written."""
+    """A shape from an untrusted header."""
     if not isinstance(sizes, list) or not all(type(n) is int and n >= 0 for n in sizes):
         raise ValueError(sizes)
     return tuple(sizes)
 
 
 def _results(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
-    """The scores in a configuration, which anybody may have written: dictionaries all through."""
+    """The scores in an untrusted configuration, checked to be nested dictionaries."""
     results = config.get("results") or {}
     parts = (
         [results, *(results.get(split) or {} for split in ("valid", "test"))] if isinstance(results, dict) else [None]
@@ -254,7 +254,7 @@ def _results(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
 
 
 def _model_settings(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
-    """All settings of the model, with today's defaults for those that an older file lacks."""
+    """All settings of the model, with current defaults for those that an older file lacks."""
     try:
         return to_dict(from_dict(ModelConfig, config["model"]))
     except (ConfigError, TypeError) as error:
@@ -262,7 +262,7 @@ def _model_settings(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
 
 
 def summarize(folder: Path) -> dict[str, Any]:
-    """What a list of models shows about one folder, from its small files and the weights' header.
+    """A summary of one folder for a list of models, from its small files and the weights' header.
 
     Keys: name, folder, bundled, error (None, or why the folder cannot be used) and, where readable: task, parameters
     (tied matrices once), bytes, trained, state (of its run), results (as config.json holds them), modified (seconds

@@ -1,8 +1,8 @@
-"""The model that the Transformer replaced: an LSTM encoder-decoder that looks back through one attention head.
+"""The architecture that the Transformer replaced: an LSTM encoder-decoder with one attention head.
 
 A bidirectional LSTM reads the source (Bahdanau et al. 2015, §3.2); a second LSTM reads the target, and each of its
-states attends to the source through Luong et al.'s (2015) "general" score before it predicts. It takes the same
-calls as the Transformer, so it is trained, decoded, recorded and edited by the same code.
+states attends to the source with the "general" score of Luong et al. (2015) before it predicts. The model has the
+Transformer's interface, so the same code trains, decodes, records and edits it.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from model.transformer import EncoderDecoder
 
 @dataclass(frozen=True)
 class LSTMState:
-    """Everything the decoder needs to read one more token; steps make new states and leave old ones valid.
+    """Everything the decoder needs to read one more token; each step makes a new state and leaves the old one valid.
 
     Shapes:
-        hidden, cell: [layer, batch, d_model]; memory, key: [batch, src, d_model], the source as it was read and as it
-        is compared; src_mask: [batch, 1, 1, src] bool; tokens: [batch, read] ids read so far.
+        hidden, cell: [layer, batch, d_model]; memory, key: [batch, src, d_model], the encoded source, and its
+        projection to keys; src_mask: [batch, 1, 1, src] bool; tokens: [batch, read] ids read so far.
     """
 
     hidden: Tensor
@@ -41,12 +41,12 @@ class LSTMState:
 
     @property
     def position(self) -> int:
-        """How many tokens were read."""
+        """The number of tokens read."""
         return self.tokens.size(1)
 
     @property
     def batch_size(self) -> int:
-        """How many hypotheses stand side by side."""
+        """The number of hypotheses in the batch."""
         return self.tokens.size(0)
 
     def select(self, rows: Tensor) -> LSTMState:
@@ -63,7 +63,7 @@ class LSTMState:
 
 
 class LSTM(EncoderDecoder):
-    """An LSTM encoder-decoder with attention; its cross-attention is [1 layer, 1 head, tgt, src], it has no other."""
+    """An LSTM encoder-decoder with attention. Its only attention is cross-attention, [1 layer, 1 head, tgt, src]."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config)
@@ -88,21 +88,21 @@ class LSTM(EncoderDecoder):
 
     @torch.no_grad()
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
-        """Draw new weights: Xavier for projections gate by gate, forget gates open, embeddings as the Transformer's."""
-        for name, parameter in self.named_parameters():  # each tied matrix comes once
+        """Initialise the weights: Xavier for each gate and projection, forget gates open, Transformer embeddings."""
+        for name, parameter in self.named_parameters():  # each tied matrix appears once
             if "embedding" in name:
                 nn.init.normal_(parameter, std=self.config.d_model**-0.5, generator=generator)
                 parameter[PAD].zero_()
             elif "bias" in name:
                 nn.init.zeros_(parameter)
-                if "bias_ih" in name:  # the second of four gates: remember, until there is a reason to forget
+                if "bias_ih" in name:  # the second of four gates: the forget gate starts open
                     parameter[len(parameter) // 4 : len(parameter) // 2] = 1.0
             else:
                 for gate in parameter.chunk(4) if name.startswith(("encoder", "decoder")) else (parameter,):
                     nn.init.xavier_uniform_(gate, generator=generator)
 
     def embed(self, tokens: Tensor, *, side: str, offset: int = 0, tap: Tap | None = None) -> Tensor:
-        """Embeddings of the tokens from `offset` on; there are no positions to add, since an LSTM reads in order.
+        """Embeddings of the tokens from `offset` on; no positions are added, since an LSTM reads in order.
 
         Shapes:
             tokens: [batch, seq] ids of the "src" or "tgt" side; returns [batch, seq - offset, d_model].
@@ -127,9 +127,10 @@ class LSTM(EncoderDecoder):
         return through(tap, "encoder.memory", memory)
 
     def _initial(self, memory: Tensor, tap: Tap | None) -> tuple[Tensor, Tensor]:
-        """The decoder's first hidden and cell state, from what the backward LSTM knows at the first token.
+        """The decoder's first hidden and cell state, from the encoder's output at the first token.
 
-        Source: Bahdanau et al. 2015, A.2.2 (there without the forward half, which has read one token here).
+        There the backward LSTM has read the whole source. Source: Bahdanau et al. 2015, A.2.2, without the forward
+        half, which is included here and has read one token.
         """
         flat = torch.tanh(self.initial(memory[:, 0]))  # [batch, layer · d_model]
         hidden = flat.view(len(memory), -1, self.config.d_model).transpose(0, 1).contiguous()  # [layer, batch, d_model]
@@ -178,7 +179,7 @@ class LSTM(EncoderDecoder):
         src_mask: Tensor | None = None,
         tap: Tap | None = None,
     ) -> LSTMState:
-        """Read the source and be ready for <sos>; arguments as for the Transformer."""
+        """Encode the source and return the state before <sos>; arguments as for the Transformer."""
         src_mask = padding_mask(src) if src_mask is None else src_mask
         if memory is None:
             memory = self.encode(src, src_mask=src_mask, tap=tap)
@@ -186,10 +187,10 @@ class LSTM(EncoderDecoder):
         return LSTMState(hidden, cell, memory, self.k_proj(memory), src_mask, src.new_empty(src.size(0), 0))
 
     def step(self, tokens: Tensor, state: LSTMState, *, tap: Tap | None = None) -> tuple[Tensor, LSTMState]:
-        """Read one more token per hypothesis; the given state stays as it was.
+        """Read one more token per hypothesis; the given state is unchanged.
 
         Shapes:
-            tokens: [batch] ids; returns logits [batch, tgt_vocab] of the token after it, and the new state.
+            tokens: [batch] ids; returns logits [batch, tgt_vocab] of the next token, and the new state.
         """
         read = torch.cat((state.tokens, tokens[:, None].to(state.tokens.device)), dim=1)  # [batch, read + 1]
         x = self.embed(read, side="tgt", offset=state.position, tap=tap)

@@ -9,7 +9,7 @@ from model.config import PAD
 
 
 def padding_mask(tokens: Tensor) -> Tensor:
-    """Close the keys that are padding.
+    """Mask the keys that are padding.
 
     Shapes:
         tokens: [batch, seq] ids.
@@ -19,7 +19,7 @@ def padding_mask(tokens: Tensor) -> Tensor:
 
 
 def causal_mask(length: int, device: torch.device | None = None) -> Tensor:
-    """Close the future: row t sees keys 0…t (Vaswani et al. 2017, §3.2.3).
+    """Mask the future: row t sees keys 0…t (Vaswani et al. 2017, §3.2.3).
 
     Shapes:
         returns: [1, 1, length, length] bool, the lower triangle with its diagonal.
@@ -28,7 +28,7 @@ def causal_mask(length: int, device: torch.device | None = None) -> Tensor:
 
 
 def target_mask(tokens: Tensor, *, causal: bool = True) -> Tensor:
-    """What a decoder that reads a whole target may see: no padding and, if `causal`, no future.
+    """The mask of a decoder that reads a whole target: it hides padding and, if `causal`, the future.
 
     Shapes:
         tokens: [batch, tgt] ids.

@@ -1,4 +1,4 @@
-"""Where a token stands: the sinusoidal table, a learned table, or nothing at all."""
+"""Positional encodings: the sinusoidal table, a learned table, or none."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def sinusoidal_table(length: int, d_model: int, base: float = 10000.0) -> Tensor
 
 
 def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
-    """How many positions one full turn of each sine–cosine pair takes: 2π·base^(2i/d_model).
+    """The number of positions in one full turn of each sine–cosine pair: 2π·base^(2i/d_model).
 
     Shapes:
         returns: [pair] float64, in positions.
@@ -44,7 +44,7 @@ def rotations(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
     """M_k of PE(pos + k) = M_k·PE(pos): one rotation per sine–cosine pair, the same at every position (§3.5).
 
     Shapes:
-        returns: [pair, 2, 2] float64, to be multiplied with the column (sin, cos).
+        returns: [pair, 2, 2] float64, to be applied to the column (sin, cos).
     """
     angle = offset * 2 * math.pi / wavelengths(d_model, base)  # [pair], in radians
     rows = (angle.cos(), angle.sin()), (-angle.sin(), angle.cos())
@@ -52,7 +52,7 @@ def rotations(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
 
 
 def rotate(rows: Tensor, by: Tensor) -> Tensor:
-    """Apply a rotation per sine–cosine pair to encodings.
+    """Rotate each sine–cosine pair of the encodings.
 
     Shapes:
         rows: [pos, d_model]; by: [pair, 2, 2]; returns [pos, d_model].
@@ -62,7 +62,7 @@ def rotate(rows: Tensor, by: Tensor) -> Tensor:
 
 
 class PositionalEncoding(nn.Module):
-    """Adds a row per position to token vectors; `config.positions` says which table."""
+    """Adds a row per position to token vectors; `config.positions` selects the table."""
 
     sinusoidal: Tensor
 
@@ -80,7 +80,7 @@ class PositionalEncoding(nn.Module):
     def table(self, length: int) -> Tensor | None:
         """The first `length` rows, [pos, d_model], or None where there are no positions.
 
-        The sinusoidal table goes on beyond `max_positions`; a learned one has nothing to say there.
+        The sinusoidal table extends beyond `max_positions`; a learned one does not.
 
         Raises:
             ValueError: a learned table is shorter than `length`.

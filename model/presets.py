@@ -1,4 +1,4 @@
-"""Named sizes and settings to start from; `--set` and the Train page override single fields."""
+"""Named model sizes and training settings; `--set` and the Train page override individual fields."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from model.config import ConfigError, nearest
 
 @dataclass(frozen=True)
 class Preset:
-    """A starting point: what differs from the defaults of ModelConfig and TrainConfig."""
+    """A preset: the values that differ from the defaults of ModelConfig and TrainConfig."""
 
     name: str
     title: str
@@ -125,7 +125,7 @@ def get_preset(name: str) -> Preset:
     """The preset of this name.
 
     Raises:
-        ConfigError: there is none; the nearest is named.
+        ConfigError: there is no such preset; the message names the nearest.
     """
     if name not in PRESETS:
         raise ConfigError(f"there is no preset '{name}'{nearest(name, PRESETS)}")

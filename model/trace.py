@@ -1,4 +1,4 @@
-"""What was attended to in one decoding, with everything needed to label it: plain numbers and words, no torch."""
+"""The attention of one decoding, with everything needed to label it, as NumPy arrays and strings without torch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from model.config import ATTENTION_KINDS, AttentionKind
 VISIBLE, FUTURE, PADDING = 0, 1, 2
 TRACE_VERSION = 1
 
-# What zipfile, zlib and numpy raise over files that were cut, damaged or never were archives of arrays.
+# Exceptions that zipfile, zlib and numpy raise for files that are truncated, damaged or not archives of arrays.
 _UNREADABLE: tuple[type[Exception], ...] = (
     OSError,
     EOFError,
@@ -56,7 +56,7 @@ class AttentionTrace:
         src_words [src], tgt_words [tgt]: which word a token (read, for the target) belongs to; -1 for specials.
         probabilities [tgt]: of the predicted token, among the tokens that search may choose.
         top_ids, top_probabilities [tgt, k] and top_tokens: the likeliest next tokens of each row, best first.
-        edits: a line per head edit that was in force; empty for the model as trained.
+        edits: one line per head edit in force; empty for the model as trained.
     """
 
     encoder: Floats
@@ -105,17 +105,17 @@ class AttentionTrace:
         return found
 
     def mask(self, kind: AttentionKind) -> Codes:
-        """[query, key] of one kind: why a cell is open or closed."""
+        """[query, key] of one kind: why a cell is visible or masked."""
         found: Codes = getattr(self, f"{kind}_mask")
         return found
 
     def save_npz(self, path: str | Path) -> None:
-        """Write the attention file format: number arrays, and token lists as fixed-width strings, no pickles."""
+        """Write an attention file: numeric arrays, and token lists as fixed-width strings, without pickles."""
         arrays: dict[str, NDArray[np.generic]] = {"format_version": np.array(TRACE_VERSION)}
         for item in fields(self):
             value = getattr(self, item.name)
             arrays[item.name] = np.asarray(value, dtype=np.str_ if _is_text(item.name) else None)
-        with Path(path).open("wb") as file:  # an open file: savez would add .npz to a bare path behind our back
+        with Path(path).open("wb") as file:  # given a path, savez would append .npz to its name
             np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
 
     @classmethod
@@ -123,10 +123,10 @@ class AttentionTrace:
         """Read an attention file.
 
         Raises:
-            TraceError: it is not one, is incomplete, or its shapes do not fit its token lists.
+            TraceError: the file is not an attention file, is incomplete, or its shapes do not fit its token lists.
         """
         try:
-            zipfile.ZipFile(path).close()  # refuses what is no archive before numpy guesses at it
+            zipfile.ZipFile(path).close()  # rejects other files before numpy guesses their format
             with np.load(path, allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
         except _UNREADABLE as error:
@@ -170,11 +170,11 @@ def _dimensions(name: str) -> int:
 def future_mask(length: int) -> Codes:
     """[query, key] codes of a decoding of `length` real tokens: FUTURE above the diagonal, VISIBLE elsewhere.
 
-    It holds for a decoder that is not causal, too: when it was stepped, later tokens did not exist yet.
+    This also holds for a decoder that is not causal: at each step, later tokens did not exist yet.
     """
     return np.triu(np.full((length, length), FUTURE, dtype=np.uint8), k=1)
 
 
 def kinds_of(trace: AttentionTrace) -> tuple[AttentionKind, ...]:
-    """The kinds that have anything to show."""
+    """The kinds of attention that have weights."""
     return tuple(kind for kind in ATTENTION_KINDS if trace.weights(kind).size)

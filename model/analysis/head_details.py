@@ -24,12 +24,12 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, eq=False)
 class RowDetails:
-    """One query of one head, as it was computed.
+    """The vectors and scores of one query of one head.
 
     Shapes:
-        query, output: [d_head]; keys, values: [key, d_head]; scores, masked, weights: [key]; float32. `masked` are the
-        scores with the lowest finite number where the mask forbids; `output` is before the output projection.
-    A decoder row has as many keys as tokens had been read when it was computed.
+        query, output: [d_head]; keys, values: [key, d_head]; scores, masked, weights: [key]; float32. `masked` holds
+        the scores, with the lowest finite number in masked cells; `output` is taken before the output projection.
+    A decoder row has one key for each token read by the time it was computed.
     """
 
     query: Floats
@@ -43,10 +43,11 @@ class RowDetails:
 
 @dataclass(frozen=True, eq=False)
 class HeadDetails:
-    """One head (layer and head counted from 0) over all queries of a sentence.
+    """One head over all queries of a sentence; layer and head count from 0.
 
     Shapes:
-        projection: [d_head, d_model], the head's slice of W_O: output @ projection is what it adds, without the bias.
+        projection: [d_head, d_model], the head's slice of W_O; output @ projection is what the head adds, without
+            the bias.
     """
 
     kind: AttentionKind
@@ -66,16 +67,16 @@ def head_details(
     *,
     edit: HeadEdits | None = None,
 ) -> dict[Head, HeadDetails]:
-    """Decode along the target ids in `path` once more and keep everything of the given heads.
+    """Decode along the target ids in `path` again and record all vectors and scores of the given heads.
 
-    It is the same computation as the recorded one, so the weights are the same, bit for bit.
+    The computation is the same as in the recorded decoding, so the weights are identical bit for bit.
 
     Raises:
         ValueError: `path` is empty. EditError: an edit names a layer or head that this model does not have.
     """
     if not path:
         raise ValueError("there is no path to follow: give the target ids of the decoding.")
-    # The decoding stops where the path does, whether or not it ended by itself.
+    # Decoding stops at the end of the path, whether or not the path ends with <eos>.
     config = DecodeConfig(max_length=len(path))
     done = decode_recorded(model, source, target, config, prefix=path, n_alternatives=1, edit=edit, details=heads)
     return {
@@ -126,7 +127,7 @@ def output_projection(model: Transformer, kind: AttentionKind, layer: int, head:
         raise ValueError(f"this model has no layer {layer + 1}, head {head + 1} of {kind} attention.")
     attention = _attention(model, kind, layer)
     start = head * attention.d_head
-    # A linear layer keeps [out, in]; the head owns d_head of its inputs.
+    # A linear layer stores its weight as [out, in]; the head owns d_head of the inputs.
     weight = attention.out_proj.weight[:, start : start + attention.d_head]
     found: Floats = weight.T.float().cpu().numpy().copy()
     return found

@@ -1,6 +1,6 @@
-"""How much each head matters: what happens without it, and how much the loss would change with it.
+"""The importance of heads: ablation, gradient scores and pruning.
 
-Removing a head is an edit like any other (:mod:`model.edits`); the gradient score puts a gate at the same point.
+Removing a head is an ordinary edit (:mod:`model.edits`); the gradient score places a gate at the same point.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ def heads_of(config: ModelConfig) -> list[Head]:
 
 
 def without(heads: Sequence[Head]) -> HeadEdits:
-    """The edit that switches these heads off (zero)."""
+    """The edit that switches these heads off (operation `zero`)."""
     return HeadEdits(tuple(HeadEdit(kind, layer, head, "zero") for kind, layer, head in heads))
 
 
 def edited_loss(
     model: Transformer, pairs: EncodedPairs, edit: HeadEdits | None, *, check: Callable[[], None] = lambda: None
 ) -> TokenScores:
-    """Loss and token accuracy with the right prefix given, under an edit; `check` is called before each batch."""
+    """Loss and token accuracy under teacher forcing, with an edit; `check` is called before each batch."""
     return sum((_scores(model, batch, edit, check) for batch in batches_of(pairs)), TokenScores())
 
 
@@ -59,7 +59,7 @@ def _scores(model: Transformer, batch: Batch, edit: HeadEdits | None, check: Cal
 
 
 def batches_of(pairs: EncodedPairs) -> list[Batch]:
-    """All pairs in padded batches of like length, always the same."""
+    """All pairs in padded batches of similar length, always in the same order."""
     return [
         collate(pairs, indices)
         for indices in batches(pairs.lengths, max_tokens=BATCH_TOKENS, seed=0, epoch=0, shuffle=False)
@@ -74,7 +74,7 @@ def edited_translations(
     *,
     check: Callable[[], None] = lambda: None,
 ) -> list[str]:
-    """Greedy translations under an edit that holds for the whole decoding, in the order of the pairs."""
+    """Greedy translations with an edit in force throughout decoding, in the order of the pairs."""
     texts = [""] * len(pairs)
     for indices in batches(pairs.lengths, max_tokens=BATCH_TOKENS, seed=0, epoch=0, shuffle=False):
         check()
@@ -86,9 +86,9 @@ def edited_translations(
 
 @dataclass(frozen=True, eq=False)
 class Ablation:
-    """The loss of the whole model in nats per target token, and how much more it is without each head.
+    """Loss (nats per target token) and token accuracy of the whole model, and how both change without each head.
 
-    Shapes: loss_change, accuracy_change by kind, [layer, head]; a head that helps has a loss_change above 0.
+    Shapes: loss_change, accuracy_change by kind, [layer, head]; a useful head has a loss_change above 0.
     """
 
     loss: float
@@ -98,7 +98,7 @@ class Ablation:
 
 
 def ablate_each(model: Transformer, pairs: EncodedPairs, *, check: Callable[[], None] = lambda: None) -> Ablation:
-    """Switch off one head at a time, all others kept (Michel et al. 2019, §3.2: ξ_h = 0 in Σ_h ξ_h Att_h(x)).
+    """Switch off one head at a time and leave the others on (Michel et al. 2019, §3.2: ξ_h = 0 in Σ_h ξ_h Att_h(x)).
 
     `check` is called before each batch of each head and may raise.
 
@@ -127,9 +127,9 @@ def _blank(config: ModelConfig) -> ByKind:
 
 
 def gated(config: ModelConfig, gates: Mapping[tuple[AttentionKind, int], Tensor]) -> Tap:
-    """A tap that multiplies each head's output with its gate ξ: 1 changes nothing, 0 switches the head off.
+    """A tap that multiplies each head's output by its gate ξ: 1 changes nothing, 0 switches the head off.
 
-    Shapes: gates by (kind, layer), each [batch, head], so that one backward pass gives every sentence's own gradient.
+    Shapes: gates by (kind, layer), each [batch, head], so that one backward pass gives a gradient for each sentence.
     """
 
     def gating(gate: Tensor) -> Callable[[Tensor], Tensor]:
@@ -141,12 +141,12 @@ def gated(config: ModelConfig, gates: Mapping[tuple[AttentionKind, int], Tensor]
 def gradient_scores(
     model: Transformer, pairs: EncodedPairs, *, check: Callable[[], None] = lambda: None, normalise: bool = True
 ) -> ByKind:
-    """I_h = E_x |∂L(x) / ∂ξ_h| at ξ = 1 (Michel et al. 2019, §4.1, eq. 2), L2-normalised in each layer as they do.
+    """I_h = E_x |∂L(x) / ∂ξ_h| at ξ = 1 (Michel et al. 2019, §4.1, eq. 2), L2-normalised in each layer as in the paper.
 
-    L(x) is the negative log-probability of a whole target, in nats. The absolute value is taken of each sentence's
-    gradient, before the mean: otherwise sentences that pull in opposite directions would cancel.
+    L(x) is the negative log-probability of a whole target, in nats. Absolute values are taken per sentence, before
+    averaging; otherwise gradients of opposite sign would cancel.
 
-    Shapes: by kind, [layer, head]; with `normalise`, each layer's squares sum to 1 (or are 0).
+    Shapes: by kind, [layer, head]; with `normalise`, each layer's squares sum to 1 (or all are 0).
 
     Raises:
         ValueError: there are no pairs.
@@ -168,7 +168,7 @@ def gradient_scores(
 
 
 def sentence_gradients(model: Transformer, batch: Batch) -> dict[tuple[AttentionKind, int], Tensor]:
-    """∂L(x) / ∂ξ_h of every sentence x of a batch, by (kind, layer): [batch, head]."""
+    """∂L(x) / ∂ξ_h for every sentence x of a batch, by (kind, layer): [batch, head]."""
     config, n = model.config, batch.src.size(0)
     gates = {
         (kind, layer): torch.ones(n, config.n_heads(kind), requires_grad=True)
@@ -185,7 +185,7 @@ def sentence_gradients(model: Transformer, batch: Batch) -> dict[tuple[Attention
 
 @dataclass(frozen=True)
 class PruningStep:
-    """The model with its least important heads switched off: how many, which, and what it then scores."""
+    """One point of a pruning curve: the heads switched off, and the scores and translations without them."""
 
     removed: tuple[Head, ...]
     scores: TokenScores
@@ -193,7 +193,7 @@ class PruningStep:
 
 
 def least_first(importance: ByKind) -> list[Head]:
-    """All heads, the least important first; equal ones in the order of kind, layer and head."""
+    """All heads, least important first; ties are in the order of kind, layer and head."""
     found: list[tuple[float, Head]] = [
         (float(value), (kind, layer, head))
         for kind in ATTENTION_KINDS
@@ -203,7 +203,7 @@ def least_first(importance: ByKind) -> list[Head]:
 
 
 def pruning_counts(n_heads: int, points: int = 10) -> list[int]:
-    """How many heads to take away at each point of the curve: from 0 to all, evenly."""
+    """The number of heads removed at each point of the curve, evenly spaced from 0 to all."""
     return sorted({round(i * n_heads / points) for i in range(points + 1)})
 
 
@@ -216,9 +216,10 @@ def pruning_curve(
     points: int = 10,
     check: Callable[[], None] = lambda: None,
 ) -> Iterator[PruningStep]:
-    """Switch off more and more heads in the given order, and score what is left (Michel et al. 2019, §4.2).
+    """Switch off heads cumulatively, in the given order, and score the remaining model (Michel et al. 2019, §4.2).
 
-    With a `target` tokenizer each point is translated, too. `check` is called before each batch and may raise.
+    With a `target` tokenizer, the pairs are also translated at each point. `check` is called before each batch and may
+    raise.
     """
     for count in pruning_counts(len(order), points):
         removed = tuple(order[:count])
@@ -231,7 +232,7 @@ def pruning_curve(
 def mean_outputs(
     model: Transformer, pairs: EncodedPairs, heads: Sequence[Head], *, check: Callable[[], None] = lambda: None
 ) -> dict[Head, NDArray[np.float32]]:
-    """Each head's output before W_O, averaged over all real positions of the pairs: what the edit `mean` puts there.
+    """Each head's output before W_O, averaged over all non-padding positions: the value that the edit `mean` inserts.
 
     Shapes: returns [d_head] per head.
 

@@ -1,4 +1,4 @@
-"""What changes when a mask is lifted: attention to the future and to padding, and how two decodings differ."""
+"""The effect of removing a mask: attention to the future and to padding, and how two decodings differ."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ Flags = NDArray[np.bool_]
 
 
 def attention_to_future(weights: Weights, rows: Flags | None = None) -> float:
-    """The share of attention that rows give to later positions, mean over rows; weights [query, key].
+    """The share of attention on later positions, averaged over rows; weights [query, key].
 
-    `rows` [query] selects the rows that count.
+    `rows` [query] selects the rows to average.
     """
     future = np.triu(weights, k=1)
     return float((future if rows is None else future[rows]).sum(axis=1).mean())
 
 
 def attention_to_keys(weights: Weights, rows: Flags, keys: Flags) -> float:
-    """The share of attention that the chosen rows give to the chosen keys, mean over rows.
+    """The share of attention from the chosen rows to the chosen keys, averaged over rows.
 
     Shapes:
         weights: [.., query, key]; rows: [query]; keys: [key].
@@ -32,7 +32,7 @@ def attention_to_keys(weights: Weights, rows: Flags, keys: Flags) -> float:
 
 
 def most_ahead(weights: Weights) -> tuple[int, int, float]:
-    """The head that looks most at the next position: layer and head from 0, and its mean weight there.
+    """The head with the largest mean weight on the next position: layer and head (from 0), and that weight.
 
     Shapes:
         weights: [layer, head, query, key] of decoder self-attention.
@@ -44,7 +44,7 @@ def most_ahead(weights: Weights) -> tuple[int, int, float]:
 
 
 def first_difference(one: Sequence[int], other: Sequence[int]) -> int | None:
-    """The first index at which two paths have different tokens; None where one only continues the other."""
+    """The first index at which two paths have different tokens; None where one is a prefix of the other."""
     return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), None)
 
 

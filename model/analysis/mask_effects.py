@@ -1,4 +1,4 @@
-"""The same model with other masks: a batch read with the future or the padding open, and what that does to it."""
+"""The same model with other masks: a batch read with the future or the padding visible, and the effect of that."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from model.transformer import Transformer
 
 @dataclass(frozen=True)
 class Switches:
-    """Which masks are in force: `causal` closes the future of decoder rows, `padding` closes padding keys."""
+    """Which masks are in force: `causal` hides the future from decoder rows, `padding` hides padding keys."""
 
     causal: bool = True
     padding: bool = True
@@ -30,7 +30,7 @@ class Switches:
 
 @dataclass(frozen=True, eq=False)
 class Masks:
-    """The masks of one batch, as they are handed to attention.
+    """The masks of one batch, as they are passed to attention.
 
     Shapes:
         source: [batch, 1, 1, src] for encoder self-attention and cross-attention; target: [batch, 1, tgt, tgt] for
@@ -41,14 +41,14 @@ class Masks:
     target: Tensor
 
     def of(self, kind: AttentionKind, row: int, queries: int) -> NDArray[np.bool_]:
-        """The mask of one sentence of the batch for one kind, [query, key], as attention broadcasts it."""
+        """The mask of one sentence of the batch for one kind of attention: [query, key], as attention broadcasts it."""
         mask = self.target if kind == "decoder" else self.source
         found: NDArray[np.bool_] = mask[row, 0].expand(queries, -1).numpy()
         return found
 
 
 def masks_for(src: Tensor, tgt: Tensor, switches: Switches) -> Masks:
-    """The masks of a padded batch, src [batch, src] and tgt [batch, tgt], with some of them left out."""
+    """The masks of a padded batch, src [batch, src] and tgt [batch, tgt], without the masks that are switched off."""
     source, target = padding_mask(src), padding_mask(tgt)
     if not switches.padding:
         source, target = torch.ones_like(source), torch.ones_like(target)
@@ -58,9 +58,9 @@ def masks_for(src: Tensor, tgt: Tensor, switches: Switches) -> Masks:
 
 
 def why_closed(src: Tensor, tgt: Tensor, kind: AttentionKind, row: int, switches: Switches) -> Codes:
-    """Why each cell of one sentence's map is open or closed: [query, key] of VISIBLE, FUTURE or PADDING.
+    """Why each cell of one sentence's map is visible or masked: [query, key] of VISIBLE, FUTURE or PADDING.
 
-    A cell that is both in the future and padding counts as padding, which would close it in any order of words.
+    A cell that is both in the future and padding counts as padding, which would mask it in any word order.
     """
     queries, keys = (tgt if kind != "encoder" else src)[row], (tgt if kind == "decoder" else src)[row]
     codes = np.full((len(queries), len(keys)), VISIBLE, dtype=np.uint8)
@@ -77,7 +77,7 @@ class Reading:
 
     Shapes:
         probabilities: [batch, tgt] of the token that each row must predict; losses: the same, in nats; both are 0 at
-        padding. largest: [batch, tgt] ids of the likeliest next token.
+        padding. likeliest: [batch, tgt] ids of the likeliest next token.
     """
 
     masks: Masks
@@ -97,7 +97,7 @@ def read(
     *,
     details: Sequence[Head] = (),
 ) -> Reading:
-    """Read source and whole target with these masks.
+    """Run the model on the source and the whole target with these masks.
 
     Shapes:
         src: [batch, src]; tgt: [batch, tgt] with <sos> first; labels: [batch, tgt], what each row must predict.
@@ -113,7 +113,7 @@ def read(
 
 @dataclass(frozen=True, eq=False)
 class Spoken:
-    """What greedy search says: target ids as the rows predict them, and their probabilities."""
+    """The result of greedy search: the target ids that the rows predict, and their probabilities."""
 
     path: tuple[int, ...]
     probabilities: tuple[float, ...]
@@ -123,10 +123,10 @@ class Spoken:
 def say(
     model: Transformer, ids: Sequence[int], *, causal: bool | None = None, padding: int = 0, closed: bool = True
 ) -> Spoken:
-    """Translate one sentence greedily; source `ids` with <eos>.
+    """Translate one sentence greedily; source `ids` include <eos>.
 
-    `causal` overrides the configuration: False runs the whole prefix again at each step with the triangle open.
-    `padding` tokens stand behind the sentence, and attention may see them unless they are `closed`.
+    `causal` overrides the configuration: with False, each step runs the whole prefix again without the causal mask.
+    `padding` is the number of padding tokens after the sentence; attention may see them unless they are `closed`.
     """
     src = torch.tensor([[*ids, *[PAD] * padding]])
     mask = padding_mask(src) if closed else torch.ones_like(padding_mask(src))
@@ -142,7 +142,7 @@ def say(
 def last_look(model: Transformer, ids: Sequence[int], read_ids: Sequence[int], *, causal: bool) -> NDArray[np.float32]:
     """Decoder self-attention over the tokens read so far, `<sos>` first: [layer, head, query, key].
 
-    Open, every row sees the whole prefix, as it does when a step runs the prefix again.
+    If not `causal`, every row sees the whole prefix, as it does when a step runs the prefix again.
     """
     recorder, src = AttentionRecorder(), torch.tensor([list(ids)])
     memory = model.encode(src)
@@ -152,7 +152,7 @@ def last_look(model: Transformer, ids: Sequence[int], read_ids: Sequence[int], *
 
 @dataclass(frozen=True, eq=False)
 class PaddedBatch:
-    """Sentences and their targets side by side, as training sees them: src, tgt and labels [batch, longest]."""
+    """A padded batch of sentences and their targets, as in training: src, tgt and labels [batch, longest]."""
 
     src: Tensor
     tgt: Tensor
@@ -160,7 +160,7 @@ class PaddedBatch:
 
 
 def padded_batch(sources: Sequence[Sequence[int]], paths: Sequence[Sequence[int]]) -> PaddedBatch:
-    """Source ids (without <eos>) and target paths (as predicted, with <eos>), filled up with padding on the right."""
+    """Batch source ids (without <eos>) and target paths (as predicted, with <eos>), padded on the right."""
     return PaddedBatch(
         src=pad([(*ids, EOS) for ids in sources]),
         tgt=pad([(SOS, *path[:-1]) for path in paths]),

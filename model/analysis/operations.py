@@ -1,4 +1,4 @@
-"""One step of a translation taken apart: every operation with its numbers, and what can be read off them."""
+"""One step of a translation, operation by operation, and quantities derived from the recorded tensors."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, eq=False)
 class Operation:
-    """One operation of a recorded run: a point of the model (:mod:`model.points`) with the tensor that passed there.
+    """One operation of a recorded run: a point of the model (:mod:`model.points`) with the tensor recorded there.
 
-    `reads` names the operations whose results went in. `axes` are those of a whole run, the batch first. `parameters`
-    counts those of the operation that no earlier one uses; `shared_with` names the one whose matrix it borrows.
+    `reads` names the operations whose results are its inputs. `axes` are those of a whole run, the batch first.
+    `parameters` counts the operation's parameters that no earlier one uses; `shared_with` names the earlier operation
+    whose matrix it shares.
     """
 
     name: str
@@ -37,7 +38,7 @@ class Operation:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the result; the first axis is the batch."""
+        """The shape of the result; the first axis is the batch."""
         return tuple(self.value.shape)
 
     @property
@@ -47,26 +48,26 @@ class Operation:
 
     @property
     def finite(self) -> Tensor:
-        """The values except those that a mask has set to the lowest number there is."""
+        """The values, without those that a mask has set to the lowest finite number."""
         return self.value[self.value > torch.finfo(self.value.dtype).min]
 
     @property
     def mean(self) -> float:
-        """Over all values that are not masked."""
+        """The mean of all values that are not masked."""
         return float(self.finite.mean())
 
     @property
     def spread(self) -> float:
-        """Standard deviation of the same values."""
+        """The standard deviation of the same values."""
         return float(self.finite.std(unbiased=False))
 
 
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """A recorded run from text to prediction: its operations by name, in the order of the computation.
+    """A recorded run from text to prediction: its operations by name, in the order of computation.
 
-    `read_ids` are the target tokens read so far, <sos> first; the last one's row predicts. A `whole` run reads all of
-    them at once, any other only the last, with the keys and values of the earlier ones cached.
+    `read_ids` are the target tokens read so far, <sos> first; the row of the last one makes the prediction. A `whole`
+    run reads all of them at once; any other run reads only the last, with the earlier keys and values cached.
     """
 
     operations: dict[str, Operation]
@@ -81,7 +82,7 @@ class Walk:
 
 @torch.inference_mode()
 def walk(model: Transformer, source: Sequence[int], path: Sequence[int], step: int, *, whole: bool = False) -> Walk:
-    """Run the model on source ids (without <eos>) up to `step` (from 1) of a target path, and keep every operation."""
+    """Run the model on source ids (without <eos>) up to `step` (from 1) of a target path and record every operation."""
     src, read = (*source, EOS), (SOS, *path[: step - 1])
     recorder, ids = PointRecorder(), torch.tensor([src])
     if whole:
@@ -91,7 +92,7 @@ def walk(model: Transformer, source: Sequence[int], path: Sequence[int], step: i
         for token in read[:-1]:
             _, state = model.step(torch.tensor([token]), state)
         logits, _ = model.step(torch.tensor([read[-1]]), state, tap=recorder)
-    # Ids and masks are what was given; only what is computed from them is an operation.
+    # Ids and masks are inputs; only what is computed from them is an operation.
     known = {point.name: point for point in points(model.config)}
     computed = {name: value for name, value in recorder.tensors.items() if known[name].reads}
     owners: dict[int, str] = {}
@@ -108,7 +109,7 @@ def walk(model: Transformer, source: Sequence[int], path: Sequence[int], step: i
 
 
 def _parameters(model: Transformer, point: Point, owners: dict[int, str]) -> tuple[int, str]:
-    """Number of parameters at a point that no earlier point uses, and which point uses the others first."""
+    """The number of parameters at a point that no earlier point uses, and the point that first uses the others."""
     if not point.module:
         return 0, ""
     own, shared = 0, ""
@@ -123,7 +124,7 @@ def _parameters(model: Transformer, point: Point, owners: dict[int, str]) -> tup
 def layer_by_layer(model: Transformer, found: Walk) -> Tensor:
     """The output projection applied after the embedding and after each decoder layer ("logit lens").
 
-    A pre-norm model's last norm comes first, as it does at the end. The last entry is the real prediction.
+    In a pre-norm model, the final norm is applied first, as in the model itself. The last entry is the real prediction.
 
     Shapes:
         returns: logits [layer + 1, row, tgt_vocab]; one row for a step, all rows for a whole run.
@@ -135,10 +136,10 @@ def layer_by_layer(model: Transformer, found: Walk) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """Points in the two directions in which they differ most (principal components).
+    """Points projected onto their first two principal components.
 
     Shapes:
-        points: [point, 2]; kept: the share of their variance that two directions hold, 0 to 1.
+        points: [point, 2]; kept: the share of their variance that the two components explain, 0 to 1.
     """
 
     points: Floats
@@ -146,7 +147,7 @@ class Projection:
 
 
 def flatten(points: Tensor) -> Projection:
-    """[point, dimension] -> two dimensions, around the mean of all points."""
+    """Project [point, dimension] onto two dimensions, centred on the mean of all points."""
     centred = (points - points.mean(dim=0)).double()
     left, sizes, _ = torch.linalg.svd(centred, full_matrices=False)
     total = float(sizes.square().sum())
@@ -158,7 +159,7 @@ def flatten(points: Tensor) -> Projection:
 
 
 def tempered(logits: Tensor, temperature: float) -> Tensor:
-    """softmax(logits / T): below 1 sharpens, above 1 flattens; [.., vocab] -> the same shape.
+    """softmax(logits / T): T below 1 sharpens, above 1 flattens; [.., vocab] -> the same shape.
 
     Raises:
         ValueError: T is not above 0.
@@ -169,7 +170,7 @@ def tempered(logits: Tensor, temperature: float) -> Tensor:
 
 
 def smoothed(n_tokens: int, right: int, epsilon: float) -> Tensor:
-    """What label smoothing asks for: 1 − ε on the right token and ε spread over all (Szegedy et al. 2016, §7).
+    """The targets of label smoothing: 1 − ε on the right token, ε spread over all (Szegedy et al. 2016, §7).
 
     Shapes:
         returns: [vocab], sums to 1.
@@ -186,7 +187,7 @@ def smoothed_loss(logits: Tensor, right: int, epsilon: float) -> float:
 
 
 def least_loss(n_tokens: int, epsilon: float) -> float:
-    """The lowest loss that label smoothing allows, in nats: the entropy of what it asks for."""
+    """The lowest loss that label smoothing allows, in nats: the entropy of its target distribution."""
     wanted = smoothed(n_tokens, 0, epsilon)
     positive = wanted[wanted > 0]
     return max(0.0, float(-(positive * positive.log()).sum())) if not math.isclose(epsilon, 0.0) else 0.0

@@ -1,4 +1,4 @@
-"""Ways to say where a token stands, besides the paper's, and what each of them fails at: measured, not asserted."""
+"""Positional encodings, the paper's and its alternatives, and the properties that each lacks, as measured."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from torch import Tensor
 from model.positions import sinusoidal_table
 
 SAME = 1e-6
-"""Encodings closer than this are the same; a linear map that misses by less than this share is exact."""
+"""Encodings closer than this count as equal; a linear map with a smaller relative error counts as exact."""
 
 FIT_WIDTH, FIT_LENGTH, FIT_OFFSET = 16, 256, 5
-"""Width, positions and offset for fitting a linear map: the fit is float64 and takes a millisecond at this size."""
+"""Width, positions and offset for fitting a linear map: in float64, the fit takes a millisecond at this size."""
 
 WIDTHS = (2, 4, 8, 16, 32, 64, 128, 256, 512)
 Rows = Callable[[int, int], Tensor]
-"""(length, d_model) -> [pos, d_model] float64; ValueError where the scheme has no such table."""
+"""(length, d_model) -> [pos, d_model] float64; raises ValueError where the scheme has no such table."""
 
 
 def integer_table(length: int, d_model: int) -> Tensor:
@@ -27,19 +27,19 @@ def integer_table(length: int, d_model: int) -> Tensor:
 
 
 def normalised_table(length: int, d_model: int) -> Tensor:
-    """The position as a share of the length, from 0 to 1, in every dimension: [pos, d_model] float64."""
+    """The position scaled to the range from 0 to 1, in every dimension: [pos, d_model] float64."""
     return integer_table(length, d_model) / max(1, length - 1)
 
 
 def binary_table(length: int, d_model: int) -> Tensor:
-    """The position in binary digits, the lowest first, as many as fit: [pos, d_model] float64."""
+    """The position in binary, least significant bit first, with as many bits as fit: [pos, d_model] float64."""
     bits = min(d_model, 62)
     digits = (torch.arange(length)[:, None] >> torch.arange(bits)) & 1
     return torch.nn.functional.pad(digits.double(), (0, d_model - bits))
 
 
 def no_table(length: int, d_model: int) -> Tensor:
-    """Nothing: zeros [pos, d_model] float64."""
+    """No encoding: zeros [pos, d_model] float64."""
     return torch.zeros(length, d_model, dtype=torch.float64)
 
 
@@ -49,7 +49,7 @@ def sinusoidal_rows(base: float) -> Rows:
 
 
 def learned_rows(table: Tensor) -> Rows:
-    """A learned table [pos, d_model]: what was not trained is not there."""
+    """A learned table [pos, d_model]; it has only the trained positions and width."""
 
     def rows(length: int, d_model: int) -> Tensor:
         if length > table.size(0) or d_model != table.size(1):
@@ -61,7 +61,7 @@ def learned_rows(table: Tensor) -> Rows:
 
 @dataclass(frozen=True)
 class Wish:
-    """Whether a scheme does what one would wish, and the figure that says so."""
+    """Whether a scheme has a desired property, and the measurement that shows it."""
 
     kept: bool
     found: str
@@ -71,7 +71,7 @@ WISHES = ("unique", "linear in the offset", "extends to unseen lengths", "determ
 
 
 def wishes(rows: Rows, length: int, d_model: int, *, trained: bool = False) -> dict[str, Wish]:
-    """Measure a scheme of `length` positions against each of `WISHES`; `trained` tables come from data and a seed.
+    """Measure each property in `WISHES` over `length` positions; a `trained` table depends on data and a seed.
 
     Raises:
         ValueError: the scheme has no table of this length and width.
@@ -96,15 +96,16 @@ def nearest_pair(table: Tensor) -> float:
 
 
 def linear_miss(table: Tensor, offset: int) -> float:
-    """How far the best linear map from PE(p) to PE(p + offset) is off at positions that it was not fitted to.
+    """The error of the best linear map from PE(p) to PE(p + offset) at positions that it was not fitted to.
 
-    It is fitted to every other position and tried at the rest; the largest error as a share of the largest entry.
+    The map is fitted on every other position and tested on the rest. The result is the largest error as a share of the
+    largest entry.
 
     Shapes:
         table: [pos, d_model] float64.
     """
     here, there = table[:-offset], table[offset:]
-    # Singular values far below the largest are noise of the table's own rounding, not directions to fit.
+    # Singular values far below the largest are rounding noise in the table, not directions to fit.
     inverse = torch.linalg.pinv(here[::2], rtol=1e-10)
     miss = (here[1::2] @ (inverse @ there[::2]) - there[1::2]).abs().max()
     return float(miss / table.abs().max().clamp_min(1e-12))

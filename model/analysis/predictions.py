@@ -1,4 +1,4 @@
-"""What a distribution over the next token says, and how it forms from layer to layer."""
+"""Summaries of the distribution over the next token, and of how it forms from layer to layer."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class LayerPredictions:
 
     @property
     def final(self) -> int:
-        """The id that the last row predicts in the end."""
+        """The id that the last row predicts after the last stage."""
         return int(self.likeliest[-1, -1])
 
 
 def layer_predictions(log_probs: Tensor) -> LayerPredictions:
-    """Summarise log-probabilities [stage, row, vocab], the last stage being the model's real prediction."""
+    """Summarise log-probabilities [stage, row, vocab]; the last stage is the model's real prediction."""
     probabilities, likeliest = log_probs.exp().max(dim=-1)
     final = int(likeliest[-1, -1])
     ranks = (log_probs[:, -1] > log_probs[:, -1, final, None]).sum(dim=-1) + 1
@@ -47,7 +47,7 @@ def effective_choices(probabilities: Tensor) -> float:
 
 
 def likeliest_with(probabilities: Tensor, token: int, most: int) -> list[int]:
-    """Ids of the likeliest tokens, at most `most`, the likeliest first; `token` takes the last place if not among them.
+    """Ids of up to `most` likeliest tokens, likeliest first; `token` replaces the last if it is not among them.
 
     Shapes:
         probabilities: [vocab].
@@ -57,5 +57,5 @@ def likeliest_with(probabilities: Tensor, token: int, most: int) -> list[int]:
 
 
 def shares(probabilities: Tensor, ids: Sequence[int]) -> list[float]:
-    """The probabilities of some token ids."""
+    """The probabilities of the given token ids."""
     return [float(probabilities[i]) for i in ids]

@@ -1,4 +1,4 @@
-"""Which key each query of a head looks at most, and how similar the two vectors are."""
+"""The key that each query of a head attends to most, and how similar the two vectors are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many sentences read by one or several models, with every head recorded: in padded batches, not one by one."""
+"""Run one or more models on many sentences, in padded batches, and record every head."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ from model.text.tokenizer import Encoding, Tokenizer
 from model.trace import VISIBLE, AttentionTrace, future_mask
 from model.transformer import Transformer
 
-BATCH_TOKENS = 1024  # small enough that progress is seen and a stop is heard a few times a second
+BATCH_TOKENS = 1024  # small enough to report progress and to check for a stop a few times a second
 
 Weights = dict[AttentionKind, NDArray[np.float32]]
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Sentences to look at: sources as tokens, the target ids that are read with them, and what is known of both.
+    """Sentences to analyse: tokenised sources, the target ids that are read with them, alignments and references.
 
-    All tuples have one entry per sentence. `targets` are without specials; `alignments` are None where nobody knows
-    the right one, `references` where nobody wrote one. `left_out`: sentences that were empty or too long.
+    All tuples have one entry per sentence. `targets` are without specials. An entry of `alignments` is None where the
+    right alignment is unknown, and of `references` where there is none. `left_out` counts the sentences that were empty
+    or too long.
     """
 
     sources: tuple[Encoding, ...]
@@ -44,16 +45,16 @@ class Sample:
 
     @property
     def pairs(self) -> EncodedPairs:
-        """Both sides as ids."""
+        """Sources and targets as ids."""
         return EncodedPairs(tuple(source.ids for source in self.sources), self.targets)
 
 
 @dataclass(frozen=True, eq=False)
 class Observed:
-    """One sentence of a sample as a model read it.
+    """One sentence of a sample, as read by a model.
 
     Shapes: src_ids and src_counts [src], with <eos>: the ids, and how often each was seen in training (0 for specials
-    and where the tokenizer does not know); read_ids [tgt], <sos> first. alignment: for each target token without <eos>
+    and where the tokenizer has no count); read_ids [tgt], <sos> first. alignment: for each target token without <eos>
     its source positions, or None.
     """
 
@@ -65,9 +66,9 @@ class Observed:
 
 
 def written_sample(examples: Sequence[Example], source: Tokenizer, target: Tokenizer, longest: int) -> Sample:
-    """The examples with the translations that people wrote, to be read with teacher forcing.
+    """The examples with their reference translations, to be read with teacher forcing.
 
-    `longest` is the most tokens, with <sos> or <eos>, that a model reads on a side; longer pairs are left out.
+    `longest` is the maximum number of tokens per side, with <sos> or <eos>; longer pairs are left out.
     """
     found = []
     for example in examples:
@@ -88,7 +89,7 @@ def translated_sample(
 ) -> Sample:
     """The sentences with the model's own translations (greedy); `check` is called before each batch and may raise.
 
-    A translation that did not end within its limit is taken as it stands.
+    A translation that did not end within its length limit is used as it is.
     """
     encodings = [source.encode(text) for text in texts]
     known = [*references, *[None] * (len(texts) - len(references))]
@@ -110,7 +111,7 @@ def _sample(found: Sequence[tuple[Encoding, Ids, Alignment | None, str | None]],
 
 
 def untrained_like(model: Transformer, seed: int) -> Transformer:
-    """A model of the same architecture with weights as drawn before training, ready for use."""
+    """A model of the same architecture with newly initialised weights, ready for use."""
     twin = make_transformer(model.config)
     twin.reset_parameters(torch.Generator().manual_seed(seed))
     return twin.eval().requires_grad_(False)
@@ -124,12 +125,12 @@ def observe(
     *,
     check: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[int, Observed, Weights]]:
-    """Read every sentence with every model, teacher-forced along the sample's targets, in batches of like length.
+    """Run every model on every sentence, teacher-forced on the sample's targets, in batches of similar length.
 
-    Yields, per sentence, its index, what the first model did, and the weights of all models by kind.
+    Yields, for each sentence, its index, the observation of the first model, and the weights of all models by kind.
 
     Shapes: weights [model, layer, head, query, key] float32, without padding.
-    The models must be of one architecture. `check` is called before each batch and may raise.
+    All models must have the same architecture. `check` is called before each batch and may raise.
     """
     counts = np.array([0] * len(SPECIALS) + list(source.counts), dtype=np.int64)
     pairs = sample.pairs
@@ -162,7 +163,7 @@ def observe(
 
 @torch.inference_mode()
 def _read(model: Transformer, batch: Batch) -> tuple[Weights, NDArray[np.float32]]:
-    """One padded batch through one model: [batch, layer, head, query, key] by kind, [batch, tgt] probabilities."""
+    """Run one model on one batch: weights [batch, layer, head, query, key] by kind, and probabilities [batch, tgt]."""
     recorder = AttentionRecorder()
     logits = model(batch.src, batch.tgt_in, tap=recorder)
     chosen = allowed_log_probs(logits).gather(-1, batch.labels[..., None])[..., 0].exp()

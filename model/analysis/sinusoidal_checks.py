@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class RotationCheck:
-    """The rotations M_k by frequency, and how far the rotated rows are from the rows `offset` later.
+    """The rotations M_k by frequency, and the difference between the rotated rows and the rows `offset` later.
 
     Shapes:
         angles: [pair], radians; matrices: [pair, 2, 2], for the column (sin, cos); errors: [pair], the largest absolute

@@ -1,4 +1,4 @@
-"""Where the parameters and the multiplications of a Transformer are, as a function of its sizes."""
+"""The parameters and floating-point operations of each part of a Transformer, as a function of its sizes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from model.config import ModelConfig
 class Part:
     """One part of a model: its parameters, and the floating-point operations of its matrix products.
 
-    A multiplication and the addition that goes with it count as two; softmax, norms and sums are left out, as usual.
+    A multiply-add counts as two operations; softmax, norms and sums are left out, as usual.
     """
 
     name: str
@@ -22,7 +22,7 @@ class Part:
 def budget(config: ModelConfig, n_src: int, n_tgt: int) -> tuple[Part, ...]:
     """Every part of a model, for one teacher-forced pass over `n_src` source and `n_tgt` target tokens.
 
-    Tied matrices count where they stand first.
+    Each tied matrix is counted once, as the target embedding.
     """
     d, ff = config.d_model, config.d_ff
     square, wide = d * d + d, 2 * d * ff + ff + d
@@ -31,7 +31,7 @@ def budget(config: ModelConfig, n_src: int, n_tgt: int) -> tuple[Part, ...]:
     source, target = config.src_vocab_size * d, config.tgt_vocab_size * d
     places = config.max_positions * d if config.positions == "learned" else 0
     final = norm if config.norm_first else 0
-    project = 2 * 4 * d * d  # four projections of one token
+    project = 2 * 4 * d * d  # four projections per token
     feed = 2 * 2 * d * ff
     shared = config.share_embeddings
     return (
@@ -61,4 +61,4 @@ PAPER = {
     "paper base": ({"d_model": 512, "d_ff": 2048, "heads": 8, "layers": 6}, 65e6),
     "paper big": ({"d_model": 1024, "d_ff": 4096, "heads": 16, "layers": 6}, 213e6),
 }
-"""Sizes of Vaswani et al. (2017), Table 3, and the parameters printed there; both sides share 37 000 pieces."""
+"""Sizes of Vaswani et al. (2017), Table 3, and the parameter counts printed there; both sides share 37,000 pieces."""

@@ -1,4 +1,4 @@
-"""The vectors that go into the encoder, taken apart: scaled embedding and position of every token."""
+"""The input vectors of the encoder, split into the scaled embedding and the position of every token."""
 
 from __future__ import annotations
 

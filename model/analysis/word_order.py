@@ -1,4 +1,4 @@
-"""What a model makes of the order of its tokens: with and without positions, shuffled, and beyond what it was shown."""
+"""How a model uses token order: with and without positions, with shuffled tokens, and beyond the lengths seen."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from model.transformer import Transformer
 
 
 def encode_without_positions(model: Transformer, src: Tensor, *, tap: Tap | None = None) -> Tensor:
-    """Read the source without adding positions: src [batch, src] ids -> memory [batch, src, d_model]."""
+    """Encode the source without adding positions: src [batch, src] ids -> memory [batch, src, d_model]."""
     scaled = model.src_embedding(src) * model.embedding_factor
     return model.encode(src, tap=compose(patch(model.config, {"src.positions": lambda _: scaled}), tap))
 
@@ -34,8 +34,8 @@ class Shuffle:
     """Encoder self-attention of a sentence and of the same tokens in another order.
 
     Shapes:
-        before: [layer, head, query, key] of the sentence as it stands; after: the same of the shuffled one, with rows
-        and columns put back to the first order. path, shuffled_path: what the model answers to each (target ids).
+        before: [layer, head, query, key] in the original order; after: the same for the shuffled order, with rows and
+        columns restored to the original order. path, shuffled_path: the translation of each (target ids).
     """
 
     before: NDArray[np.float32]
@@ -45,13 +45,13 @@ class Shuffle:
 
     @property
     def difference(self) -> float:
-        """The largest difference between two weights; about 1e-7 where attention only follows the tokens."""
+        """The largest difference between two weights; about 1e-7 where attention depends on the tokens alone."""
         return float(np.abs(self.before - self.after).max())
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """Encoder self-attention [layer, head, query, key] of one sentence, and what the model answers (target ids)."""
+    """Encoder self-attention [layer, head, query, key] of one sentence, and its translation (target ids)."""
 
     weights: NDArray[np.float32]
     path: tuple[int, ...]
@@ -59,7 +59,7 @@ class Answer:
 
 @torch.inference_mode()
 def answer(model: Transformer, ids: Sequence[int], *, positions: bool = True) -> Answer:
-    """Read source `ids` (with <eos>), with or without positions in the encoder, and translate them greedily."""
+    """Translate source `ids` (with <eos>) greedily, with or without positions in the encoder."""
     src, recorder = torch.tensor([list(ids)]), AttentionRecorder()
     memory = model.encode(src, tap=recorder) if positions else encode_without_positions(model, src, tap=recorder)
     limit = DecodeConfig().length_limit(len(ids), model.config.max_positions)
@@ -68,13 +68,13 @@ def answer(model: Transformer, ids: Sequence[int], *, positions: bool = True) ->
 
 
 def side_by_side(straight: Answer, shuffled: Answer, order: Sequence[int]) -> Shuffle:
-    """The answers to a sentence as it stands and to its tokens in `order`."""
+    """Combine the answers to a sentence and to its tokens in `order`."""
     back = np.argsort(np.asarray(order))
     return Shuffle(straight.weights, shuffled.weights[:, :, back][:, :, :, back], straight.path, shuffled.path)
 
 
 def shuffle(model: Transformer, ids: Sequence[int], order: Sequence[int], *, positions: bool = True) -> Shuffle:
-    """Read source `ids` (with <eos>) as they stand and in `order`, with or without positions in the encoder.
+    """Translate source `ids` (with <eos>) as given and in `order`, with or without positions in the encoder.
 
     Raises:
         ValueError: `order` does not name every token once.
@@ -87,7 +87,7 @@ def shuffle(model: Transformer, ids: Sequence[int], order: Sequence[int], *, pos
 
 @dataclass(frozen=True)
 class Length:
-    """How sentences of one source length (tokens, without <eos>) came out: how many, and how many exactly right."""
+    """Results for one source length (in tokens, without <eos>): how many sentences, and how many exactly right."""
 
     tokens: int
     sentences: int
@@ -100,7 +100,7 @@ def by_length(
 ) -> tuple[Length, ...]:
     """Decode up to `most` of the examples of each source length greedily and count those that are exactly right.
 
-    A length that the model has no positions for has 0 right: a learned table ends there.
+    A length beyond the end of a learned position table has 0 right.
     """
     pairs = encode_pairs(examples, source, target)
     groups: dict[int, list[int]] = {}
@@ -120,13 +120,13 @@ def by_length(
 
 
 def longest(examples: Sequence[Example], source: Tokenizer, *, looked_at: int = 200) -> int:
-    """Source tokens (without <eos>) of the longest of the examples, looked for among those with most characters."""
+    """The source length (without <eos>) of the longest example, searched for among those with the most characters."""
     candidates = sorted(examples, key=lambda example: -len(example.source))[:looked_at]
     return max((len(source.encode(example.source)) for example in candidates), default=0)
 
 
 def shuffled_order(length: int, seed: int) -> tuple[int, ...]:
-    """A random order of the tokens of a sentence, <eos> still last; never the original one, if there is another.
+    """A random order of a sentence's tokens, with <eos> last; never the original order if there is another.
 
     `length` counts <eos>; the same seed gives the same order.
     """
