@@ -1,10 +1,10 @@
-"""The attention of one kind as one block of bytes for the browser, and the exact numbers of single heads as another.
+"""The attention of one kind as a block of bytes for the browser, and the exact weights of single heads as another.
 
-Both are: 4 bytes, the length of the header, unsigned, little-endian; the header, JSON in ASCII, padded with spaces to a
-multiple of 4; then numbers. A block of a kind holds all heads [layer, head, query, key]: float32 where that is small,
-and one byte a weight, 255 · √weight, where it is not (the root keeps small weights apart); then the mask, one byte a
-cell. One byte is good enough to choose a colour by. Every number on the screen is taken from float32, so for large
-models the heads in view follow in a block of their own.
+Both consist of the length of the header (4 bytes, unsigned, little-endian), the header (JSON in ASCII, padded with
+spaces to a multiple of 4 bytes), and the numbers. The block of a kind holds all heads [layer, head, query, key], as
+float32 if they are small enough, otherwise with one byte per weight, 255 · √weight (the square root keeps small weights
+distinct); then the mask, one byte per cell. One byte is precise enough to choose a colour. Every number on the screen
+is taken from float32, so for large models the heads in view follow in a block of their own.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def encode_kind(maps: AttentionMaps, *, name: str, seq: str) -> bytes:
 
 
 def encode_numbers(maps: AttentionMaps, heads: Sequence[Head], *, name: str, seq: str) -> bytes:
-    """The float32 weights of the heads (layer, head) asked for, counted from 1; head 0 is the mean of its layer."""
+    """The float32 weights of the requested heads (layer, head), counted from 1; head 0 is the mean of its layer."""
     header = {"name": name, "seq": seq, "kind": maps.kind, "form": maps.form, "given": heads}
     return _block(header, b"".join(head_weights(maps, *head).astype("<f4").tobytes() for head in heads))
 

@@ -24,8 +24,8 @@ class HeadsView:
         trace: the recorded attention; kinds without weights are left out.
         seq: names this decoding, for instance a hash of model, sentence and path.
         model: the model's name, shown in titles.
-        kind, layer, head, step: where to start, counted from 1; head 0 is the mean over the heads. What is 0 or out of
-            range is moved to what exists: the last layer, the last step.
+        kind, layer, head, step: where to start, counted from 1; head 0 is the mean over the heads. Values out of
+            range are replaced by valid ones; 0 becomes the last layer or the last step.
         cell: the chosen (query, key) from 1; key 0 where only a row is chosen.
         view: the view and its options as in the address, "lines.words.log"; empty = all heads.
         trained: False puts an "untrained" badge on the view.
@@ -45,7 +45,7 @@ class HeadsView:
     explains: bool = False
 
     def start(self) -> dict[str, Any]:
-        """The start as the browser gets it: step, source row and column count from 0, layer and head from 1."""
+        """The start as sent to the browser: step, source row and column count from 0, layer and head from 1."""
         kinds = kinds_of(self.trace)
         kind: AttentionKind = next((known for known in kinds if known == self.kind), kinds[-1])
         layers, heads, queries, keys = self.trace.weights(kind).shape
@@ -68,7 +68,7 @@ class HeadsView:
 
 @dataclass(frozen=True)
 class HeadsResult:
-    """The position, the view with its options ("" = all heads), and whether a cell is to be explained.
+    """The position, the view with its options ("" = all heads), and whether to explain a cell.
 
     `explain` is true only in the run in which the user asked for it.
     """
@@ -79,22 +79,22 @@ class HeadsResult:
 
 
 def cell_of(place: Place) -> tuple[int, int] | None:
-    """The chosen cell as it stands in the address: key 0 where an encoder row, but no key, is chosen."""
+    """The chosen cell as encoded in the address: key 0 where an encoder row, but no key, is chosen."""
     if place.col is not None:
         return place.row, place.col
     return (place.row, 0) if place.kind == "encoder" and place.row > 1 else None
 
 
 def form_of(view: str, kind: AttentionKind) -> Form:
-    """Tokens or words, as the view's options say."""
+    """Tokens or words, according to the view's options."""
     return parse_view(view).form(kind)
 
 
 def remember(memory: dict[str, Any], view: HeadsView, state: Any) -> None:
     """Adopt the view's start if it is new: another decoding, or a position that the page has not asked for before.
 
-    Most callers pass in what they were given last time, and some always pass the same start. Neither asks for a move,
-    except after the user returns from another page, when the browser has forgotten the position.
+    Most callers pass in the position returned last time, and some always pass the same start. Neither is a request to
+    move, except after the user returns from another page, when the browser has lost the position.
     """
     asked = _asked(view)
     if memory.get("seq") == view.seq:

@@ -1,11 +1,11 @@
-"""What the stepper shows, as one block of bytes from which the browser draws a whole decoding.
+"""The stepper's data as one block of bytes, from which the browser draws a whole decoding.
 
 The block is, in this order:
 
 - 4 bytes: length of the header in bytes, unsigned, little-endian;
 - the header: JSON in ASCII, padded with spaces so that what follows starts at a multiple of 4;
 - the weights, float32 little-endian, row-major: encoder [layer, head, query, key], then decoder, then cross;
-- the masks, one byte a cell (0 visible, 1 future, 2 padding): encoder [query, key], then decoder, then cross.
+- the masks, one byte per cell (0 visible, 1 future, 2 padding): encoder [query, key], then decoder, then cross.
 
 Causal rows do not change at later steps, so one block serves every step of one (model, sentence, path). Positions,
 layers and heads in the header count from 1; head 0 is the mean over the heads.
@@ -44,7 +44,7 @@ class StepperView:
         predicted_ids: id of each of the trace's `predicted_tokens` (labels of two ids may look the same).
         src_unknown: which source tokens the model sees as <unk>; may leave out the final <eos>.
         step, layer, head: where to start, counted from 1; head 0 is the mean over the heads. Without a layer, the last.
-            Values out of range come from edited links and are moved to the nearest one that exists.
+            Values out of range come from edited links and are clamped to the valid range.
         kind: the attention in focus; anything unknown becomes cross-attention.
         trained: False puts an "untrained" badge on the view.
     """
@@ -162,7 +162,7 @@ def _check(view: StepperView) -> None:
 
 
 def _sanity(arrays: Arrays, masks: Arrays) -> dict[str, Any]:
-    """What must hold in every head: rows that see a key sum to 1 (largest error); masked cells are 0 (how many not)."""
+    """Checks of every head: rows that see a key sum to 1 (largest error); masked cells are 0 (number that are not)."""
     error, leaks, heads = 0.0, 0, 0
     for kind, weights in arrays.items():
         masked = masks[kind] != 0

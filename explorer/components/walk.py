@@ -1,4 +1,4 @@
-"""The computation as a table that is also a diagram: one row per operation, with lines from what it reads."""
+"""The computation as a table that is also a diagram: one row per operation, with lines from its inputs."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ COLUMNS = ("row", "operation", "shape", "parameters", "mean", "spread", "reads")
 
 @dataclass(frozen=True)
 class WalkRow:
-    """One operation on screen; `reads` are the rows of the same part that it reads, from 0, and `words` names them.
+    """One operation on screen; `reads` are its inputs, rows of the same part counted from 0; `words` names them.
 
-    `learned` operations have parameters, and a `sum` adds what it reads: a residual connection. What is `given` was
+    A `learned` operation has parameters, a `sum` adds its inputs (a residual connection), and a `given` one was
     computed in another part.
     """
 
@@ -43,7 +43,7 @@ _component = st.components.v2.component(
 
 
 def payload(part: str, rows: Sequence[WalkRow], chosen: str) -> dict[str, Any]:
-    """What the browser gets: JSON values only, shown as text."""
+    """The data for the browser: JSON values only, shown as text."""
     return {
         "part": part,
         "chosen": chosen,

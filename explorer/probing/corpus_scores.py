@@ -1,8 +1,8 @@
-"""Statistics of a whole sample taken as one, as the literature defines them, beside the means over its sentences.
+"""Corpus-level statistics, as the literature defines them, in addition to the means over sentences.
 
-A mean over sentences counts a short sentence as much as a long one. The alignment error rate of Och & Ney (2003) counts
-links: those of all sentences are summed before the division. The variation of coverage here is over all source tokens
-of the sample (Tu et al. 2016 define the coverage of one token).
+A mean over sentences gives a short sentence the same weight as a long one. The alignment error rate of Och & Ney (2003)
+counts links, summed over all sentences before the division. The variation of coverage here is over all source tokens of
+the sample (Tu et al. 2016 define the coverage of one token).
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ NAMES = ("error_rate", "error_rate_input", "coverage_spread")
 
 @dataclass(frozen=True, eq=False)
 class CorpusScores:
-    """One such statistic of all cross-attention heads.
+    """One corpus-level statistic of all cross-attention heads.
 
     Shapes: own [layer, head]; untrained and its standard deviation untrained_std [layer]; uniform is one number.
-    `sentences`: the number of sentences behind it.
+    `sentences`: the number of sentences it is based on.
     """
 
     own: Scores
@@ -35,7 +35,7 @@ class CorpusScores:
 
 
 def sums(observed: Observed, weights: NDArray[np.floating]) -> dict[str, Scores]:
-    """What one sentence adds to each statistic: [..., query, key] -> [part, ...], parts to be summed over sentences."""
+    """The parts that one sentence adds to the sums of each statistic: [..., query, key] -> [part, ...]."""
     cells = pattern_cells.patterns(observed, "cross")
     parts = {"coverage_spread": _moments(formulas.coverage(weights)[..., :-1])}
     for place, name in (("aligned", "error_rate"), ("aligned_input", "error_rate_input")):
@@ -45,7 +45,7 @@ def sums(observed: Observed, weights: NDArray[np.floating]) -> dict[str, Scores]
 
 
 def _moments(covered: Scores) -> Scores:
-    """The number of tokens, the sum of their coverage, and that of its square: [..., src] -> [3, ...]."""
+    """The number of tokens, the sum of their coverage, and the sum of the squares: [..., src] -> [3, ...]."""
     return np.stack([np.full(covered.shape[:-1], covered.shape[-1]), covered.sum(axis=-1), (covered**2).sum(axis=-1)])
 
 
@@ -67,14 +67,14 @@ def from_sums(name: str, total: Scores) -> Scores:
 
 @dataclass
 class CorpusTally:
-    """Sums sentence after sentence; call `result` at the end."""
+    """Sums the parts of one sentence after another; call `result` at the end."""
 
     _own: dict[str, Scores] = field(default_factory=dict)
     _uniform: dict[str, Scores] = field(default_factory=dict)
     _sentences: dict[str, int] = field(default_factory=dict)
 
     def add(self, observed: Observed, weights: NDArray[np.floating]) -> None:
-        """One sentence; weights [model, layer, head, query, key] of cross-attention, the model itself first."""
+        """Add one sentence; weights [model, layer, head, query, key] of cross-attention, the model itself first."""
         even = sums(observed, formulas.uniform_like(pattern_cells.visible(observed, "cross")))
         for name, parts in sums(observed, weights).items():
             self._own[name] = self._own.get(name, np.zeros_like(parts)) + parts

@@ -1,4 +1,4 @@
-"""What a change to heads does: to one translation, step by step, and to a whole sample."""
+"""The effect of edited heads on one translation, step by step, and on a whole sample."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Effect:
-    """A sentence translated without and with a change, and how every step's distribution moves."""
+    """A sentence translated without and with a change, and how the distribution of every step changes."""
 
     before: Translation
     after: Translation
@@ -59,8 +59,8 @@ class Effect:
 def effect_on(translator: Translator, text: str, edit: HeadEdits) -> Effect:
     """Translate `text` greedily without and with an edit, and compare the distributions along the first path.
 
-    The two decodings may part ways, after which their steps cannot be compared: so the distributions are those of the
-    same prefix, the unchanged translation's.
+    The two decodings may diverge, after which their steps cannot be compared. Both distributions are therefore taken
+    after the same prefix, that of the unchanged translation.
 
     Raises:
         InputError: there is nothing to translate. EditError: the edit does not fit.
@@ -96,7 +96,7 @@ def effect_of(translator: Translator, before: Translation, after: Translation, e
 
 
 def _along(translator: Translator, shown: Translation, edit: HeadEdits | None) -> AttentionTrace:
-    """The path of a translation once more, under an edit, with the probability of every token."""
+    """Decode along the path of a translation again, with an edit, and record the probability of every token."""
     loaded = translator.loaded
     config = DecodeConfig(max_length=len(shown.path))
     everything = loaded.model_config.tgt_vocab_size
@@ -106,25 +106,25 @@ def _along(translator: Translator, shown: Translation, edit: HeadEdits | None) -
 
 
 def distributions(trace: AttentionTrace) -> NDArray[np.float64]:
-    """[tgt, vocab]: the probability of every token at every step, from a trace that kept all alternatives."""
+    """[tgt, vocab]: the probability of every token at every step, from a trace with all alternatives."""
     full = np.zeros((len(trace.read_tokens), int(trace.top_ids.max()) + 1))
     np.put_along_axis(full, trace.top_ids, trace.top_probabilities.astype(np.float64), axis=1)
     return full
 
 
 def divergence(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
-    """KL(p ‖ q) = Σ p ln (p / q) in nats, row by row (Kullback & Leibler 1951); q below 1e-12 counts as that."""
+    """KL(p ‖ q) = Σ p ln (p / q) in nats, row by row (Kullback & Leibler 1951); q below 1e-12 counts as 1e-12."""
     there = p > 0
     logs = np.log(np.where(there, p, 1.0) / np.maximum(np.where(there, q, 1.0), 1e-12))
-    total: NDArray[np.float64] = np.maximum((p * logs).sum(axis=-1), 0.0)  # rounding may leave a hair below 0
+    total: NDArray[np.float64] = np.maximum((p * logs).sum(axis=-1), 0.0)  # rounding may leave values slightly below 0
     return total
 
 
 @dataclass(frozen=True)
 class Quality:
-    """How good the translations of a sample are. Loss in nats per target token; exact match from 0 to 1; BLEU to 100.
+    """The quality of translations: loss in nats per target token, exact match from 0 to 1, BLEU from 0 to 100.
 
-    None where nobody knows the right translations, or the measure makes no sense.
+    A score is None where references are missing or the measure does not apply.
     """
 
     loss: float
@@ -135,7 +135,7 @@ class Quality:
 def quality(
     loaded: LoadedModel, sample: Sample, task: Task | None, edit: HeadEdits | None, check: Check = lambda: None
 ) -> Quality:
-    """Score a sample under an edit; loss is along the sample's own targets. `check` may raise to stop."""
+    """Score a sample with an edit; the loss is that of the sample's own targets. `check` may raise to stop the work."""
     model = loaded.transformer
     loss = edited_loss(model, sample.pairs, edit, check=check).loss
     references = [reference for reference in sample.references if reference]
@@ -148,7 +148,7 @@ def quality(
 def scored(
     loaded: LoadedModel, sample: Sample, task: Task | None, texts: Sequence[str]
 ) -> tuple[float | None, float | None]:
-    """Exact match, and BLEU where targets are made of words, of translations of a sample with known ones."""
+    """Exact match of translations with the references of a sample, and BLEU unless tokens are characters."""
     equivalent = task.equivalent if task is not None else same_text
     examples = [
         Example(source.text, reference or "", None)
@@ -161,7 +161,7 @@ def scored(
 
 
 def part_of(sample: Sample, most: int) -> Sample:
-    """At most `most` sentences, evenly spread."""
+    """At most `most` sentences, evenly spaced."""
     kept = evenly_spaced(len(sample), most)
     return Sample(
         tuple(sample.sources[i] for i in kept),
@@ -172,7 +172,7 @@ def part_of(sample: Sample, most: int) -> Sample:
 
 
 def for_any_sentence(changes: Changes) -> Changes:
-    """The changes that hold for any sentence: rows edited by hand and patches belong to one."""
+    """The changes that apply to any sentence; rows edited by hand and patches belong to one sentence."""
     return tuple(change for change in changes if change.op in WHOLE)
 
 
@@ -180,7 +180,7 @@ def from_another(translator: Translator, other: Translation, shown: Translation,
     """The pattern [query, key] or output [query, d_head] of a head in `other`, to be put into `shown`.
 
     Raises:
-        InputError: it cannot be put into this sentence, and why.
+        InputError: it does not fit this sentence; the message says why.
     """
     kind, layer, head = change.place
     if change.op == "pattern":

@@ -1,4 +1,4 @@
-"""The findings about a model's heads, in a few sentences checked by ablation: for the Probe page and the model card."""
+"""Findings about a model's heads, in a few sentences and checked by ablation, for the Probe page and the model card."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def findings(
 
 
 def _alignment(measured: Measured) -> list[str]:
-    """The cross-attention head with the lowest alignment error rate, where the right alignment is known."""
+    """The cross-attention head with the lowest alignment error rate, where the right alignments are known."""
     scores = measured.probe.kinds["cross"].scores
     if "error_rate" not in scores or not scores["error_rate"].sentences:
         return []

@@ -1,4 +1,4 @@
-"""Formulas over the attention weights of one sentence, as pure functions; any leading axes.
+"""Formulas over the attention weights of one sentence, as pure functions with any leading axes.
 
 Weights are a_ij of query i on key j; each row sums to 1 over the m_i keys that it sees. Each function returns the mean
 over the requested rows, and NaN if there are none. The score of uniform attention comes from the same formulas, given
@@ -123,9 +123,9 @@ def alignment_error_rate(weights: NDArray[np.floating], gold: Cells) -> Scores:
 
 
 def coverage(weights: NDArray[np.floating]) -> Scores:
-    """c_j = Σ_i a_ij: how much a source token is read in the whole translation (Tu et al. 2016).
+    """c_j = Σ_i a_ij: how much weight a source token receives over the whole translation (Tu et al. 2016).
 
-    [..., query, key] -> [..., key]; far above 1: read repeatedly; near 0: hardly read.
+    [..., query, key] -> [..., key]; a value far above 1: read repeatedly; near 0: hardly read.
     """
     total: Scores = weights.sum(axis=-2, dtype=np.float64)
     return total

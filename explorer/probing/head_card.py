@@ -1,4 +1,4 @@
-"""What the card of one head says: the sentences that show it best, its strongest rows, coverage, and similar heads."""
+"""The contents of a head's card: the sentences that show it best, its strongest rows, coverage, and similar heads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from explorer.probing.similarity import most_alike
 from explorer.text import quoted
 
 EXAMPLES = 3  # sentences on a card
-_ROWS = 3  # rows of a map that are put in words
+_ROWS = 3  # rows of a map that are described in words
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ def best_examples(
 ) -> tuple[Example, ...]:
     """The sentences in which a score of a head (from 0) is furthest above that of uniform attention, best first.
 
-    Any head scores high in a short sentence, so what it would score by chance is subtracted. Ties keep the order of
-    the sample.
+    Any head scores high in a short sentence, so the score of uniform attention is subtracted. Ties keep the order
+    of the sample.
     """
     values = measured.sentence_scores[statistic][:, layer, head]
     gains = values - measured.sentence_chance[statistic]
@@ -75,7 +75,7 @@ def coverage_caption(weights: NDArray[np.floating], columns: Sequence[str]) -> s
 
 
 def similar_heads(measured: KindScores, layer: int, head: int) -> tuple[str, ...]:
-    """The heads that attend most like one (from 0), with divergence and role; empty if there are none."""
+    """The heads most similar to one (indices from 0), with divergence and role; empty if there are none."""
     lines = []
     for other, divergence in most_alike(measured.similarity, layer * measured.n_heads + head):
         place = divmod(other, measured.n_heads)

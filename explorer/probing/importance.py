@@ -1,4 +1,4 @@
-"""What each head is worth to the model: ablated one by one, by gradient, and the pruning curve."""
+"""The importance of each head: ablation one by one, gradient scores, and the pruning curve."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ _STILL_GOOD = 90.0  # percent of the whole model's quality
 class Importance:
     """The importance of all heads on part of a sample.
 
-    `ablation`: each head switched off alone; `gradient`: the score of Michel et al. (2019) as it is; `by_layer`: the
-    same with the squares of each layer summing to 1; `sentences`: the size of the part.
+    `ablation`: each head switched off alone; `gradient`: the score of Michel et al. (2019) before normalisation;
+    `by_layer`: the same with the squares of each layer summing to 1; `sentences`: the size of the part.
     """
 
     ablation: Ablation
@@ -88,7 +88,7 @@ class Importance:
 
 @dataclass(frozen=True, eq=False)
 class PruningCurve:
-    """Quality as heads are removed: how many are gone, and loss (nats), exact match (0 to 1) and BLEU at each point.
+    """Quality as heads are removed: their number, and loss (nats), exact match (0 to 1) and BLEU at each point.
 
     Exact match and BLEU are None where they are not known.
     """
@@ -99,7 +99,7 @@ class PruningCurve:
     bleu: tuple[float | None, ...]
 
     def remaining_quality(self) -> dict[str, Sequence[float]]:
-        """Each measure in percent of the whole model's; the loss as e^-loss, the probability per token."""
+        """Each measure as a percentage of the whole model's; the loss as e^-loss, the probability per token."""
         series: dict[str, Sequence[float]] = {"probability per token": _percent_of_first(np.exp(-np.array(self.loss)))}
         for name, values in (("exact match", self.exact), ("BLEU", self.bleu)):
             known = [value for value in values if value is not None]
@@ -108,7 +108,7 @@ class PruningCurve:
         return series
 
     def summary(self) -> str:
-        """With how many heads gone the last of the measures falls below 90 % of the whole model's."""
+        """The number of heads switched off when the last of the measures falls below 90 % of the whole model's."""
         name, values = list(self.remaining_quality().items())[-1]
         fallen = next((n for n, value in zip(self.counts, values, strict=True) if value < _STILL_GOOD), None)
         total = plural(self.counts[-1], "head")
@@ -128,7 +128,7 @@ def _percent_of_first(values: NDArray[np.float64]) -> list[float]:
 
 
 def progress_check(report: Report, total: int, label: str) -> Callable[[], None]:
-    """A function that reports one more of `total` parts as done at each call."""
+    """A function that reports one more of `total` parts as done each time it is called."""
     done = 0
 
     def check() -> None:
@@ -153,7 +153,7 @@ def measure_importance(loaded: LoadedModel, sample: Sample, report: Report) -> I
 def measure_curve(
     loaded: LoadedModel, measured: Measured, order: Sequence[Head], report: Report, *, sentences: int = SENTENCES
 ) -> PruningCurve:
-    """The pruning curve in a given order, with translations where the right ones are known."""
+    """The pruning curve in a given order, with translations where all references are known."""
     part = part_of(measured.sample, sentences)
     known = all(part.references)
     counts = pruning_counts(len(order))

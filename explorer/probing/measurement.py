@@ -1,8 +1,8 @@
-"""What the heads of a model do over a sample: every score with its standard deviation, two baselines and its size.
+"""Scores of a model's heads over a sample, each with its standard deviation, two baselines and the sample size.
 
 The score of one sentence is a mean over its rows; the score of a head is the mean over sentences, with the standard
 deviation over sentences. The baselines are the score of uniform attention on the same rows, and that of the same
-architecture untrained, over several seeds and all heads of the layer (which are alike before training).
+architecture untrained, over several seeds and all heads of the layer (which are equivalent before training).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Statistic:
     decimals: int = 2
 
 
-# Titles and descriptions are the labels of a box whose choice is part of links: they stay as they are.
+# Titles and descriptions are the options of a select box whose choice is stored in links: do not change them.
 STATISTICS: Mapping[str, Statistic] = {
     "effective_keys": Statistic("effective keys", "as many keys as it looks at, exp of the entropy", "keys", 1),
     "normalised_entropy": Statistic("normalised entropy", "0: one key; 1: all keys alike", ""),
@@ -70,7 +70,7 @@ class HeadScores:
     """One statistic of all heads of one kind.
 
     Shapes: mean and standard deviation std [layer, head]; untrained, untrained_std [layer]; uniform and uniform_std are
-    single numbers. `sentences`: how many have a row to which the statistic applies. NaN: not known.
+    single numbers. `sentences`: how many have a row to which the statistic applies. NaN: unknown.
     """
 
     mean: Scores
@@ -151,7 +151,7 @@ def sentence_scores(
 
 @dataclass
 class Tally:
-    """Collects sentence after sentence, in any order; call `result` at the end."""
+    """Collects the scores of one sentence after another, in any order; call `result` at the end."""
 
     sentences: int = 0
     seeds: int = 0
@@ -167,7 +167,7 @@ class Tally:
     )
 
     def add(self, index: int, observed: Observed, weights: Weights) -> None:
-        """One sentence, read by the model itself and by the untrained ones.
+        """Add one sentence, read by the model itself and by the untrained ones.
 
         Shapes: weights [model, layer, head, query, key] by kind, the model itself first.
         """
@@ -225,7 +225,7 @@ def _head_scores(values: Scores, chance: Scores) -> HeadScores:
 
 
 def _mean(values: Scores, axis: int) -> Scores:
-    """Mean without NaN; NaN where nothing is known."""
+    """Mean of the finite values; NaN where there are none."""
     known = np.isfinite(values)
     total = np.where(known, values, 0.0).sum(axis=axis)
     count = known.sum(axis=axis)
@@ -234,7 +234,7 @@ def _mean(values: Scores, axis: int) -> Scores:
 
 
 def _std(values: Scores, axis: int) -> Scores:
-    """Standard deviation without NaN; NaN where nothing is known."""
+    """Standard deviation of the finite values; NaN where there are none."""
     centred = values - np.expand_dims(_mean(values, axis), axis)
     std: Scores = np.sqrt(_mean(centred**2, axis))
     return std

@@ -52,7 +52,7 @@ def patterns(observed: Observed, kind: AttentionKind) -> dict[str, Cells]:
     token in the encoder, earlier ones in the decoder (duplicate-token heads: Olsson et al. 2022). rare: the source
     tokens of this sentence that are rarest in the training data (Voita et al. 2019, §5.3). diagonal, mirror: as far
     along the source as the row is along the target, from its beginning or from its end. aligned, aligned_input: the
-    known right source tokens of the token that the row predicts, or reads (see :func:`aligned_cells`).
+    right source tokens, where known, of the token that the row predicts or reads (see :func:`aligned_cells`).
     """
     shape = observed.trace.mask(kind).shape
     cells_by_name = _cross(observed, shape) if kind == "cross" else _self(observed, kind, shape)
@@ -105,7 +105,7 @@ def diagonal(n_rows: int, n_keys: int) -> NDArray[np.int64]:
 
 
 def mirror(n_rows: int, n_keys: int) -> NDArray[np.int64]:
-    """[query]: the same counted from the other end, but for the last row and key (<eos>), which belong together."""
+    """[query]: the same counted from the other end, except the last row and key (<eos>), which are paired."""
     rows = np.arange(n_rows)
     keys = np.rint((n_keys - 2) - rows * (n_keys - 2) / max(n_rows - 2, 1)).astype(np.int64)
     keys[-1] = n_keys - 1

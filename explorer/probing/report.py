@@ -60,7 +60,7 @@ def as_report(
 ) -> str:
     """One HTML page about a model's heads: the sample, a map of roles by kind, the table, and the rule.
 
-    It loads nothing, and all names in it are escaped.
+    The page loads no other files, and all names in it are escaped.
     """
     parts = [
         f"<h1>The heads of {escape(model)}</h1>",

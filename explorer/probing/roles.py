@@ -32,7 +32,7 @@ _NAMES = {
     "duplicate": "duplicate token",
     "rare": "rarest token",
     "punctuation": "punctuation",
-}  # of two that are equally clear, the first one here names the head
+}  # if two are equally clear, the one listed first names the head
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def _best(measured: KindScores, layer: int, head: int, candidates: dict[str, str
         item = measured.scores[statistic]
         score = float(item.mean[layer, head])
         clear = item.sentences >= MIN_SENTENCES and score >= threshold(item, layer)
-        # Two patterns may be the same cells, with scores that differ in the last digits only: the earlier name stays.
+        # Two patterns may cover the same cells, with scores that differ only in the last digits; the first name stays.
         if clear and (best is None or score > best[0] + 1e-6):
             best = (score, name)
     return best[1] if best else None

@@ -1,4 +1,4 @@
-"""Which sentences the heads of a model are measured on, and the measurement itself, with progress."""
+"""The sentences that the heads of a model are measured on, and the measurement itself, with progress reports."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from model.scoring import evenly_spaced
 
 SENTENCES, MAX_SENTENCES = 200, 1000  # by default, and at most
 SEEDS = (1, 2, 3, 4, 5)  # of the untrained models that serve as a baseline
-MAX_CHARACTERS = 400_000  # of a person's own list
+MAX_CHARACTERS = 400_000  # of a user's own list
 
 Origin = Literal["task", "own"]
 Report = Callable[[float, str], None]
-"""Called often with the share that is done, 0 to 1, and a label; it may raise to stop the work."""
+"""Called often with the completed share, 0 to 1, and a label; it may raise to stop the work."""
 
 
 class SampleError(ValueError):
@@ -33,10 +33,10 @@ class SampleError(ValueError):
 
 @dataclass(frozen=True)
 class SampleChoice:
-    """The sentences that a person chose.
+    """The user's choice of sentences.
 
-    `lines`: their own list, one sentence per line, with its translation after a tab where known. `translated`: read
-    each sentence with the model's own translation and not with the reference.
+    `lines`: the user's own list, one sentence per line, with its translation after a tab where known. `translated`:
+    read each sentence with the model's own translation instead of the reference.
     """
 
     origin: Origin = "task"
@@ -46,7 +46,7 @@ class SampleChoice:
 
     @property
     def key(self) -> str:
-        """A short text, equal for equal choices."""
+        """A short hash, equal for equal choices."""
         parts = [self.origin, self.lines, self.size, self.translated, SEEDS]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
@@ -55,7 +55,7 @@ class SampleChoice:
 class Measured:
     """A model measured on a sample.
 
-    `observed` are the sentences in the order of the sample; `about` describes the sample for people.
+    `observed` are the sentences in the order of the sample; `about` describes the sample in words.
     """
 
     model: str
@@ -85,7 +85,7 @@ def lines_of_file(content: bytes) -> tuple[str, ...]:
     """The sentences of an uploaded text file.
 
     Raises:
-        SampleError: it is not UTF-8 text, or there is nothing in it.
+        SampleError: it is not UTF-8 text, or it is empty.
     """
     try:
         text = content.decode("utf-8-sig")
@@ -97,7 +97,7 @@ def lines_of_file(content: bytes) -> tuple[str, ...]:
 
 
 def task_of(loaded: LoadedModel) -> Task | None:
-    """The task that a model was trained on, with its sentences; None where the data are not known here.
+    """The task that a model was trained on, with its sentences; None where the task is unknown.
 
     Raises:
         SampleError: the sentences would have to be downloaded.
@@ -115,7 +115,7 @@ def _corpus(name: str, languages: Sequence[str]) -> Path | None:
     """The folder of Multi30k named by HEADLIGHT_DATA, or None for this user's cache.
 
     Raises:
-        SampleError: neither holds it.
+        SampleError: neither is available.
     """
     given = os.environ.get("HEADLIGHT_DATA")
     if given:
@@ -154,7 +154,7 @@ def examples_for(choice: SampleChoice, loaded: LoadedModel) -> tuple[list[Exampl
 
 
 def gather(choice: SampleChoice, loaded: LoadedModel, report: Report) -> tuple[Sample, str, Task | None]:
-    """The sample of a choice: with reference translations where all are known and wanted, else with the model's own.
+    """The sample of a choice: with reference translations if all are known and wanted, otherwise with the model's own.
 
     Raises:
         SampleError: there is no sentence that the model can read.
@@ -191,7 +191,7 @@ def gather(choice: SampleChoice, loaded: LoadedModel, report: Report) -> tuple[S
 
 
 def _with_alignments(sample: Sample, examples: Sequence[Example], loaded: LoadedModel) -> Sample:
-    """The sample with known alignments: those of the references hold where the model's translation is the same."""
+    """The sample with known alignments: those of the references apply where the model's translation is identical."""
     known = {
         (loaded.source.encode(example.source).ids, loaded.target.encode(example.target).ids): example.alignment
         for example in examples
@@ -206,7 +206,7 @@ def measure(choice: SampleChoice, loaded: LoadedModel, report: Report) -> Measur
     """Measure every head of a model, in one pass over the sample.
 
     Raises:
-        SampleError: there is nothing to measure on. And whatever `report` raises.
+        SampleError: there is nothing to measure on. Exceptions from `report` propagate.
     """
     report(0.0, "Gathering sentences")
     sample, about, task = gather(choice, loaded, report)

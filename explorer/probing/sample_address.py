@@ -1,7 +1,7 @@
 """The Probe page's sample as a URL parameter: a score or a role means little without the sentences behind it.
 
 `sample=task.50` is fifty sentences of the task's test set, `.translated` reads them with the model's own translations;
-`sample=own.200.…` carries a person's own list, compressed.
+`sample=own.200.…` carries a user's own list, compressed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import zlib
 
 from explorer.probing.sample import MAX_CHARACTERS, MAX_SENTENCES, SampleChoice, SampleError, lines_of
 
-MAX_LINK = 4000  # characters; servers and browsers cut longer addresses
+MAX_LINK = 4000  # characters; servers and browsers truncate longer addresses
 _TOO_LONG = "-"  # in place of a list that does not fit
 _FORM = re.compile(r"(task|own)\.([1-9]\d{0,3})(\.translated)?(?:\.([A-Za-z0-9_-]+))?")
 
@@ -30,7 +30,7 @@ def to_link(choice: SampleChoice) -> str:
 
 
 def from_link(text: str) -> SampleChoice:
-    """Read the parameter, whose author is not known.
+    """Parse the parameter, which is untrusted.
 
     Raises:
         SampleError: it names no sample; the message says what is measured instead.
@@ -50,7 +50,7 @@ def from_link(text: str) -> SampleChoice:
 
 
 def _unpacked(packed: str) -> str:
-    """The list as text; at most as much is unpacked as a list may have, however small the link."""
+    """The list as text; decompression stops at the size limit of a list, however small the link."""
     try:
         content = zlib.decompressobj().decompress(
             base64.urlsafe_b64decode(packed + "=" * (-len(packed) % 4)), 4 * MAX_CHARACTERS

@@ -45,11 +45,11 @@ def search(
     whole_words: bool = True,
     limit: int = MAX_HITS,
 ) -> list[Hit]:
-    """The strongest weights of a head (from 0) from a word to a word, one a sentence, largest first.
+    """The strongest weights of a head (from 0) from a word to a word, one per sentence, largest first.
 
-    Words are compared without regard to case; an empty one matches any word. With `tags`, a part of speech such as
-    NOUN can stand for a word. `rows` says whether the query is the word that a decoder row reads or predicts. Without
-    `whole_words`, tokens are compared as they are: for models of letters.
+    Matching ignores case; an empty word matches any word. With `tags`, a part of speech such as NOUN can stand for a
+    word. `rows` says whether the query is the word that a decoder row reads or predicts. Without `whole_words`, tokens
+    are compared as they are, for character-level models.
     """
     by_prediction = rows == "predicted" and kind != "encoder"
     form: Form = "tokens" if not whole_words else "words-next" if by_prediction else "words"
@@ -76,7 +76,7 @@ def search(
 def _matches(
     labels: Sequence[str], spans: Sequence[tuple[int, int]], tags: Sequence[str], wanted: str
 ) -> NDArray[np.bool_]:
-    """Which words match: by their letters, or by the tag of their first token."""
+    """Which words match: by spelling, or by the tag of their first token."""
     sought = wanted.strip()
     if not sought:
         return np.ones(len(labels), dtype=np.bool_)
@@ -100,7 +100,7 @@ def hit_rows(hits: Sequence[Hit], observed: Sequence[Observed]) -> list[dict[str
 
 
 def best_hit_sentence(hits: Sequence[Hit], observed: Sequence[Observed], head: Head) -> str:
-    """The strongest hit, and how many sentences the table shows."""
+    """The strongest hit, and the number of sentences in the table."""
     kind, layer, number = head
     best = hits[0]
     source = " ".join(observed[best.sentence].trace.src_tokens[:-1])
@@ -113,12 +113,12 @@ def best_hit_sentence(hits: Sequence[Hit], observed: Sequence[Observed], head: H
 
 
 def no_hit_sentence(query: str, key: str) -> str:
-    """What is said when nothing matches."""
+    """The message when nothing matches."""
     from_, to = (quoted(word.strip()) if word.strip() else "any word" for word in (query, key))
     return f"In no sentence of the sample can this head look from {from_} to {to}."
 
 
 def tag_hint(tags: Sequence[Tags]) -> str:
-    """On which sides a part of speech can stand for a word; empty if on none."""
+    """The sides on which a part of speech can stand for a word, as a sentence; empty if there are none."""
     sides = [name for i, name in enumerate(("source", "target")) if any(any(item[i]) for item in tags)]
     return f"A part of speech, such as NOUN, can stand for a word of the {listed(sides, 'or the')}." if sides else ""

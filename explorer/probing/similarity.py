@@ -1,4 +1,4 @@
-"""How similar heads are: Jensen–Shannon divergence of their rows, and a map in the plane with similar heads close."""
+"""How similar heads are: Jensen–Shannon divergence of their rows, and a map with similar heads close together."""
 
 from __future__ import annotations
 

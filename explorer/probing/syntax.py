@@ -1,6 +1,6 @@
 """Attention by part of speech and by dependency relation, where a trained spaCy pipeline is installed.
 
-All of it is between words: weights are summed over the tokens of a key word and averaged over those of a query word.
+All scores are between words: weights are summed over the tokens of a key word and averaged over those of a query word.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from spacy.language import Language
 
 PIPELINES = {"en": "en_core_web_sm", "de": "de_core_news_sm"}
-LEAST_ROWS = 20  # words of a relation; fewer are no evidence
+LEAST_ROWS = 20  # words of a relation; fewer are not enough evidence
 OFFSET_MARGIN = 0.1  # above the offset baseline (Voita et al. 2019, §5.2)
 
 Scores = NDArray[np.float64]
@@ -56,7 +56,7 @@ def load_pipeline(lang: str) -> Language | None:
 
 
 def targets_of(sample: Sample, target: Tokenizer) -> list[Encoding]:
-    """The target sentences, encoded again from their text; one whose text gives other tokens is empty here."""
+    """The target sentences, encoded again from their text; a sentence whose text gives other tokens is empty."""
     encodings = []
     for ids in sample.targets:
         encoding = target.encode(target.decode(ids))
@@ -69,7 +69,7 @@ def parse(nlp: Language, sentences: Sequence[Encoding]) -> list[Parsed]:
     documents = nlp.pipe(sentence.text for sentence in sentences)
     parsed = []
     for source, document in zip(sentences, documents, strict=True):
-        at = [0] * (len(document.text) + 1)  # the word of each character; white space counts to the word before
+        at = [0] * (len(document.text) + 1)  # the word of each character; white space belongs to the word before it
         for word in document:
             at[word.idx :] = [word.i] * (len(at) - word.idx)
         words = [at[min(start, len(at) - 1)] for start, _ in source.offsets]
@@ -96,7 +96,7 @@ Tags = tuple[tuple[str, ...], tuple[str, ...]]
 def tags_of(
     source: Sequence[Parsed] | None, target: Sequence[Parsed] | None, observed: Sequence[Observed]
 ) -> list[Tags]:
-    """The tags of every sentence, as the search takes them; empty where neither side is parsed."""
+    """The tags of every sentence, in the form that the search expects; empty if neither side is parsed."""
     if source is None and target is None:
         return []
     tags = []
@@ -146,7 +146,7 @@ def by_tag(observed: Sequence[Observed], parsed: Sequence[Parsed], kind: Attenti
 
 
 def uniform(item: Observed, kind: AttentionKind, maps: AttentionMaps) -> Scores:
-    """[query word, key word]: what uniform attention over tokens puts on each word."""
+    """[query word, key word]: the weight that uniform attention over tokens puts on each word."""
     even = formulas.uniform_like(item.trace.mask(kind) == VISIBLE)
     columns = np.add.reduceat(even, [start for start, _ in maps.column_spans], axis=1)
     rows = [start for start, _ in maps.row_spans]

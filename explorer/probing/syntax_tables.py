@@ -62,7 +62,7 @@ def relation_rows(scores: RelationScores) -> list[dict[str, Any]]:
 
 
 def relation_sentence(scores: RelationScores) -> str:
-    """How many relations some head has learned, and the rule for that."""
+    """How many relations at least one head has learned, and the rule for that."""
     clear = sorted(relation for relation in scores.rows if scores.clear(relation))
     rule = (
         f"A head has learned a relation if it finds the right word {100 * OFFSET_MARGIN:.0f} percentage points more "

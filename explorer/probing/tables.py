@@ -17,7 +17,7 @@ SHORT = (
     *("effective_keys", "normalised_entropy", "confidence", "mean_distance", "previous", "itself", "next", "first"),
     *("end", "punctuation", "duplicate", "rare", "diagonal", "mirror", "accuracy", "error_rate", "accuracy_input"),
     "coverage_spread",
-)  # columns of the table of heads; everything is in the table of numbers
+)  # columns of the table of heads; the table of numbers has all statistics
 
 
 def title_of(statistic: str) -> str:
@@ -27,13 +27,13 @@ def title_of(statistic: str) -> str:
 
 
 def whole_title(statistic: str) -> str:
-    """The title of a statistic of the whole sample taken as one."""
+    """The title of a corpus-level statistic."""
     by = " (Och & Ney 2003)" if statistic.startswith("error_rate") else ""
     return f"{title_of(statistic)}, whole sample{by}"
 
 
 def heads(probe: Probe) -> Iterable[tuple[AttentionKind, int, int]]:
-    """Every measured head, from 0."""
+    """Every measured head, with indices from 0."""
     for kind in ATTENTION_KINDS:
         measured = probe.kinds[kind]
         for layer in range(measured.n_layers):
@@ -91,7 +91,7 @@ def number_rows(probe: Probe) -> list[dict[str, Any]]:
 def head_numbers(probe: Probe, kind: AttentionKind, layer: int, head: int) -> list[dict[str, Any]]:
     """The rows of one head (from 0), without scores that apply to no sentence of the sample.
 
-    A statistic of the whole sample has no standard deviation over sentences.
+    A corpus-level statistic has no standard deviation over sentences.
     """
     rows = []
     place = {"kind": kind, "layer": layer + 1, "head": head + 1}
@@ -136,7 +136,7 @@ def head_numbers(probe: Probe, kind: AttentionKind, layer: int, head: int) -> li
 
 
 def summary(probe: Probe) -> str:
-    """How many heads have which role."""
+    """How many heads have each role."""
     known = roles(probe)
     counts: dict[str, int] = {}
     for role in known.values():
