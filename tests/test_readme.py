@@ -26,7 +26,7 @@ def test_the_map_names_what_exists() -> None:
     for places, files in rooms():
         folders = [ROOT / place.replace("<page>", "probe") for place in places]
         # `model/tap.py`, `points.py`: a bare name stands beside the first place of its row.
-        first = folders[0] if folders[0].suffix == "" else folders[0].parent
+        first = folders[0] if folders[0].is_dir() else folders[0].parent
         for place, folder in zip(places, folders, strict=True):
             if not folder.exists() and not (first / place).exists():
                 missing.append(place)

@@ -105,7 +105,7 @@ def draw_computation_tab(shown: Translation, model: ModelDescription) -> None:
         or names[0]
     )
     norm = "pre-norm: the norm stands before each sublayer" if config.norm_first else "post-norm: after each sum"
-    left, right = st.columns([15, 8], gap="small")
+    left, right = st.columns([9, 4], gap="small")
     with left:
         opened = _choose_operation(part, rows_of(found, part, config))
         st.caption(
