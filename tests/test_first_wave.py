@@ -195,4 +195,7 @@ def test_a_stopped_run_is_resumed_to_the_same_weights(tmp_path: Path) -> None:
     then = load_file(DATA / "models" / "stopped-at-40.safetensors")
     assert now.keys() == then.keys()
     for name, weights in then.items():
-        np.testing.assert_allclose(now[name], weights, rtol=0, atol=1e-5, err_msg=name)
+        # A key's bias adds the same number to all scores of a row, so its gradient is rounding error alone; Adam scales
+        # that up to whole steps, which differ between processors. It changes no attention weight.
+        if not name.endswith("k_proj.bias"):
+            np.testing.assert_allclose(now[name], weights, rtol=0, atol=1e-5, err_msg=name)
