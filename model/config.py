@@ -72,6 +72,8 @@ class ModelConfig:
     scale_embeddings: bool = _help("multiply embeddings by √d_model", default=True)
     embedding_factor: float = _help("multiply embeddings by this instead; 0 = as scale_embeddings says", default=0.0)
     residual: bool = _help("add each sublayer's input to its output", default=True)
+    output_bias: bool = _help("add a number per target token to the logits, as Marian does", default=False)
+    norm_embeddings: bool = _help("layer norm on the sum of embedding and position, as in BART", default=False)
 
     def __post_init__(self) -> None:
         _check(self, positive=("d_model", "d_ff", "n_encoder_heads", "n_decoder_heads", "max_positions"))

@@ -58,6 +58,11 @@ def layer_output(config: ModelConfig, stack: str, layer: int) -> str:
     return f"{stack}.{layer}." + (f"residual{last}" if config.residual else "feed_forward.linear2")
 
 
+def embedded(side: str, config: ModelConfig) -> str:
+    """The point at the end of the embedding of a Transformer, on the "src" or "tgt" side: what its first layer reads."""
+    return f"{side}.norm" if config.norm_embeddings else f"{side}.positions"
+
+
 HIDDEN = ("batch", "position", "d_model")
 SPLIT = ("batch", "head", "position", "d_head")
 CELLS = ("batch", "head", "query", "key")
@@ -66,7 +71,7 @@ LOGITS = ("batch", "position", "vocabulary")
 
 def _transformer(config: ModelConfig) -> Iterator[Point]:
     yield from _embedding("src", config)
-    memory = "src.positions"
+    memory = embedded("src", config)
     for i in range(config.n_encoder_layers):
         yield from _layer(config, "encoder", i, ("self_attn", "feed_forward"), memory)
         memory = layer_output(config, "encoder", i)
@@ -77,7 +82,7 @@ def _transformer(config: ModelConfig) -> Iterator[Point]:
     yield from _embedding("tgt", config)
     for i in range(config.n_decoder_layers):  # cross-attention's keys and values come before the first layer
         yield from _keys_values(f"decoder.{i}.cross_attn", f"decoder.layers.{i}.cross_attn", memory)
-    x = "tgt.positions"
+    x = embedded("tgt", config)
     for i in range(config.n_decoder_layers):
         yield from _layer(config, "decoder", i, ("self_attn", "cross_attn", "feed_forward"), x)
         x = layer_output(config, "decoder", i)
@@ -93,6 +98,8 @@ def _embedding(side: str, config: ModelConfig) -> Iterator[Point]:
     if config.architecture == "transformer":
         yield Point(f"{side}.scaled", (f"{side}.embedding",), HIDDEN)
         yield Point(f"{side}.positions", (f"{side}.scaled",), HIDDEN, f"positions_{side}")
+        if config.norm_embeddings:
+            yield Point(f"{side}.norm", (f"{side}.positions",), HIDDEN, f"norm_{side}")
 
 
 def _keys_values(scope: str, module: str, memory: str) -> Iterator[Point]:

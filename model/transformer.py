@@ -93,7 +93,7 @@ class EncoderDecoder(nn.Module):
     def add_output(self) -> None:
         """Add the output projection, after the layers: parameters are in the order of their use."""
         config = self.config
-        self.output = nn.Linear(config.d_model, config.tgt_vocab_size, bias=False)
+        self.output = nn.Linear(config.d_model, config.tgt_vocab_size, bias=config.output_bias)
         if config.share_embeddings in ("target", "all"):
             self.output.weight = self.tgt_embedding.weight
         if config.share_embeddings == "all":
@@ -119,6 +119,9 @@ class Transformer(EncoderDecoder):
             raise ValueError("this configuration asks for a variant: use make_model.")
         self.positions_src = PositionalEncoding(config)
         self.positions_tgt = PositionalEncoding(config)
+        if config.norm_embeddings:  # BART (Lewis et al. 2020)
+            self.norm_src = nn.LayerNorm(config.d_model)
+            self.norm_tgt = nn.LayerNorm(config.d_model)
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)
         self.add_output()
@@ -167,6 +170,9 @@ class Transformer(EncoderDecoder):
         x = through(tap, "embedding", embedding(tokens[:, offset:]))
         x = through(tap, "scaled", x * self.embedding_factor)
         x = through(tap, "positions", positions(x, offset))
+        if self.config.norm_embeddings:
+            norm = self.norm_src if side == "src" else self.norm_tgt
+            x = through(tap, "norm", norm(x))
         return dropout(x, self.dropout, self.training)
 
     def encode(

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from model.config import EOS, SOS
 from model.decoding.search import allowed_log_probs
-from model.points import Point, layer_output, points
+from model.points import Point, embedded, layer_output, points
 from model.recording import PointRecorder
 from model.transformer import Transformer
 
@@ -130,7 +130,7 @@ def layer_by_layer(model: Transformer, found: Walk) -> Tensor:
         returns: logits [layer + 1, row, tgt_vocab]; one row for a step, all rows for a whole run.
     """
     config = model.config
-    names = ["tgt.positions", *(layer_output(config, "decoder", i) for i in range(config.n_decoder_layers))]
+    names = [embedded("tgt", config), *(layer_output(config, "decoder", i) for i in range(config.n_decoder_layers))]
     return torch.stack([model.logits(model.decoder.norm(found[name].value))[0] for name in names])
 
 

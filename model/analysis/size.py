@@ -34,6 +34,8 @@ def budget(config: ModelConfig, n_src: int, n_tgt: int) -> tuple[Part, ...]:
     project = 2 * 4 * d * d  # four projections per token
     feed = 2 * 2 * d * ff
     shared = config.share_embeddings
+    bias = config.tgt_vocab_size if config.output_bias else 0
+    embedded = 2 * norm if config.norm_embeddings else 0
     return (
         Part("source embedding", 0 if shared == "all" else source, 0),
         Part("target embedding", target, 0),
@@ -46,8 +48,8 @@ def budget(config: ModelConfig, n_src: int, n_tgt: int) -> tuple[Part, ...]:
         Part("decoder: projections of cross-attention", n_dec * 4 * square, n_dec * (n_src + n_tgt) * project // 2),
         Part("decoder: scores and values of cross-attention", 0, n_dec * _products(n_tgt, n_src, d)),
         Part("decoder: feed-forward", n_dec * wide, n_dec * n_tgt * feed),
-        Part("layer norms", n_enc * 2 * norm + n_dec * 3 * norm + 2 * final, 0),
-        Part("output projection", target if shared == "none" else 0, n_tgt * 2 * target),
+        Part("layer norms", n_enc * 2 * norm + n_dec * 3 * norm + 2 * final + embedded, 0),
+        Part("output projection", bias + (target if shared == "none" else 0), n_tgt * 2 * target),
     )
 
 

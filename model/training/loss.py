@@ -99,7 +99,11 @@ class TrainingLoss(nn.Module):
         with torch.autocast(src.device.type, enabled=rounds, dtype=torch.get_autocast_dtype(src.device.type)):
             hidden = self._fused(src, tgt_in) if self.fused else self._explicit(src, tgt_in)
         real = labels != PAD
-        return projected_cross_entropy(hidden[real], model.output.weight, labels[real], self.smoothing)
+        rows, table = hidden[real], model.output.weight
+        if model.output.bias is not None:  # one more column, which every row multiplies by 1
+            rows = torch.cat((rows, rows.new_ones(len(rows), 1)), dim=1)
+            table = torch.cat((table, model.output.bias[:, None]), dim=1)
+        return projected_cross_entropy(rows, table, labels[real], self.smoothing)
 
     def _explicit(self, src: Tensor, tgt_in: Tensor) -> Tensor:
         src_mask = padding_mask(src)

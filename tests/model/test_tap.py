@@ -25,6 +25,7 @@ SCHEMES: list[dict[str, Any]] = [
 MODELS: list[dict[str, Any]] = [
     *({"norm_first": norm_first, "residual": residual} for norm_first, residual in product((False, True), repeat=2)),
     {"layer_norm": "scalar", "scale_scores": False},
+    {"norm_embeddings": True, "output_bias": True, "positions": "learned"},
     {"architecture": "lstm"},
 ]
 

@@ -35,6 +35,8 @@ _TOP: dict[str, tuple[str, str]] = {
     "tgt.embedding": ("Embedding lookup", "Each target token's row of a table."),
     "src.positions": ("Add position (positional encoding)", "The row of the token's position is added."),
     "tgt.positions": ("Add position (positional encoding)", "The row of the token's position is added."),
+    "src.norm": ("Layer norm (embedding)", "Some models, such as BART, normalise the sum before the first layer."),
+    "tgt.norm": ("Layer norm (embedding)", "Some models, such as BART, normalise the sum before the first layer."),
     "encoder.norm": ("Last layer norm", "Pre-norm models end with one, since nothing normalised the sum."),
     "decoder.norm": ("Last layer norm", "Pre-norm models end with one, since nothing normalised the sum."),
     "logits": ("Output projection (logits)", "One score for every word of the target vocabulary."),

@@ -20,7 +20,7 @@ CHOICES = [
     for share, positions, pre, norm in product(
         ("none", "target", "all"), ("sinusoidal", "learned"), (False, True), ("standard", "scalar")
     )
-]
+] + [{"output_bias": True, "norm_embeddings": True, "share_embeddings": share} for share in ("none", "all")]
 
 
 @pytest.mark.parametrize("choice", CHOICES, ids=str)

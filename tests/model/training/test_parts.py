@@ -91,14 +91,15 @@ def test_certain_and_hopeless_predictions_have_a_finite_loss() -> None:
     torch.testing.assert_close(hidden.grad, torch.tensor([[0.0], [-2.0]]))
 
 
+@pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("fused", [True, False])
-def test_the_training_loss_leaves_padding_out(fused: bool) -> None:
+def test_the_training_loss_leaves_padding_out(fused: bool, bias: bool) -> None:
     """Summed over real target tokens, it equals the loss of all logits with padding ignored; so do its gradients."""
     src, tgt = sources(5, 3), targets(6, 2)
     labels = torch.cat((tgt[:, 1:], tgt.new_full((2, 1), PAD)), dim=1)
     labels[0, -1] = 2
     labels[1, 1] = 2
-    model = tiny_model().double()
+    model = tiny_model(output_bias=bias).double()
     ours = TrainingLoss(model, smoothing=0.1, fused=fused)(src, tgt, labels)
     ours.backward()
     gradients = {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
