@@ -7,6 +7,8 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+from model.plurals import plural as plural
+
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!$:<>|~&])")
 # Markdown also turns bare addresses into links, after it has read the escapes: an invisible joiner keeps them text.
 _ADDRESS = re.compile(r"(?i)(www(?=\.)|https?(?=:)|ftp(?=:)|mailto(?=:)|xmpp(?=:)|@)")
@@ -29,22 +31,6 @@ def printable(text: str) -> str:
 def quoted(token: str) -> str:
     """A token or sentence set apart from the prose around it: “.” looks at 10 “books”."""
     return f"“{printable(token)}”"
-
-
-def plural(number: int, noun: str, many: str | None = None) -> str:
-    """A number and its noun: "1 decoder layer", "0 queries", "1,505 sentences".
-
-    `many` is the plural where the rules of spelling do not give it: plural(2, "hypothesis", "hypotheses").
-    """
-    return f"{number:,} {noun if number == 1 else many or _plural_of(noun)}"
-
-
-def _plural_of(noun: str) -> str:
-    if noun.endswith(("s", "x", "z", "ch", "sh")):
-        return f"{noun}es"
-    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
-        return f"{noun[:-1]}ies"
-    return f"{noun}s"
 
 
 def listed(items: Iterable[str], conjunction: str = "and") -> str:

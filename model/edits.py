@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.config import ATTENTION_KINDS, AttentionKind, ModelConfig, nearest
+from model.plurals import plural
 from model.points import attention_scope, points
 from model.tap import Tap
 
@@ -94,9 +95,9 @@ class HeadEdits:
         for edit in self.edits:
             n_layers, n_heads = config.n_layers(edit.kind), config.n_heads(edit.kind)
             if not 0 <= edit.layer < n_layers:
-                raise EditError(f"{edit}: this model has {n_layers} layers of {edit.kind} attention.")
+                raise EditError(f"{edit}: this model has {plural(n_layers, 'layer')} of {edit.kind} attention.")
             if not 0 <= edit.head < n_heads:
-                raise EditError(f"{edit}: this layer has {n_heads} heads.")
+                raise EditError(f"{edit}: this layer has {plural(n_heads, 'head')}.")
 
     def describe(self) -> tuple[str, ...]:
         """A line per edit, counted from 1 as on screen."""
@@ -194,7 +195,7 @@ def _replacement(edit: HeadEdit, own: Tensor, offset: int) -> Tensor:
         if not 0 <= source < pattern.size(0):
             continue
         if pattern.size(-1) < n_keys:
-            raise EditError(f"{edit}: it has weights for {pattern.size(-1)} keys, but there are {n_keys}.")
+            raise EditError(f"{edit}: it has weights for {plural(pattern.size(-1), 'key')}, not for {n_keys}.")
         rows[:, i] = pattern[source, :n_keys]
     return rows
 

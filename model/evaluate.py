@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from model.commands import CommandError, OneSentenceParser, add_checkpoints, run_command
 from model.config import DecodeConfig, LengthPenalty, nearest
+from model.plurals import plural
 
 if TYPE_CHECKING:
     from model.checkpoint import LoadedModel
@@ -132,7 +133,7 @@ def _read_files(source: Path, target: Path) -> tuple[Example, ...]:
         ) as error:  # of a .gz that is cut or torn
             raise CommandError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}.") from None
         try:
-            # Not splitlines(): some sentences hold characters that it takes for line ends.
+            # Not splitlines(), which also splits at characters that occur inside sentences.
             sides.append(data.decode("utf-8-sig").replace("\r\n", "\n").removesuffix("\n").split("\n"))
         except UnicodeDecodeError as error:
             line = data[: error.start].count(b"\n") + 1
@@ -192,7 +193,7 @@ def _for_people(values: dict[str, Any], *, with_bleu: bool) -> str:
     sentences = values["sentences"]
     right = round(values["exact_match"] * sentences)
     lines = [
-        f"{values['model']} on {values['on']}: {sentences:,} sentences",
+        f"{values['model']} on {values['on']}: {plural(sentences, 'sentence')}",
         f"exact match     {values['exact_match']:.4f}  ({right:,} of {sentences:,})",
         f"token accuracy  {values['token_accuracy']:.4f}",
         f"loss            {values['loss']:.4f}  nats per target token",
@@ -200,7 +201,7 @@ def _for_people(values: dict[str, Any], *, with_bleu: bool) -> str:
     if with_bleu:
         lines.append(f"BLEU            {values['bleu']:.1f}  ({values['bleu_signature']})")
         lines.append(
-            f"BLEU, lc tok    {values['bleu_lc_tok']:.1f}  (lower-cased, normalised, cut by Moses: as papers print it)"
+            f"BLEU, lc tok    {values['bleu_lc_tok']:.1f}  (lower-cased, tokenized by Moses, as papers report it)"
         )
     if "aligned_head" in values:
         head = values["aligned_head"]
@@ -208,8 +209,9 @@ def _for_people(values: dict[str, Any], *, with_bleu: bool) -> str:
             f"aligned head    {head['share']:.4f}  (cross-attention, layer {head['layer']} head {head['head']}: "
             f"rows that look most at the right source token)"
         )
-    for name, share in values.get("groups", {}).items():
-        lines.append(f"  {name:<14}{share:.4f}")
+    groups = values.get("groups", {})
+    width = max((len(name) for name in groups), default=0) + 2
+    lines += [f"  {name:<{width}}{share:.4f}" for name, share in groups.items()]
     return "\n".join(lines)
 
 

@@ -100,9 +100,9 @@ def main(arguments: Sequence[str]) -> int:
     if options.resume:
         for name in _NOT_WITH_RESUME:
             if getattr(options, name):
-                raise CommandError(f"--resume goes on with a run as it was; leave out --{name.replace('_', '-')}.")
+                raise CommandError(f"--resume continues a run as it was; leave out --{name.replace('_', '-')}.")
         if options.set:
-            raise CommandError("--resume goes on with a run as it was; --init NAME starts a new one from it.")
+            raise CommandError("--resume continues a run as it was; --init NAME starts a new one from it.")
     elif options.first and options.init:
         raise CommandError("--first trains the model that --init would name; leave out one of them.")
     elif not options.task or not options.name:
@@ -318,7 +318,7 @@ def _run(launch: Launch, setup: Setup, options: argparse.Namespace) -> int:
             told = ", ".join(score_lines(results["test"])[:3])
             print(f"{setup.name} finished: {told}, on the split '{results['split']}'.")
         else:
-            print(f"{setup.name} stopped; go on with --resume {setup.name}.")
+            print(f"{setup.name} stopped; continue with --resume {setup.name}.")
     if finished and "then" in setup.origin:
         return _train_second(options, launch.world, launch.signals, launch.checkpoints / setup.name)
     return 0

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.attention.array_file import FileError, read_json, read_npz
+from explorer.text import plural
 from model.config import ATTENTION_KINDS, AttentionKind
 from model.trace import PADDING, VISIBLE, AttentionTrace, TraceError, future_mask
 
@@ -138,9 +139,9 @@ def _four_axes(kind: str, array: NDArray[Any]) -> NDArray[np.float32]:
 def _check_axes(kind: AttentionKind, array: NDArray[np.float32], given: Mapping[str, Sequence[str]]) -> None:
     for axis, name, length in zip(("queries", "keys"), _AXES[kind], array.shape[2:], strict=True):
         if name not in given:
-            raise OwnAttentionError(f"{kind} needs {name}, a list of {length} strings.")
+            raise OwnAttentionError(f"{kind} needs {name}, a list of {plural(length, 'string')}.")
         if len(given[name]) != length:
-            raise OwnAttentionError(f"{kind} has {length} {axis}, but {name} has {len(given[name])} tokens.")
+            raise OwnAttentionError(f"{kind} has {length} {axis}, but {name} has {plural(len(given[name]), 'token')}.")
 
 
 def _check_values(kind: str, array: NDArray[np.float32]) -> None:

@@ -147,4 +147,6 @@ def _title_and_caption(
         caption = f"For each row, the heaviest lines that hold {options.mass} % of its weight. {caption}"
     if len(maps) == 1:
         return one.title, caption
-    return f"{KIND_TITLES[place.kind]}, layer {place.layer}, {len(maps)} heads", caption
+    heads = [place for place in places if place.head]
+    count = plural(len(heads), "head") + (" and the mean over all heads" if len(heads) < len(maps) else "")
+    return f"{KIND_TITLES[place.kind]}, layer {place.layer}, {count}", caption

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.text import printable
+from explorer.text import plural, printable
 from model.config import AttentionKind
 from model.trace import AttentionTrace
 
@@ -76,8 +76,8 @@ def encode(film: Film) -> bytes:
     for frame in film.frames:
         if frame.weights.shape != (layers, heads, len(frame.rows), len(frame.columns)):
             raise ValueError(
-                f"The weights {frame.weights.shape} of step {frame.step} do not fit {layers} layers of {heads} heads, "
-                f"{len(frame.rows)} queries and {len(frame.columns)} keys."
+                f"The weights {frame.weights.shape} of step {frame.step} do not fit {plural(layers, 'layer')} of "
+                f"{plural(heads, 'head')}, {plural(len(frame.rows), 'query')} and {plural(len(frame.columns), 'key')}."
             )
     header = {
         "seq": film.seq,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from explorer.figures.plotly_charts import Columns, Plot, curves, heatmap, labels, numbered
 from explorer.runs.metrics import Metrics
+from explorer.text import plural
 from model.config import AttentionKind
 from model.trace import FUTURE, PADDING, VISIBLE, Codes
 
@@ -53,9 +54,9 @@ def mask_words(codes: Codes) -> str:
     """The number of closed cells by reason, in a sentence."""
     future, padding, every = int((codes == FUTURE).sum()), int((codes == PADDING).sum()), codes.size
     if not future + padding:
-        return f"All {every} cells are open."
+        return f"None of {plural(every, 'cell')} is closed."
     parts = [f"{n} {why} {sign}" for n, why, sign in ((future, "the future", "╱"), (padding, "padding", "╳")) if n]
-    return f"{every - future - padding} of {every} cells are open; closed: {', '.join(parts)}."
+    return f"{every - future - padding} of {plural(every, 'cell')} are open; closed: {', '.join(parts)}."
 
 
 def score_plot(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.figures.plotly_charts import Plot, curves, heatmap, label, labels, numbered, rule
-from explorer.text import quoted
+from explorer.text import plural, quoted
 from model.analysis.word_order import Length
 
 Floats = NDArray[np.float64]
@@ -24,7 +24,7 @@ def table_plot(table: Floats, wavelengths: Floats) -> Plot:
         f"Each row is what is added to the token at one position, {d_model} numbers between −1 and 1. On the left the "
         f"numbers change from row to row (a full turn in {wavelengths[0]:.1f} positions), on the right they hardly "
         f"change ({wavelengths[-1]:,.0f} positions): {turned} of {len(wavelengths)} sine–cosine pairs complete a turn "
-        f"within these {length} positions, {still} do not."
+        f"within these {plural(length, 'position')}, {still} do not."
     )
     figure = heatmap(table, x_title="dimension", y_title="position (from 0)", span=(-1.0, 1.0), height=420)
     shown = min(d_model, 32)
@@ -155,8 +155,8 @@ def length_plot(found: Sequence[Length], trained: int) -> Plot:
     inside = [length for length in found if length.tokens <= trained]
     beyond = [length for length in found if length.tokens > trained]
     caption = (
-        f"Up to {trained} tokens, {_share(inside)} are exactly right; beyond, {_share(beyond)}: in training, the model "
-        f"never saw a token at these positions."
+        f"Up to {plural(trained, 'token')}, {_share(inside)} are exactly right; beyond, {_share(beyond)}: in training, "
+        f"the model never saw a token at these positions."
     )
     columns: dict[str, list[Any]] = {
         "source tokens": tokens,
@@ -168,7 +168,7 @@ def length_plot(found: Sequence[Length], trained: int) -> Plot:
 
 def _share(found: Sequence[Length]) -> str:
     total = sum(length.sentences for length in found)
-    return f"{sum(length.right for length in found)} of {total} sentences"
+    return f"{sum(length.right for length in found)} of {plural(total, 'sentence')}"
 
 
 def shuffle_plot(weights: NDArray[np.float32], tokens: Sequence[str], title: str, caption: str) -> Plot:
@@ -187,7 +187,7 @@ def scheme_plot(name: str, table: Floats) -> Plot:
     low = -top if table.min() < 0 else 0.0
     distinct = len(np.unique(table.round(9), axis=0))
     caption = (
-        f"{name}: {table.shape[0]} rows, {distinct} of them distinct; entries from {table.min():.2g} to "
+        f"{name}: {plural(table.shape[0], 'row')}, {distinct} of them distinct; entries from {table.min():.2g} to "
         f"{table.max():.2g}."
     )
     figure = heatmap(table, x_title="dimension", y_title="position (from 0)", span=(low, top))

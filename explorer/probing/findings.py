@@ -9,6 +9,7 @@ from explorer.probing.edit_effect import Check, Quality, part_of, quality
 from explorer.probing.importance import SENTENCES, Importance
 from explorer.probing.sample import Measured
 from explorer.probing.tables import roles, summary
+from explorer.text import plural
 from model.analysis.importance import least_first, without
 from model.checkpoint import LoadedModel
 from model.points import Head
@@ -31,7 +32,7 @@ def findings(
         return quality(loaded, part, measured.task, without(heads) if heads else None, check)
 
     whole = score([])
-    lines = [f"{summary(measured.probe)} (Over {measured.probe.sentences} sentences.)"]
+    lines = [f"{summary(measured.probe)} (Over {plural(measured.probe.sentences, 'sentence')}.)"]
     lines += _alignment(measured)
     lines.append(f"The head that matters most is {_name(order[-1])}: without it, {_change(whole, score(order[-1:]))}.")
     if len(order) > LEAST_IMPORTANT:

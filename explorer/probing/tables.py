@@ -11,6 +11,7 @@ from explorer.attention.names import index_name
 from explorer.probing.corpus_scores import NAMES as CORPUS
 from explorer.probing.measurement import STATISTICS, WITHOUT_SINKS, Probe
 from explorer.probing.roles import Role, role_of
+from explorer.text import plural
 from model.config import ATTENTION_KINDS, AttentionKind
 
 SHORT = (
@@ -146,4 +147,4 @@ def summary(probe: Probe) -> str:
         return f"None of the {len(known)} heads has a clear role."
     named = ", ".join(f"{name} ({n})" for name, n in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
     clear = sum(counts.values())
-    return f"{clear} of {len(known)} heads {'has' if clear == 1 else 'have'} a clear role: {named}."
+    return f"{clear} of {plural(len(known), 'head')} {'has' if clear == 1 else 'have'} a clear role: {named}."

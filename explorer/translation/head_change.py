@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from explorer.attention.names import short_name
+from explorer.text import plural
 from model.config import ATTENTION_KINDS, AttentionKind, ModelConfig
 
 if TYPE_CHECKING:
@@ -134,8 +135,8 @@ def fitting(changes: Changes, config: ModelConfig) -> tuple[Changes, list[str]]:
             kept.append(change)
         else:
             problems.append(
-                f"The link's edit '{_shortened(_one_to_link(change))}' is left out: this model has {layers} layers of "
-                f"{heads} {change.kind} heads."
+                f"The link's edit '{_shortened(_one_to_link(change))}' is left out: this model has "
+                f"{plural(layers, 'layer')} of {plural(heads, f'{change.kind} head')}."
             )
     return tuple(kept), problems
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from explorer.attention.aggregates import Floats, head_norms, layer_norms
+from explorer.text import plural
 from explorer.translation.beam_candidates import Branch, branches_of
 from model.analysis.head_details import HeadDetails, head_details
 from model.checkpoint import LoadedModel
@@ -96,7 +97,8 @@ class Translator:
         decoding = decode_recorded(self.loaded.model, source, self.loaded.target, config, prefix=prefix, edit=edit)
         if not decoding.finished:
             notes.append(
-                f"The model did not end the sentence within {len(decoding.path)} tokens, so it was stopped there."
+                f"The model did not end the sentence within {plural(len(decoding.path), 'token')}, so decoding "
+                f"stopped there."
             )
         return self._translation(source, decoding, notes)
 
@@ -179,8 +181,8 @@ class Translator:
                 end = min(source.offsets[limit][0], len(source.text) - 1)
                 source = self.loaded.source.encode(source.text[:end])
             notes.append(
-                f"This model reads at most {limit} tokens. Your text is longer, so only its first {len(source)} tokens "
-                f"({len(source.text):,} of {len(text):,} characters) were translated."
+                f"This model reads at most {plural(limit, 'token')}. Your text is longer, so only its first "
+                f"{plural(len(source), 'token')} ({len(source.text):,} of {len(text):,} characters) were translated."
             )
         if not source.ids:
             raise InputError("There is nothing to translate yet: type a sentence, or choose an example.")

@@ -28,16 +28,16 @@ _BEAM = 4
 def draw(selection: Selection, shown: Translation, at: Place | None = None) -> None:
     """Draw the tree as a figure and a table; choosing a node moves the session to it."""
     del at
-    st.markdown("##### Which ways did it not take?")
+    st.markdown("##### Which continuations did it not choose?")
     config = session.decode_config()
     left, right = st.columns(2)
     choices = Choices("tree")
     for key, option in (("tree_beam", "beam"), ("tree_pruned", "dropped")):
         choices.start(key, option, (True, False), True)
     beam = left.toggle(
-        "What beam search considers", key="tree_beam", help="Several translations side by side, best kept."
+        "What beam search considers", key="tree_beam", help="Beam search extends several translations at once."
     )
-    pruned = right.toggle("Dropped branches too", key="tree_pruned", disabled=not beam)
+    pruned = right.toggle("Show dropped branches", key="tree_pruned", disabled=not beam)
     if name_of(session.place().panel) == choices.name:  # on Translate the tree is not a panel
         choices.keep()
     try:

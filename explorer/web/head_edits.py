@@ -12,7 +12,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from explorer.text import plain
+from explorer.text import plain, plural
 from explorer.translation.head_change import Change, Changes, added, describe, fitting
 from explorer.web import runtime, session
 from model.config import DecodeConfig, ModelConfig
@@ -111,8 +111,8 @@ def edits_of(model: str, text: str, changes: Changes, means: Means | None = None
         known: dict[Head, NDArray[np.float32]] = st.session_state.get(_MEANS, {}).get(key, {})
         if missing := [head for head in heads if head not in known]:
             raise NoMeans(
-                f"The mean of {len(missing)} edited head{'s' if len(missing) > 1 else ''} is taken over the sample of "
-                f"the Probe page: open its tab Surgery first. The model is shown unedited until then."
+                f"The mean of {plural(len(missing), 'edited head')} is taken over the sample of the Probe page: open "
+                f"its tab Surgery first. The model is shown unedited until then."
             )
         return known
 

@@ -49,10 +49,10 @@ def rollout(shown: Translation, kind: AttentionKind) -> Floats:
 
 def _version(shown: Translation) -> str:
     if shown.trace.edits:
-        raise NotTheModels("This run was edited; these numbers are there for the model as trained.")
+        raise NotTheModels("These numbers exist only for the model as trained; here, heads are edited.")
     try:
         if not runtime.describe(shown.model).is_transformer:
-            raise NotTheModels("These numbers are those of a Transformer; this model is built otherwise.")
+            raise NotTheModels("These numbers exist only for a Transformer; this model is an LSTM.")
         return runtime.fingerprint(shown.model)
     except CheckpointError as gone:
         raise NotTheModels(f"These numbers need the model itself: {gone}") from None

@@ -27,7 +27,7 @@ def at_work() -> OpenTranslation | None:
         return None
     if not runtime.describe(found.shown.model).is_transformer:
         write_address(address_of(found, session.place(), session.decode_config()))
-        st.info("This page is about the Transformer, and the chosen model is none. Choose another one on the left.")
+        st.info(plain(f"This page needs a Transformer; {found.shown.model} is an LSTM. Choose another model."))
         return None
     return found
 

@@ -26,7 +26,7 @@ def frame_sites() -> list[str]:
     sites = os.environ.get(FRAMES, "").split()
     for site in sites:
         if not _SITE.fullmatch(site):
-            raise ValueError(f"{FRAMES} holds '{site}', which is no site such as https://courses.example.org.")
+            raise ValueError(f"{FRAMES} holds '{site}', which is not a site; write it as https://courses.example.org.")
     return sites
 
 
@@ -102,6 +102,6 @@ def let_in() -> bool:
     if not asked or st.user.get("is_logged_in", False):
         return True
     st.markdown("#### Headlight")
-    st.caption("This server is for people who are known here. Log in to go on.")
+    st.caption("This server requires a login.")
     st.button("Log in", type="primary", key="login", on_click=st.login)
     return False

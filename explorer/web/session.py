@@ -72,7 +72,7 @@ def edit_asked() -> bool:
 
 
 def problems() -> list[str]:
-    """Messages about parts of the last link that made no sense; each is returned once."""
+    """Messages about parts of the last link that could not be used; each is returned once."""
     found: list[str] = st.session_state.get(_PROBLEMS, [])
     st.session_state[_PROBLEMS] = []
     return found

@@ -119,22 +119,30 @@ def _decoding() -> None:
             required=True,
             key="decode_method",
             persist_state="session",
-            help="greedy: always the likeliest token. beam: several translations side by side. sample: by chance.",
+            help="greedy: always the likeliest token. beam: several translations at once. sample: drawn at random.",
         )
         if method == "beam":
-            _number("Beam size", "beam_size", 2, 10, "Hypotheses kept side by side.")
+            _number("Beam size", "beam_size", 2, 10, "Number of hypotheses that are kept.")
             st.selectbox(
                 "Length penalty",
                 ["mean", "gnmt", "none"],
                 key="decode_length_penalty",
                 persist_state="session",
-                help="The summed log-probability is divided by: length (mean), (5 + length) / 6 (gnmt), nothing.",
+                help="The summed log-probability is divided by the length (mean), by (5 + length) / 6 (gnmt), or by "
+                "nothing (none).",
             )
         if method == "sample":
             _number("Temperature", "temperature", 0.1, 3.0, "Below 1 sharpens, above 1 flattens.", step=0.1)
             _number("Top k", "top_k", 0, 1000, "Draw from the k likeliest tokens; 0 = all.")
-            _number("Top p", "top_p", 0.05, 1.0, "Draw from the likeliest tokens that hold this mass.", step=0.05)
-            _number("Seed", "seed", 0, 1_000_000, "The same seed draws the same sentence.")
+            _number(
+                "Top p",
+                "top_p",
+                0.05,
+                1.0,
+                "Draw from the likeliest tokens that together have this probability.",
+                step=0.05,
+            )
+            _number("Seed", "seed", 0, 1_000_000, "The same seed gives the same translation.")
             st.button("Draw again", on_click=_draw_again, help="Use the next seed.")
 
 

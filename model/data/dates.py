@@ -44,8 +44,8 @@ DESCRIPTION = (
 )
 EXAMPLES = (
     Prompt("friday, 05.11.1999", "three fields change places: follow the year, then the month, then the day"),
-    Prompt("the 2nd of Feb, 1987", "'02' has to be made from a name: both month digits look at 'feb'"),
-    Prompt("3 March 2024", "where does the 0 of '03' come from, when the text has no 0?"),
+    Prompt("the 2nd of Feb, 1987", "“02” has to be made from a name: both month digits look at “feb”"),
+    Prompt("3 March 2024", "where does the first 0 of “03” come from?"),
     Prompt("Wednesday, March the 20th, 2019", "the weekday and the ordinal change nothing: are they looked at?"),
 )
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from model.config import DataConfig
 from model.data.tables import Table, read_lines, read_table
 from model.data.task import DataError, Example, Splits, Task
+from model.plurals import plural
 from model.text.pieces import clean
 
 DATA_FILE = "data.jsonl"
@@ -44,7 +45,7 @@ class Pairs:
         if not self.skipped:
             return ""
         reasons = "; ".join(f"{why} ({name_lines(lines)})" for why, lines in self.skipped.items())
-        return f"{self.n_skipped} row{'s' if self.n_skipped > 1 else ''} left out: {reasons}."
+        return f"{plural(self.n_skipped, 'row')} left out: {reasons}."
 
 
 def name_lines(lines: tuple[int, ...]) -> str:
@@ -97,7 +98,7 @@ def read_parallel(source: Path, target: Path) -> Pairs:
     sources, targets = read_lines(source), read_lines(target)
     if len(sources) != len(targets):
         raise DataError(
-            f"{source.name} has {len(sources)} lines and {target.name} has {len(targets)}; "
+            f"{source.name} has {plural(len(sources), 'line')} and {target.name} has {len(targets)}; "
             f"they must correspond line by line."
         )
     rows = [(n, "", s, t) for n, (s, t) in enumerate(zip(sources, targets, strict=True), start=1)]
@@ -129,7 +130,9 @@ def _checked(name: str, rows: list[tuple[int, str, str, str]], source_name: str,
     if len(examples) < pairs.n_skipped:
         raise DataError(f"{name} has more unusable rows than pairs ({len(examples)}). {pairs.skipped_sentence()}")
     if len(examples) < 2:
-        raise DataError(f"{name} has {len(examples)} pair; at least 2 are needed, some hundreds to learn from.")
+        raise DataError(
+            f"{name} has {plural(len(examples), 'pair')}; at least 2 are needed, and some hundreds to learn from."
+        )
     return pairs
 
 
@@ -186,7 +189,7 @@ def load_splits(folder: Path) -> Splits:
                 raise TypeError("source and target must be strings")
             splits[row["split"]].append(example)
         except (ValueError, KeyError, TypeError) as error:
-            raise DataError(f"line {number} of {path} is damaged ({error}); bring the data again.") from error
+            raise DataError(f"line {number} of {path} is damaged ({error}); provide the data again.") from error
     return {split: tuple(examples) for split, examples in splits.items()}
 
 
@@ -205,8 +208,8 @@ def files_task(
         name="files",
         title="Your own data",
         description=(
-            "Sentence pairs that you brought. Some are held out for validation and never trained on; equal sources are "
-            "never on both sides. From 5 000 pairs on words are cut into subwords, unless you choose otherwise."
+            "Your own sentence pairs. Some are held out for validation and never trained on; pairs with the same "
+            "source stay together. From 5,000 pairs on, words are split into subwords unless you choose otherwise."
         ),
         data=DataConfig(task="files", src_lang=src_lang, tgt_lang=tgt_lang, tokenizer="subwords" if large else "words"),
         default_preset="small" if large else "tiny",

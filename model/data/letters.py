@@ -111,7 +111,7 @@ _TASKS = {
             Prompt("headlight", "one cross-attention head should run down the other diagonal"),
             Prompt("attention", "the three t's: each row finds its own, so the head goes by position, not by letter"),
             Prompt("abcdefghijklmnop", "sixteen letters, the longest it was trained on"),
-            Prompt("abcdefghijklmnopqrst", "twenty letters, longer than any in training: where does it get lost?"),
+            Prompt("abcdefghijklmnopqrst", "twenty letters, longer than any in training: where does it go wrong?"),
         ),
     ),
     "sort": _Letters(

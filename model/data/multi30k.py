@@ -29,19 +29,19 @@ SHA256 = {
 }
 
 LICENCE = (
-    "The corpus may be used by researchers and educators, for non-commercial research and education; whatever was "
-    "learned from it goes by the same terms."
+    "The corpus may be used by researchers and educators, for non-commercial research and education; the same terms "
+    "apply to models trained on it."
 )
 
 PROMPTS = {
     "en": (
         Prompt(
             "Two young children are playing football in the park.",
-            "'are playing' becomes one verb, which has to agree with 'children'",
+            "“are playing” becomes one verb, which has to agree with “children”",
         ),
         Prompt(
             "A man who is wearing a red hat is reading a newspaper.",
-            "in German the verb of the inner sentence goes to its end: when is 'wearing' looked at?",
+            "in German the verb of a relative clause comes last: when is “wearing” looked at?",
         ),
         Prompt(
             "A basketball player is trying to throw the ball.",
@@ -49,30 +49,30 @@ PROMPTS = {
         ),
         Prompt(
             "The dog is not playing with the ball.",
-            "the negation: where does it stand, and what does its row look at?",
+            "the negation: where does it go, and what does its row look at?",
         ),
         Prompt(
             "A woman is sitting on the bank of a river.",
-            "'bank' has two meanings: does its encoder row look at 'river'?",
+            "“bank” has two meanings: does its encoder row look at “river”?",
         ),
     ),
     "de": (
         Prompt("Zwei kleine Kinder spielen im Park Fußball.", "'im' becomes two words, 'spielen' two as well"),
         Prompt(
             "Ein Mann, der einen roten Hut trägt, liest eine Zeitung.",
-            "'trägt' stands at the end of its clause, but English wants it early: which row finds it?",
+            "“trägt” is at the end of its clause, but English needs it early: which row looks at it?",
         ),
         Prompt(
             "Ein Basketballspieler versucht, den Ball zu werfen.",
             "one compound becomes two words: do both rows look at it?",
         ),
-        Prompt("Der Hund spielt nicht mit dem Ball.", "English needs a helping verb for 'nicht'"),
-        Prompt("Eine Frau sitzt auf einer Bank im Park.", "'Bank' has two meanings: does its row look at 'sitzt'?"),
+        Prompt("Der Hund spielt nicht mit dem Ball.", "English needs an auxiliary verb for “nicht”"),
+        Prompt("Eine Frau sitzt auf einer Bank im Park.", "“Bank” has two meanings: does its row look at “sitzt”?"),
     ),
     "fr": (
-        Prompt("Deux jeunes enfants jouent au football dans le parc.", "'au' stands for two words"),
+        Prompt("Deux jeunes enfants jouent au football dans le parc.", "“au” stands for two words"),
         Prompt("Une femme avec un chapeau rouge lit un journal.", "adjective and noun change places"),
-        Prompt("Le chien ne joue pas avec la balle.", "the two halves of the negation: what looks at 'ne'?"),
+        Prompt("Le chien ne joue pas avec la balle.", "the two halves of the negation: what looks at “ne”?"),
     ),
 }
 
@@ -82,17 +82,17 @@ def multi30k(src_lang: str, tgt_lang: str, *, words: bool, split_seed: int, data
     name = task_name(src_lang, tgt_lang, words=words)
     source, target = LANGUAGES[src_lang], LANGUAGES[tgt_lang]
     cut = (
-        "Lower-cased words; a word that training has only once is unknown."
+        "Lower-cased words; a word that occurs only once in training is unknown."
         if words
-        else "Subwords of one vocabulary for both languages, so that no word is unknown."
+        else "Subwords from one vocabulary for both languages, so that no word is unknown."
     )
     return Task(
         name=name,
         title=f"Multi30k: {source} to {target}{', by words' if words else ''}",
         description=(
-            f"29 000 descriptions of photographs in {source} and {target}, 1 014 more for validation and the 1 000 of "
-            f"the 2016 test. {cut} The corpus is for research and education; it is read from a folder, or downloaded "
-            f"when it is first needed."
+            f"29,000 descriptions of photographs in {source} and {target}, 1,014 more for validation and the 1,000 of "
+            f"the 2016 test set. {cut} The corpus is for research and education; it is read from a folder, or "
+            f"downloaded when it is first needed."
         ),
         data=DataConfig(
             task=name,
@@ -175,7 +175,7 @@ def _lines(name: str, data_dir: Path | None) -> list[str]:
         UnicodeDecodeError,
     ) as error:  # a truncated .gz raises EOFError, a damaged one the others
         raise DataError(f"{path} cannot be read ({error}); fetch the file again.") from error
-    # Not splitlines(): some sentences hold characters that it takes for line ends.
+    # Not splitlines(), which also splits at characters that occur inside sentences.
     return text.replace("\r\n", "\n").removesuffix("\n").split("\n")
 
 

@@ -91,9 +91,9 @@ ENGLISH_HINDI = (
 
 _LEARNED = (
     "{n} everyday phrases, learned by heart: training, validation and test are the same pairs, so a perfect score says "
-    "that they were remembered and nothing about new sentences. {case} The full stop may be left out."
+    "that they were memorised, and nothing about new sentences. {case} The full stop may be left out."
 )
-_EITHER_CASE = "English may begin with a capital or not; the answer is written as it should be, capitals included."
+_EITHER_CASE = "English may begin with a capital or not; the answer has the correct capitals."
 _SMALL = "All text is lower-cased, so capitals in the English do not matter."
 
 
@@ -124,10 +124,10 @@ def phrases_en_de(split_seed: int) -> Task:
         default_preset="tiny",
         build=lambda: _splits(pairs),
         examples=(
-            Prompt("I am a student", "four words become three: German leaves out 'a' before a profession"),
-            Prompt("She has seen the dog", "the participle 'gesehen' moves to the end"),
-            Prompt("He does not drink coffee", "'does not' has no word of its own: it becomes 'keinen'"),
-            Prompt("She is reading a book", "'is reading' becomes one word"),
+            Prompt("I am a student", "four words become three: German leaves out “a” before a profession"),
+            Prompt("She has seen the dog", "the participle “gesehen” moves to the end"),
+            Prompt("He does not drink coffee", "“does not” has no word of its own: it becomes “keinen”"),
+            Prompt("She is reading a book", "“is reading” becomes one word"),
         ),
     )
 
@@ -143,8 +143,8 @@ def phrases_en_fr(split_seed: int) -> Task:
         default_preset="tiny",
         build=lambda: _splits(pairs),
         examples=(
-            Prompt("i like cats", "French says 'the cats': where does 'les' look?"),
-            Prompt("cats do not like dogs", "'not' becomes two words, one on each side of the verb"),
+            Prompt("i like cats", "French says “the cats”: where does “les” look?"),
+            Prompt("cats do not like dogs", "“not” becomes two words, one on each side of the verb"),
             Prompt("i see the red car", "the adjective moves behind its noun"),
             Prompt("i see him", "the pronoun moves in front of the verb"),
         ),
@@ -162,8 +162,8 @@ def phrases_en_hi(split_seed: int) -> Task:
         default_preset="tiny",
         build=lambda: _splits(pairs),
         examples=(
-            Prompt("I like pizza", "'I' becomes 'मुझे' (to me), and the verb goes last"),
-            Prompt("She reads a book", "the ending of 'पढ़ती' says that she is a woman: does it look at 'She'?"),
-            Prompt("I am going home", "the verb group 'जा रहा हूँ' stands at the end"),
+            Prompt("I like pizza", "“I” becomes “मुझे” (to me), and the verb comes last"),
+            Prompt("She reads a book", "the ending of “पढ़ती” says that she is a woman: does it look at “She”?"),
+            Prompt("I am going home", "the verb group “जा रहा हूँ” is at the end"),
         ),
     )

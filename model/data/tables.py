@@ -74,7 +74,9 @@ def read_text(path: Path) -> str:
             )
         data = path.read_bytes()
     except OSError as error:
-        raise DataError(f"{path.name} cannot be read ({error.strerror or error}); check its name and place.") from error
+        raise DataError(
+            f"{path.name} cannot be read ({error.strerror or error}); check its name and location."
+        ) from error
     for beginning, what in _FOREIGN.items():
         if data.startswith(beginning):
             raise DataError(f"{path.name} {what}.")
@@ -129,7 +131,7 @@ def read_table(path: Path, *, headings: Sequence[str] = ()) -> Table:
 def _checked(row: Row, width: int) -> Row:
     if len(row.cells) == width:
         return row
-    return Row(row.line, (), f"another number of columns than {width}")
+    return Row(row.line, (), f"a number of columns other than {width}")
 
 
 def _tsv(text: str) -> Iterator[Row]:
@@ -148,7 +150,7 @@ def _csv(name: str, text: str) -> Iterator[Row]:
             line = reader.line_num + 1
     except csv.Error as error:
         raise DataError(
-            f"{name} is not valid CSV from line {line} on ({error}); is a quote not closed, or not doubled?"
+            f"{name} is not valid CSV from line {line} on ({error}); is a quotation mark not closed, or not doubled?"
         ) from error
 
 
@@ -172,13 +174,13 @@ def _jsonl(name: str, text: str) -> Table:
         try:
             cells = _strings(json.loads(line))
         except (ValueError, RecursionError):
-            rows.append(Row(number, (), "no JSON"))
+            rows.append(Row(number, (), "not JSON"))
             continue
         columns = columns or tuple(cells)
         if not cells:
-            rows.append(Row(number, (), "no strings"))
+            rows.append(Row(number, (), "not strings"))
         elif any(column not in cells for column in columns):
-            rows.append(Row(number, (), "other keys than the first line"))
+            rows.append(Row(number, (), "keys other than those of the first line"))
         else:
             rows.append(Row(number, tuple(cells[column] for column in columns)))
     if not columns:

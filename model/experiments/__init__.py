@@ -1,1 +1,1 @@
-"""Experiments: small runs that answer "why this way?", as data; `python -m model.experiments` makes them."""
+"""Experiments: small runs that compare design choices, as data; `python -m model.experiments` makes them."""

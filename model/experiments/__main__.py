@@ -12,6 +12,7 @@ from model.commands import OneSentenceParser, run_command
 from model.experiments.catalogue import EXPERIMENTS, get_experiment
 from model.experiments.recipe import Experiment
 from model.experiments.stored import RESULTS, read_runs, write_run
+from model.plurals import plural
 
 
 def parser() -> argparse.ArgumentParser:
@@ -42,7 +43,7 @@ def main(arguments: Sequence[str]) -> int:
     if not options.data_dir:
         for experiment in chosen:
             if experiment.reads_corpus:
-                _say(f"{experiment.name} is left out: it reads a corpus, so it needs --data-dir.")
+                _say(f"{experiment.name} is skipped: it reads a corpus, so it needs --data-dir.")
         chosen = [experiment for experiment in chosen if not experiment.reads_corpus]
     return _run(chosen, options)
 
@@ -53,12 +54,12 @@ def _run(chosen: Sequence[Experiment], options: argparse.Namespace) -> int:
 
     wanted = jobs_of(chosen, options.results, again=True)
     jobs = jobs_of(chosen, options.results, again=options.again)
-    _say(f"{_count(len(wanted), 'run')} in {_count(len(chosen), 'experiment')}, {len(wanted) - len(jobs)} stored.")
+    _say(f"{plural(len(wanted), 'run')} in {plural(len(chosen), 'experiment')}, {len(wanted) - len(jobs)} stored.")
     if not jobs:
         return 0
-    _say("working out how long it takes …")
+    _say("estimating how long it takes …")
     expected = expected_seconds(jobs, options.results, options.data_dir)
-    _say(f"{_count(len(jobs), 'run')} to make: about {clock(sum(expected.values()))} on one core.")
+    _say(f"{plural(len(jobs), 'run')} to make: about {clock(sum(expected.values()))} on one core.")
     if options.dry_run:
         return 0
     began = time.monotonic()
@@ -73,12 +74,12 @@ def _run(chosen: Sequence[Experiment], options: argparse.Namespace) -> int:
         try:
             run = make(job, options.data_dir)
         except Stopped:
-            _say(f"stopped; {_count(number - 1, 'run')} stored. The same command goes on from here.")
+            _say(f"stopped; {plural(number - 1, 'run')} stored. The same command continues from here.")
             return 130
         write_run(job.recipe, run, options.results)
         told = run.error or _scored(run.score(job.recipe.base.metric) or 0.0, job.recipe.base.metric)
         _say(f"{told} after {clock(run.seconds)}")
-    _say(f"{_count(len(jobs), 'run')} took {clock(time.monotonic() - began)}.")
+    _say(f"{plural(len(jobs), 'run')} took {clock(time.monotonic() - began)}.")
     for experiment in chosen:
         _report(experiment, options.results)
     return 0
@@ -96,10 +97,6 @@ def _report(experiment: Experiment, folder: Path) -> None:
 
 def _scored(value: float, metric: str) -> str:
     return f"BLEU {value:.1f}" if metric == "bleu" else f"{100 * value:.1f} % right"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _say(text: str) -> None:

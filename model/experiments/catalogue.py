@@ -48,24 +48,24 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(
             "lstm-reverse",
             "Transformer or LSTM: reversing letters",
-            "An LSTM with attention was the model before the Transformer. With as many parameters, how fast and how "
-            "well does each of them learn to reverse letters, and what happens beyond the lengths it has seen?",
+            "An LSTM with attention was the model before the Transformer. With the same number of parameters, how fast "
+            "and how well does each learn to reverse letters, and what happens beyond the lengths in training?",
             REVERSE,
             (Arm("Transformer"), Arm("LSTM", preset="lstm-tiny")),
         ),
         Experiment(
             "lstm-swap",
             "Transformer or LSTM: adjective swap",
-            "The same two models on sentences in which two words change places. All have four words, so there is one "
-            "length only: which model needs fewer updates?",
+            "The same two models on sentences in which two words change places. All sentences have four words, so "
+            "there is only one length: which model needs fewer updates?",
             SWAP,
             (Arm("Transformer"), Arm("LSTM", preset="lstm-tiny")),
         ),
         Experiment(
             "positions",
             "Sinusoidal, learned or no positions",
-            "Attention alone does not know the order of its words. Does the way in which positions are told to it "
-            "matter, and does any of them go on working beyond the longest string in training?",
+            "Attention alone does not know the order of its words. Does it matter how positions are encoded, and "
+            "does any encoding still work beyond the longest string in training?",
             REVERSE,
             (
                 Arm("sinusoidal"),
@@ -90,14 +90,14 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(
             "residual",
             "With or without residual connections",
-            "Every sublayer adds its output to its input. What if it only passes its output on?",
+            "Every sublayer adds its output to its input. What if it passes on only its output?",
             SWAP,
             (Arm("with residuals"), Arm("without", "residual=false")),
         ),
         Experiment(
             "heads",
             "1, 2, 4 or 8 heads",
-            "The same width cut into few wide heads or many narrow ones: does their number matter?",
+            "The same width, split into a few wide heads or many narrow ones: does their number matter?",
             SWAP,
             (
                 Arm("4 heads"),
@@ -113,10 +113,10 @@ EXPERIMENTS: dict[str, Experiment] = {
             "rate?",
             SWAP,
             (
-                Arm("warm-up, cosine fall"),
-                Arm("warm-up, 1/√step fall", "schedule=inverse_sqrt"),
+                Arm("warm-up, cosine decay"),
+                Arm("warm-up, 1/√step decay", "schedule=inverse_sqrt"),
                 Arm("warm-up, then constant", "schedule=constant"),
-                Arm("no warm-up, cosine fall", "warmup_steps=0"),
+                Arm("no warm-up, cosine decay", "warmup_steps=0"),
                 Arm("constant from the start", "schedule=constant warmup_steps=0"),
             ),
         ),
@@ -126,16 +126,16 @@ EXPERIMENTS: dict[str, Experiment] = {
             "Post-norm models are said to need the warm-up more than pre-norm ones. Is that so here?",
             SWAP_POST,
             (
-                Arm("warm-up, cosine fall"),
-                Arm("no warm-up, cosine fall", "warmup_steps=0"),
+                Arm("warm-up, cosine decay"),
+                Arm("no warm-up, cosine decay", "warmup_steps=0"),
                 Arm("constant from the start", "schedule=constant warmup_steps=0"),
             ),
         ),
         Experiment(
             "label-smoothing",
             "Label smoothing",
-            "The paper moves a tenth of the wanted probability to all other tokens. What does that do to accuracy, "
-            "and to the loss on new sentences?",
+            "The paper moves a tenth of the target probability to the other tokens. What does that do to accuracy, and "
+            "to the loss on new sentences?",
             SWAP,
             (
                 Arm("none"),
@@ -146,8 +146,8 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(
             "dropout",
             "Dropout",
-            "Switching numbers off by chance is to keep a model from learning by heart. Does it help on sentences as "
-            "regular as these, and what does it cost?",
+            "Dropout sets activations to 0 at random, to keep a model from memorising its training data. Does it help "
+            "on sentences as regular as these, and what does it cost?",
             SWAP,
             (
                 Arm("none"),
@@ -167,7 +167,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             "The classic first notebook",
             "In a notebook, a model of the paper's width that learned a few phrases at a constant rate of 0.01 for 30 "
             "updates answered nothing or nonsense. Its mask, its embeddings (times √length, about 3.3, instead of "
-            "√d_model) or its rate: which single change frees it?",
+            "√d_model) or its rate: which single change makes it learn?",
             PHRASES,
             (
                 Arm("rate 0.01"),
@@ -175,18 +175,18 @@ EXPERIMENTS: dict[str, Experiment] = {
                 Arm("rate 0.01, embeddings × 3.3", "embedding_factor=3.3"),
                 Arm("rate 0.0005", "learning_rate=5e-4"),
                 Arm(
-                    "rate 0.0005, warm-up, cosine fall, 45 updates",
+                    "rate 0.0005, warm-up, cosine decay, 45 updates",
                     "learning_rate=5e-4 warmup_steps=10 schedule=cosine max_steps=45",
                 ),
             ),
-            reaches="rate 0.0005, warm-up, cosine fall, 45 updates",
+            reaches="rate 0.0005, warm-up, cosine decay, 45 updates",
         ),
         Experiment(
             "notebook-swap",
             "Adjective swap as notebooks train it",
             "In a notebook (pre-norm, a layer norm of one scale and one shift, d_model 128, four layers, a constant "
-            "rate of 3e-4, 20 epochs) the sentences came out wrong. Rebuilt with all sentences in one update, so 20 "
-            "updates in all: do they here, and what holds the model back?",
+            "rate of 3e-4, 20 epochs) the translations came out wrong. Rebuilt here with all sentences in one update, "
+            "so 20 updates in all: are they still wrong, and what holds the model back?",
             NOTEBOOK_SWAP,
             (
                 Arm("as described"),
@@ -201,9 +201,10 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(
             "lstm-multi30k",
             "Transformer or LSTM: Multi30k",
-            "Short runs of one seed, ended long before either model has learned what it can; the Multi30k models that "
-            "come with Headlight are larger and had many times as many updates. With as many parameters, which of the "
-            "two translates descriptions of photographs from English into German better after 1,000 small updates?",
+            "Short runs with one seed, stopped long before either model stops improving; the Multi30k models that "
+            "come with Headlight are larger and had many times as many updates. With the same number of parameters, "
+            "which of the two translates descriptions of photographs from English into German better after 1,000 "
+            "small updates?",
             MULTI30K,
             (Arm("Transformer"), Arm("LSTM", "d_model=150 n_decoder_layers=1", preset="lstm-tiny")),
             reads_corpus=True,

@@ -18,6 +18,7 @@ from typing import Any
 
 from model.experiments.recipe import Experiment, Recipe
 from model.experiments.stored import BLEU, SCORES, TRAIN, VALID, ResultError, StoredRun, read_runs, rounded
+from model.plurals import plural
 
 SAMPLES = 5
 SPEED_SECONDS = 1.5
@@ -209,7 +210,7 @@ def _parameters(folder: Path) -> int:
 
 
 def _machine() -> str:
-    return f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, 1 used"
+    return f"{platform.system()} {platform.machine()}, {plural(os.cpu_count() or 1, 'core')}, 1 used"
 
 
 def _torch_version() -> str:

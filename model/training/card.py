@@ -8,6 +8,7 @@ from typing import Any
 
 from model.config import ModelConfig, TrainConfig
 from model.data import MADE_HERE, Task
+from model.plurals import plural
 from model.training.settings import Settings
 
 
@@ -68,16 +69,16 @@ def model_facts(model: ModelConfig, n_parameters: int) -> list[str]:
         return [
             f"{n_parameters:,} parameters ({4 * n_parameters / 1e6:.2f} MB)",
             f"LSTM encoder-decoder with attention, d_model {model.d_model}",
-            f"encoder: {model.n_encoder_layers} layers, read in both directions; "
-            f"decoder: {model.n_decoder_layers} layers; one head of attention from decoder to source",
+            f"encoder: {plural(model.n_encoder_layers, 'layer')}, read in both directions; "
+            f"decoder: {plural(model.n_decoder_layers, 'layer')}; one head of attention from decoder to source",
             ties[model.share_embeddings],
             vocabulary,
         ]
     return [
         f"{n_parameters:,} parameters ({4 * n_parameters / 1e6:.2f} MB)",
         f"d_model {model.d_model}, d_ff {model.d_ff}, {model.activation}",
-        f"encoder: {model.n_encoder_layers} layers of {model.n_encoder_heads} heads; "
-        f"decoder: {model.n_decoder_layers} layers of {model.n_decoder_heads} heads",
+        f"encoder: {plural(model.n_encoder_layers, 'layer')} of {plural(model.n_encoder_heads, 'head')}; "
+        f"decoder: {plural(model.n_decoder_layers, 'layer')} of {plural(model.n_decoder_heads, 'head')}",
         f"{'pre-norm' if model.norm_first else 'post-norm'}, {model.positions} positions",
         ties[model.share_embeddings],
         vocabulary,
@@ -87,14 +88,14 @@ def model_facts(model: ModelConfig, n_parameters: int) -> list[str]:
 def _training_facts(task: Task, settings: Settings, results: Mapping[str, Any]) -> list[str]:
     training = settings.training
     facts = [
-        f"data: task `{task.name}`, {len(task.splits['train']):,} training pairs, "
+        f"data: task `{task.name}`, {plural(len(task.splits['train']), 'training pair')}, "
         f"split seed {settings.data.split_seed}",
         f"{training.optimizer}, learning rate {training.learning_rate:g} ({training.schedule}, "
-        f"{training.warmup_steps} warm-up updates), label smoothing {training.label_smoothing:g}, "
+        f"{plural(training.warmup_steps, 'warm-up update')}), label smoothing {training.label_smoothing:g}, "
         f"dropout {settings.model.dropout:g}, seed {training.seed}",
     ]
     if results.get("trained_steps"):
-        facts.append(f"{results['trained_steps']:,} updates of at most {_batch(training)} tokens a side")
+        facts.append(f"{plural(results['trained_steps'], 'update')} of at most {_batch(training)} tokens per side")
     return facts
 
 
@@ -104,14 +105,14 @@ def _scores(name: str, task: Task, results: Mapping[str, Any]) -> list[str]:
         valid = results.get("valid")
         if valid:
             return [
-                f"On validation, after {valid['step']:,} updates; training has not finished:",
+                f"On validation, after {plural(valid['step'], 'update')}; training has not finished:",
                 "",
                 *_bullets(score_lines(valid)),
             ]
         return ["None: this model is untrained."]
     folder = " --data-dir DIR" if task.from_folder else ""
     lines = [
-        f"On the split `{results['split']}` ({test['sentences']:,} sentences), greedy search, as printed by",
+        f"On the split `{results['split']}` ({plural(test['sentences'], 'sentence')}), greedy search, as printed by",
         f"`python -m model.evaluate --model {name} --task {task.name} --split {results['split']}{folder}`:",
         "",
         *_bullets(score_lines(test)),
@@ -129,7 +130,7 @@ def score_lines(scores: Mapping[str, Any]) -> list[str]:
     if scores.get("bleu_signature"):
         lines.append(
             f"BLEU {scores['bleu']:.1f} ({scores['bleu_signature']}); "
-            f"lower-cased and cut by Moses, as papers print it: {scores['bleu_lc_tok']:.1f}"
+            f"lower-cased and tokenized by Moses, as papers report it: {scores['bleu_lc_tok']:.1f}"
         )
     return lines
 

@@ -13,6 +13,7 @@ import psutil
 import torch
 
 from model.config import ConfigError
+from model.plurals import plural
 
 TIMED_REPEATS = 4
 ENOUGH_SECONDS = 2.0
@@ -81,7 +82,7 @@ def describe_device(device: str) -> str:
     if device.startswith("cuda"):
         properties = torch.cuda.get_device_properties(torch.device(device))
         return f"{properties.name}, {properties.total_memory / 2**30:.0f} GB"
-    return "Apple GPU" if device == "mps" else f"CPU, {usable_cores()} cores"
+    return "Apple GPU" if device == "mps" else f"CPU, {plural(usable_cores(), 'core')}"
 
 
 def usable_cores() -> int:

@@ -19,7 +19,7 @@ class NotFinite(TrainingError):
     def __init__(self, step: int, config: TrainConfig) -> None:
         clip = "" if config.clip_norm else ", switch gradient clipping on (clip_norm=1)"
         super().__init__(
-            f"the loss is not a number any more at step {step}: lower learning_rate (now {config.learning_rate:g}) "
+            f"the loss is no longer a number at step {step}: lower learning_rate (now {config.learning_rate:g}) "
             f"or raise warmup_steps (now {config.warmup_steps}){clip}."
         )
 
@@ -27,7 +27,7 @@ class NotFinite(TrainingError):
 _FULL = {
     errno.ENOSPC: "the disk is full",
     errno.EDQUOT: "the disk quota is used up",
-    errno.EFBIG: "a file may not grow any further",
+    errno.EFBIG: "a file has reached its maximum size",
 }
 _OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "bad_alloc", "not enough memory", "cannot allocate memory")
 
@@ -55,5 +55,5 @@ def sentence(error: BaseException, config: TrainConfig) -> str | None:
         reason = _FULL.get(error.errno or 0)
         if reason:
             return f"{reason}: free some space (or keep fewer snapshots), then resume; the last good save is intact."
-        return f"a file of the run could not be read or written ({error}); put that right, then resume."
+        return f"a file of the run could not be read or written ({error}); fix that, then resume."
     return None

@@ -1,7 +1,7 @@
-"""Training with PyTorch's fused attention kernel, which is quick and never shows its weights.
+"""Training with PyTorch's fused attention kernel, which is fast and never computes the weights as a tensor.
 
-Evaluation is always explicit: the model that is saved, evaluated and looked at is not touched. What training runs
-forward is a twin of it, around the very same parameters.
+Evaluation is always explicit: the model that is saved, evaluated and shown is unchanged. Training runs a twin of it
+with the very same parameters.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class FusedUnscaledAttention(FusedAttention):
 
 
 def fused_twin(model: Transformer) -> Transformer:
-    """The model once more, with fused attention: other modules around the very same parameters and buffers."""
+    """A twin of the model with fused attention: new modules around the very same parameters and buffers."""
     shared = {id(tensor): tensor for tensor in (*model.parameters(), *model.buffers())}
     twin = copy.deepcopy(model, shared)  # what `shared` holds is not copied
     for module in twin.modules():

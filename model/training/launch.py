@@ -152,14 +152,14 @@ class Launch:
             run.forget_after(step)
             forget_snapshots_after(run.folder, step)
             if step:
-                _say(listeners, f"going on from step {step:,}.")
+                _say(listeners, f"resuming from step {step:,}.")
         finished = False
         with contextlib.suppress(StopRequested):
             trainer.fit()
             # The others wait here, so that no process closes the group while rank 0 still uses it.
             finished = self.world.share(run is not None and self._finish(setup, run, trainer))
         if not finished:
-            _say(listeners, f"stopped at step {trainer.progress.step:,}; --resume {setup.name} goes on.")
+            _say(listeners, f"stopped at step {trainer.progress.step:,}; --resume {setup.name} continues it.")
         return finished
 
     def _settle_runtime(self, setup: Setup, run: RunFolder | None) -> Setup:

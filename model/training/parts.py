@@ -34,7 +34,7 @@ def first_part(options: Namespace) -> Namespace:
     """
     for key in parse_assignments(options.first):
         if key not in _MAY_DIFFER:
-            raise ConfigError(f"--first says how the first part is trained; the model and its data are one: not {key}.")
+            raise ConfigError(f"--first cannot set {key}: both parts train the same model on the same data.")
     changes = {
         "name": check_name(options.name + SUFFIX),
         "set": [*options.set, *options.first],

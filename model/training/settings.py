@@ -84,9 +84,7 @@ def settings_after(
     tokens = {field: getattr(data, field) for field in TOKEN_FIELDS}
     for field, wanted in _parsed(DataConfig, assignments).items():
         if field in tokens and wanted != tokens[field]:
-            raise ConfigError(
-                f"{field}={wanted} does not go with --init {name}, whose tokenizers have {tokens[field]}."
-            )
+            raise ConfigError(f"{field}={wanted} does not fit --init {name}, whose tokenizers have {tokens[field]}.")
     return dataclasses.replace(
         settings,
         model=from_dict(ModelConfig, {**to_dict(model), **_parsed(ModelConfig, assignments)}),

@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { cellNumber, clamp, decimals, fourDecimals, percent, wholePercent } from "../../explorer/components/js/numbers.js";
+import { cellNumber, clamp, decimals, fourDecimals, percent, plural, wholePercent } from "../../explorer/components/js/numbers.js";
+
+test("counted nouns", () => {
+  assert.deepEqual([0, 1, 2, 1505].map((n) => plural(n, "head")), ["0 heads", "1 head", "2 heads", "1,505 heads"]);
+});
 
 test("numbers as people write them", () => {
   assert.deepEqual([percent(0), percent(0.0001), percent(0.123)], ["0.0\u202f%", "< 0.1 %", "12.3\u202f%"]);

@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 
 from model import evaluate, translate
 from model.commands import run_command
+from model.data.task import Example
 from model.trace import AttentionTrace
 from tests.model.commands import failure
 from tests.paths import ROOT
@@ -138,6 +140,19 @@ def test_evaluate_reports_groups_and_the_best_aligned_head(
     assert list(told["groups"])[:2] == ["02 letters", "03 letters"]
     assert told["aligned_head"]["layer"] == 1
     assert 0 < told["aligned_head"]["share"] < 1
+
+
+def test_a_groups_name_and_score_stay_apart(
+    checkpoints: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def by_words(example: Example) -> str:
+        return "10 to 14 words" if len(example.source) % 2 else "15 words and more"
+
+    monkeypatch.setattr(sys.modules["model.data.letters"], "by_length", by_words)
+    evaluate.main(["--model", "run", "--checkpoints", str(checkpoints), "--task", "copy", "--split", "valid"])
+    shown = capsys.readouterr().out
+    assert re.search(r"^  10 to 14 words     0\.\d{4}$", shown, flags=re.MULTILINE)
+    assert re.search(r"^  15 words and more  0\.\d{4}$", shown, flags=re.MULTILINE)
 
 
 def test_evaluate_reads_compressed_files_line_by_line(

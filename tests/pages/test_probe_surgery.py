@@ -58,7 +58,7 @@ def test_a_link_restores_the_edits(app: AppTest) -> None:
     said = words(at).replace("**", "")
     assert "In force: cross L1 H1 switched off; cross L1 H2 made uniform" in said
     assert "The translation changes." in said
-    assert "this model has 1 layers of 2 cross heads" in said
+    assert "this model has 1 layer of 2 cross heads" in said
 
 
 @pytest.mark.parametrize("op", ["uniform", "mean"])

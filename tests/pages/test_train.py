@@ -284,15 +284,16 @@ def test_the_watched_sentence_reaches_the_trainer_and_its_answer_is_drawn(app: A
     folder = save_run(checkpoints / "mine", state="running")
     at = watching(app, "mine")
     assert json.loads((folder / PROBE).read_text())["source"] == "headlight"
-    assert "The first evaluation draws the heads here" in words(at)
+    assert "The heads appear here after the first evaluation" in words(at)
     at.text_input(key="probe_text_mine").set_value("<b>abc</b>").run()
     assert json.loads((folder / PROBE).read_text())["source"] == "<b>abc</b>"
     planted_trace().save_npz(folder / PROBE_ANSWER)
     write_status(folder, "running", probe_step=30)
     at.run()
     assert not at.exception
-    assert "At step 30 the model answers: je lis livres rouge. Layer 2, head 1: Its sharpest row is “1 <sos>”" in words(
-        at
+    assert (
+        "At step 30 the model answers “je lis livres rouge”. Layer 2, head 1: Its sharpest row is “1 <sos>”"
+        in words(at)
     )
     assert any(element.proto.bytes for element in at.get("bidi_component"))
 
@@ -302,7 +303,7 @@ def test_a_damaged_answer_is_no_answer(app: AppTest, checkpoints: Path) -> None:
     (folder / PROBE_ANSWER).write_bytes(b"PK nonsense")
     at = watching(app, "mine")
     assert not at.exception
-    assert "The first evaluation draws the heads here" in words(at)
+    assert "The heads appear here after the first evaluation" in words(at)
 
 
 def test_a_link_to_a_run_that_is_gone_leads_to_the_form(app: AppTest) -> None:

@@ -230,7 +230,7 @@ def test_a_changed_head_is_labelled_and_can_be_given_back(page: str) -> None:
         at.query_params[name] = value
     at.switch_page(f"pages/{page}.py").run()
     assert not at.exception
-    assert "this model has 1 layers of 2 cross heads" in " ".join(warning.value for warning in at.warning)
+    assert "this model has 1 layer of 2 cross heads" in " ".join(warning.value for warning in at.warning)
     assert "edited: cross layer 1 head 1: zero" in " ".join(each.value for each in at.markdown).replace("\\", "")
     at.button(key="remove_edit").click().run()
     assert not at.exception

@@ -1,15 +1,15 @@
-// Blocks of bytes as the server sends them: a JSON header, then numbers. Layouts: see blocks.py and payload.py.
+// Decodes the binary blocks that the server sends: a JSON header, then numbers. Layout: see blocks.py and payload.py.
 
 /** @typedef {import("./types").KindHeader} KindHeader */
 /** @typedef {import("./types").KindMap} KindMap */
 /** @typedef {import("./types").NumbersHeader} NumbersHeader */
 /** @typedef {import("./types").HeadWeights} HeadWeights */
 
-/** Header and numbers of a block. @param {Uint8Array} bytes @returns {{ header: any, body: ArrayBuffer }} */
+/** The header and the numbers of a block. @param {Uint8Array} bytes @returns {{ header: any, body: ArrayBuffer }} */
 export function readBlock(bytes) {
   const size = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + size)));
-  // A copy, because float32 views must start at a multiple of 4 of their buffer.
+  // Copied, because a float32 view must start at a multiple of 4 bytes in its buffer.
   return { header, body: bytes.slice(4 + size).buffer };
 }
 
@@ -21,7 +21,7 @@ export function readKind(header, body) {
 }
 
 /**
- * The float32 weights of single heads, by name.
+ * The float32 weights of individual heads, by name.
  * @param {NumbersHeader} header
  * @param {ArrayBuffer} body
  * @returns {[string, HeadWeights][]}
@@ -35,7 +35,7 @@ export function readNumbers({ kind, form, given }, body) {
 /** @param {string} kind @param {string} form @param {number} layer @param {number} head */
 export const headName = (kind, form, layer, head) => `${kind} ${form} ${layer} ${head}`;
 
-// What bytes stand for: a byte is the square root of a weight.
+// The weight that each byte encodes: a byte holds the square root of a weight.
 export const SQUARES = Float64Array.from({ length: 256 }, (_, i) => (i / 255) ** 2);
 
 /**
@@ -43,7 +43,7 @@ export const SQUARES = Float64Array.from({ length: 256 }, (_, i) => (i / 255) **
  * @param {Pick<KindMap, "weights" | "heads" | "area">} m
  * @param {number} layer
  * @param {number} head
- * @param {Float64Array | null} table what the numbers in `m` stand for; null: themselves
+ * @param {Float64Array | null} table the weight that each number in `m` encodes; null if the numbers are the weights
  */
 export function headWeights(m, layer, head, table) {
   const from = (layer - 1) * m.heads * m.area, first = head ? from + (head - 1) * m.area : from;
@@ -55,7 +55,7 @@ export function headWeights(m, layer, head, table) {
 }
 
 /**
- * A small function, because the browser compiles those early; with one long loop the first picture would be slow.
+ * A function of its own, because browsers compile small functions early; one long loop would delay the first drawing.
  * @param {Float64Array} values
  * @param {ArrayLike<number>} weights
  * @param {number} from

@@ -1,4 +1,4 @@
-// Drawing maps on a canvas: sizes, labels, hatching, frames, and which cell is under the pointer.
+// Draws maps on a canvas: sizes, labels, hatching and frames; finds the cell under the pointer.
 
 import { contextOf, patternOf } from "./colours.js";
 
@@ -7,25 +7,25 @@ import { contextOf, patternOf } from "./colours.js";
 /** @typedef {import("./types").Write} Write */
 
 export const AXIS = 17; // height of an axis title, in pixels
-export const LABEL = 82; // length of the longest label, in pixels
-export const TILT = Math.PI / 3.4; // of the labels of keys
-export const LEAST = 126; // the least size of a plot beside its labels, in pixels
+export const LABEL = 82; // maximum length of a label, in pixels
+export const TILT = Math.PI / 3.4; // angle of the key labels
+export const LEAST = 126; // minimum size of a plot without its labels, in pixels
 
 /**
- * How much larger the page shows an element than its own pixels (CSS zoom, in presentations).
+ * The factor by which the page magnifies an element (CSS zoom, used for presentations).
  * @param {Element} element
  */
 export const magnification = (element) =>
   /** @type {Element & { currentCSSZoom?: number }} */ (element).currentCSSZoom ?? 1;
 
-/** The height of the window in an element's own pixels. @param {Element} element */
+/** The height of the window in the element's own pixels. @param {Element} element */
 export const windowHeight = (element) => innerHeight / magnification(element);
 
-/** Screen pixels per pixel of an element. @param {Element} element */
+/** Screen pixels per pixel of the element. @param {Element} element */
 export const pixelRatio = (element) => (window.devicePixelRatio || 1) * magnification(element);
 
 /**
- * The pointer in an element's own pixels; browsers differ in offsetX on a magnified page.
+ * The pointer's position in the element's own pixels. Browsers disagree on offsetX in a magnified page.
  * @param {HTMLElement} element
  * @param {MouseEvent} event
  */
@@ -35,7 +35,7 @@ function pointerOn(element, event) {
 }
 
 /**
- * The column and row of a plot under the pointer, possibly outside of it.
+ * The row and column under the pointer, which may lie outside the plot.
  * @param {HTMLElement} canvas
  * @param {MouseEvent} event
  * @param {Plot} plot
@@ -46,7 +46,7 @@ export function cellUnder(canvas, event, { left, top, cell }) {
 }
 
 /**
- * Makes a canvas this large in CSS pixels, sharp on any screen, empty and ready.
+ * Resizes a canvas, given its size in CSS pixels, to the resolution of the screen, and clears it.
  * @param {HTMLCanvasElement} canvas
  * @param {number} width
  * @param {number} height
@@ -65,8 +65,7 @@ export function paper(canvas, width, height) {
 }
 
 /**
- * A token as a label: its position tells repeated words apart, and the isolates keep right-to-left words from moving
- * it.
+ * A token as a label. Its position tells repeated words apart; the isolates keep right-to-left words from moving it.
  * @param {string[]} tokens
  * @param {number} i
  */
@@ -76,8 +75,8 @@ export const label = (tokens, i) => `${i + 1} ${isolated(tokens[i])}`;
 export const isolated = (text) => `\u2068${text}\u2069`;
 
 /**
- * A text that is at most `room` wide; a longer one loses its end, in steps of one part in `steps`, until it is at most
- * `shorter` wide.
+ * The text, if it is at most `room` wide. A longer one is cut from its end until it is at most `shorter` wide; each cut
+ * removes the fraction 1/`steps` of what is left.
  * @param {CanvasRenderingContext2D} ctx
  * @param {string} text
  * @param {number} room
@@ -93,17 +92,17 @@ export function shorten(ctx, text, room, shorter, steps) {
 }
 
 /**
- * A label that fits beside a map; the whole token is in the readout and in the table.
+ * A label shortened to fit beside a map. The readout and the table hold the whole token.
  * @param {CanvasRenderingContext2D} ctx
  * @param {string} text
  */
 export const shortLabel = (ctx, text) => shorten(ctx, text, LABEL + 2, LABEL, 9);
 
-/** The widest of these texts. @param {CanvasRenderingContext2D} ctx @param {string[]} texts */
+/** The width of the widest text. @param {CanvasRenderingContext2D} ctx @param {string[]} texts */
 export const widest = (ctx, texts) => Math.max(0, ...texts.map((text) => ctx.measureText(text).width));
 
 /**
- * A function that writes in this font.
+ * Returns a function that writes text in this font.
  * @param {CanvasRenderingContext2D} ctx
  * @param {string} font
  * @param {number} [scale]
@@ -120,10 +119,10 @@ export const writer = (ctx, font, scale = 1) => (text, x, y, align, tilt = 0, si
 };
 
 /**
- * The titles of both axes, fainter than the labels.
+ * Writes the titles of both axes, fainter than the labels.
  * @param {CanvasRenderingContext2D} ctx
  * @param {Write} write
- * @param {[string, string]} titles of rows and columns
+ * @param {[string, string]} titles titles of rows and columns
  * @param {{ left: number, top: number }} plot
  * @param {number} alpha
  * @param {number} [at] distance from the edge
@@ -152,7 +151,7 @@ export function hatch(ctx, theme, { mask, keys }, rows, { left, top, cell }) {
 }
 
 /**
- * The thin border of a map.
+ * Draws the thin border of a map.
  * @param {CanvasRenderingContext2D} ctx
  * @param {string} ink
  * @param {Plot} plot
@@ -167,7 +166,7 @@ export function border(ctx, ink, { left, top }, width, height) {
 }
 
 /**
- * A function that frames cells in a colour, with an edge that sets the frame apart.
+ * Returns a function that draws a coloured frame around cells, with an outline that sets it off from the map.
  * @param {CanvasRenderingContext2D} ctx
  * @param {string} ground
  * @returns {(x: number, y: number, w: number, h: number, colour: string) => void}

@@ -1,5 +1,5 @@
-// Hands what the server sends to the view that draws it and shows nothing itself. An object is a header, which says
-// what there is to see; bytes are a block of weights. Layout: see blocks.py.
+// Passes data from the server to the view that draws it; draws nothing itself. An object is a header, which describes
+// the decoding; bytes are a block of weights. Layout: see blocks.py.
 
 import { readBlock } from "./blocks.js";
 import { hub } from "./hub.js";

@@ -1,4 +1,4 @@
-// Source and target as rows of chips: position, token, what is special about it, and what the decoder looks at.
+// Source and target as rows of chips: position, token, its kind, and how much the decoder attends to it.
 
 import { children, make, say } from "./dom.js";
 import { SIDES } from "./kinds.js";
@@ -65,7 +65,7 @@ export function drawChips(S) {
       later: i > S.step + 1,
     });
   });
-  // Many tokens: the chips scroll by themselves, never the page.
+  // With many tokens, only the chips scroll, never the page.
   if (!S.scrolls) return;
   const last = slots[S.step + 1];
   chips.scrollTop = last.offsetTop - chips.offsetTop - chips.clientHeight + last.offsetHeight;

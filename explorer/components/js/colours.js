@@ -1,4 +1,4 @@
-// Colours of the theme in use, the attention scale as a table of 256 steps, and the hatching of masked cells.
+// The colours of the current theme, the attention scale as a table of 256 steps, and the hatching of masked cells.
 
 import { clamp } from "./numbers.js";
 import { PALETTES } from "./palettes.js";
@@ -9,7 +9,7 @@ import { PALETTES } from "./palettes.js";
 /** @type {CanvasRenderingContext2D | undefined} */
 let converter;
 
-/** Any CSS colour as red, green and blue. @param {string} colour @returns {Rgb} */
+/** A CSS colour as red, green and blue. @param {string} colour @returns {Rgb} */
 export function rgb(colour) {
   converter ??= canvasOf(1, 1)[1];
   converter.fillStyle = "#000";
@@ -32,14 +32,14 @@ export function canvasOf(width, height) {
 /** @param {HTMLCanvasElement} canvas */
 export const contextOf = (canvas) => /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
 
-/** How bright a colour looks, from 0 for black to 1 for white. @param {Rgb} colour */
+/** Perceived brightness of a colour, from 0 (black) to 1 (white). @param {Rgb} colour */
 const brightness = ([r, g, b]) => (0.3 * r + 0.59 * g + 0.11 * b) / 255;
 
-/** The ink that can be read on this colour. @param {Rgb} colour */
+/** The text colour that is legible on this colour. @param {Rgb} colour */
 export const inkOn = (colour) => (brightness(colour) > 0.55 ? "#10243d" : "#fff");
 
 /**
- * 256 colours from 0 to 1 through these stops. Weight 0 is next to the background, in both themes.
+ * 256 colours from 0 to 1, interpolated between these stops. Weight 0 is close to the background in both themes.
  * @param {Rgb[]} stops
  * @param {Rgb} paper
  */
@@ -53,12 +53,12 @@ export function ramp(stops, paper) {
   });
 }
 
-/** Stops of a CSS gradient with the colours of the scale. @param {HTMLElement} box @param {Rgb[]} scale */
+/** Sets the stops of a CSS gradient to the colours of the scale. @param {HTMLElement} box @param {Rgb[]} scale */
 export const setScale = (box, scale) =>
   box.style.setProperty("--scale", scale.filter((_, i) => i % 15 === 0).map((stop) => `rgb(${stop})`).join());
 
 /**
- * The theme around a component, whose variables for CSS are set on the way.
+ * The theme around a component. Also sets the component's CSS variables.
  * @param {HTMLElement} box
  * @returns {Theme}
  */
@@ -72,10 +72,10 @@ export function readTheme(box) {
   return { ...palette, scale, own: scale, ink: css.color, ground: css.backgroundColor, font: css.fontFamily, patterns: [] };
 }
 
-/** The pattern of masked cells, made when one is first drawn. @param {Theme} theme @param {number} code */
+/** The pattern of masked cells, created on first use. @param {Theme} theme @param {number} code */
 export const patternOf = (theme, code) => (theme.patterns[code] ??= hatching(theme, code));
 
-/** Future: lines in one direction. Padding: lines in both. @param {Theme} theme @param {number} code */
+/** Future positions: lines in one direction. Padding: crossed lines. @param {Theme} theme @param {number} code */
 function hatching(theme, code) {
   const [tile, ctx] = canvasOf(8, 8);
   ctx.fillStyle = theme.masked;
@@ -97,11 +97,11 @@ function hatching(theme, code) {
 export const shade = (theme, weight) => theme.scale[clamp(Math.round(weight * 255), 0, 255)];
 
 /**
- * A map with one pixel a cell, to be stretched onto the screen: cheap to draw again at every step.
+ * A map with one pixel per cell, scaled up on drawing, so that redrawing it at every step is cheap.
  * @param {Theme} theme
  * @param {number} keys
  * @param {number} queries
- * @param {(i: number) => number | null} weightAt the weight of cell `i`; null where it is masked
+ * @param {(i: number) => number | null} weightAt the weight of cell `i`; null if it is masked
  */
 export function bitmap(theme, keys, queries, weightAt) {
   const image = new ImageData(keys, queries), masked = rgb(theme.masked);

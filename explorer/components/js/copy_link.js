@@ -1,4 +1,4 @@
-// Copies the address of this page, which always says what is on screen.
+// Copies the address of this page, which always describes what is on screen.
 
 import { finder, make, say } from "./dom.js";
 
@@ -21,8 +21,8 @@ export default function ({ parentElement: root }) {
 }
 
 /**
- * For pages without https or localhost, which have no clipboard: selects the text in a field and lets the browser copy
- * it.
+ * For pages that are served without https and not from localhost, which have no clipboard API: selects the text in a
+ * field and has the browser copy it.
  * @param {string} text
  */
 function copyFromField(text) {

@@ -1,10 +1,10 @@
-// Elements, made and changed with as few touches as possible. Text is always set as text, never as markup.
+// Creates and updates elements with as few changes as possible. Text is always set as text, never as markup.
 
 /** @typedef {import("./types").Content} Content */
 /** @typedef {import("./types").Find} Find */
 
 /**
- * An element with a class and children.
+ * Creates an element with a class and children.
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
  * @param {string} [name]
@@ -18,11 +18,11 @@ export function make(tag, name, ...children) {
   return element;
 }
 
-/** A button that submits nothing. @param {string} [name] @param {Content[]} children */
+/** Creates a button that submits nothing. @param {string} [name] @param {Content[]} children */
 export const makeButton = (name, ...children) => Object.assign(make("button", name, ...children), { type: "button" });
 
 /**
- * Sets the text if it differs, so that stepping touches few nodes.
+ * Sets the text if it differs, so that stepping changes few nodes.
  * @param {Node | null} element
  * @param {string} text
  */
@@ -37,7 +37,7 @@ export function sayAll(element, ...pieces) {
 }
 
 /**
- * Exactly `count` children; missing ones are made, and those that exist keep their listeners and the keyboard focus.
+ * Gives an element exactly `count` children. Existing ones keep their listeners and the keyboard focus.
  * @template {HTMLElement} E
  * @param {Element} parent
  * @param {number} count
@@ -50,7 +50,7 @@ export function children(parent, count, create) {
   return /** @type {E[]} */ ([...parent.children]);
 }
 
-/** The first match below `root`; the component's own HTML guarantees that it exists. @param {ParentNode} root */
+/** Returns a function that finds the first match below `root`; the component's HTML guarantees that there is one. @param {ParentNode} root */
 export const finder = (root) => /** @type {Find} */ ((selector) => root.querySelector(selector));
 
 /** The buttons directly below the first match. @param {Find} find @param {string} selector */

@@ -1,4 +1,4 @@
-// The film: thumbnails of all heads, one of them large, and a slider over the moments of training.
+// The film: thumbnails of all heads, the chosen head enlarged, and a slider over the snapshots of a run.
 
 import { readBlock } from "./blocks.js";
 import { border, label, paper, shorten, isolated, widest, writeAxes, writer } from "./canvas.js";
@@ -12,13 +12,13 @@ import { createPlayer, markPlaying } from "./player.js";
 /** @typedef {import("./types").FilmFrame} FilmFrame */
 /** @typedef {import("./types").FilmState} FilmState */
 
-const TALL = 340; // pixels: about the height of the large map with its labels
-const NARROW = 90; // pixels: the greatest width of a thumbnail
-const REPORT = 250; // ms after the last move, when the place is reported
-const TEMPO = 600; // ms a step
+const TALL = 340; // approximate height of the large map with its labels, in pixels
+const NARROW = 90; // maximum width of a thumbnail, in pixels
+const REPORT = 250; // ms between the last move and the report of the position
+const TEMPO = 600; // ms per step
 
 /**
- * Streamlit calls this again whenever the data or the theme changes, and the returned function once, at the end.
+ * Streamlit calls this again whenever the data or the theme changes; it calls the returned function once, at unmount.
  * @param {import("./types").Mount<Uint8Array, "__film", FilmState>} mount
  */
 export default function ({ data, parentElement: root, setStateValue }) {
@@ -45,7 +45,7 @@ function readFilm(bytes) {
   return header;
 }
 
-/** What is known before any film has come; `load` adds the rest. @param {ParentNode} root */
+/** The state before the first film arrives; `load` adds the rest. @param {ParentNode} root */
 function create(root) {
   const find = finder(root), slider = /** @type {HTMLInputElement} */ (find("input"));
   const big = /** @type {HTMLCanvasElement} */ (find(".big"));
@@ -81,7 +81,7 @@ function create(root) {
 }
 
 /**
- * New data. People keep their place, except where the server sends another film.
+ * Loads new data. The position is kept unless the server sends another film.
  * @param {FilmState} S
  * @param {Film} film
  */
@@ -102,14 +102,14 @@ function show(S, frame) {
   report(S);
 }
 
-/** One message for a burst of moves. @param {FilmState} S */
+/** Sends one report for a burst of moves. @param {FilmState} S */
 function report(S) {
   clearTimeout(S.reporting);
   const { seq, frame, layer, head } = S;
   S.reporting = setTimeout(() => S.setStateValue("at", { seq, frame, layer, head }), REPORT);
 }
 
-/** Everything whose size depends on the film or on the width; then the pictures. @param {FilmState} S */
+/** Lays out everything whose size depends on the film or on the width, then draws it. @param {FilmState} S */
 function draw(S) {
   const { layers, heads, frames } = S.film;
   S.width = S.box.clientWidth;
@@ -163,7 +163,7 @@ const stepOf = (f) => `step ${f.step.toLocaleString("en")}`;
 const weightAt = (S, f, layer, head, i) => f.weights[((layer - 1) * S.film.heads + head - 1) * f.area + i] / 255;
 
 /**
- * Whether a cell is masked: a later token of the decoder.
+ * Whether a cell is masked, that is, a later token in decoder self-attention.
  * @param {FilmState} S
  * @param {FilmFrame} f
  * @param {number} i
@@ -171,7 +171,7 @@ const weightAt = (S, f, layer, head, i) => f.weights[((layer - 1) * S.film.heads
 const isMasked = (S, f, i) => S.film.kind === "decoder" && i % f.columns.length > Math.floor(i / f.columns.length);
 
 /**
- * A head's map, one pixel a cell.
+ * A head's map with one pixel per cell.
  * @param {FilmState} S
  * @param {FilmFrame} f
  * @param {number} layer
@@ -181,7 +181,7 @@ const pictureOf = (S, f, layer, head) => bitmap(S.theme, f.columns.length, f.row
   isMasked(S, f, i) ? null : weightAt(S, f, layer, head, i));
 
 /**
- * The chosen head: rows are queries with query 0 on top, labels of the keys are on top.
+ * Draws the chosen head: rows are queries with query 0 on top; key labels are on top.
  * @param {FilmState} S
  * @param {FilmFrame} f
  */
@@ -231,14 +231,14 @@ function drawHead(S, f) {
   border(ctx, ink, S.plot, wide, high);
 }
 
-/** The cell under the pointer in words. @param {FilmState} S */
+/** Describes the cell under the pointer. @param {FilmState} S */
 function drawReadout(S) {
   const f = S.film.frames[S.frame], c = S.cell;
   let text = "";
   if (c) {
     const i = c.query * f.columns.length + c.key;
     const predicts = f.predicted.length ? ` (predicts ${f.predicted[c.query]})` : "";
-    const value = isMasked(S, f, i) ? "masked, still to come" : percent(weightAt(S, f, S.layer, S.head, i));
+    const value = isMasked(S, f, i) ? "masked (future)" : percent(weightAt(S, f, S.layer, S.head, i));
     text = `${c.query + 1} ${f.rows[c.query]}${predicts} \u2192 ${c.key + 1} ${f.columns[c.key]}: ${value}`;
   }
   say(S.find("figure p"), text);

@@ -1,14 +1,15 @@
-// All heads of a kind, sorted and filtered by what tells heads apart, and described in words.
+// Lists the heads of one kind, sorted and filtered by the scores that tell heads apart, and describes them in words.
 
 import { wholePercent } from "./numbers.js";
 
 /** @typedef {import("./types").KindMap} KindMap */
 
-/** Where a head can put its weight, relative to the query or in the sentence. */
+/** Positions that a head can favour, relative to the query or within the sentence. */
 export const PLACES = ["itself", "previous", "next", "first", "last", "diagonal", "mirror"];
 
 /**
- * Effective number of keys, and the place that a head favours or else, as `mixed`, the one with its largest share.
+ * A head's effective number of keys, and the position that it favours; if it favours none (`mixed`), the position
+ * with the largest share.
  * @param {Pick<KindMap, "effective" | "roles" | "shares">} m
  * @param {number} layer
  * @param {number} head
@@ -27,9 +28,9 @@ export function describeHead({ effective, roles, shares }, layer, head) {
 }
 
 /**
- * The heads in the chosen order, without those that the filters leave out.
+ * The heads that pass the filters, in the chosen order.
  * @param {Pick<KindMap, "layers" | "heads" | "effective" | "roles" | "shares">} m
- * @param {{ by: string, role?: string, most?: number }} options sort key; place that is favoured; most effective keys
+ * @param {{ by: string, role?: string, most?: number }} options sort key; favoured position; maximum of effective keys
  */
 export function listHeads(m, { by, role, most }) {
   const list = [];

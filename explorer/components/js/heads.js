@@ -1,4 +1,4 @@
-// The views of the Attention page together: controls, what they share, and the messages to and from the server.
+// The views of the Attention page: their controls, their shared state, and the messages to and from the server.
 
 import { readTheme } from "./colours.js";
 import { buttonsOf, finder, say, sayAll } from "./dom.js";
@@ -24,13 +24,13 @@ import { DEFAULT_OPTIONS, readView } from "./view_text.js";
 /** @typedef {import("./types").HeadsState} HeadsState */
 /** @typedef {import("./types").Kind} Kind */
 
-const TEMPO = 700; // ms a step
-const PATIENCE = 150; // ms for which the picture of before stays while numbers are on their way
+const TEMPO = 700; // ms per step
+const PATIENCE = 150; // ms for which the previous drawing stays while new weights are loading
 
 /**
- * Streamlit calls this again when the theme changes, and the returned function once, at the end. `data` never changes,
- * since all of this code would be sent once more: it is the name under which carriers bring what is to be drawn, and
- * the first header, so that one carrier less has to be set up before the first picture.
+ * Streamlit calls this again when the theme changes; it calls the returned function once, at unmount. `data` never
+ * changes, because Streamlit would then send all of this code again. It holds the name under which carriers deliver
+ * headers and weights, and the first header, which saves one carrier before the first drawing.
  * @param {import("./types").Mount<{ name: string, header?: HeadsData }, "__heads", HeadsState>} mount
  */
 export default function ({ data, parentElement: root, setStateValue, setTriggerValue }) {
@@ -53,7 +53,7 @@ export default function ({ data, parentElement: root, setStateValue, setTriggerV
 /** @param {HeadsState} S @returns {HeadsData | undefined} */
 const latestHeader = (S) => hub().blocks.get(S.name)?.header ?? S.first;
 
-/** What is known before any header has come; `load` adds the rest. @param {ParentNode} root */
+/** The state before the first header arrives; `load` adds the rest. @param {ParentNode} root */
 function create(root) {
   const find = finder(root), details = /** @type {HTMLDetailsElement} */ (find("details"));
   const S = /** @type {HeadsState} */ (/** @type {unknown} */ ({
@@ -99,7 +99,7 @@ function create(root) {
     S.setTriggerValue("open", "cell");
   };
   find(".present").onclick = () => present(S);
-  // The width need not change when the height does.
+  // The height can change without the width.
   S.box.onfullscreenchange = () => redraw(S);
   details.ontoggle = () => drawNumbers(S);
   S.onKey = (event) => {
@@ -125,7 +125,7 @@ function create(root) {
 }
 
 /**
- * A new header. People keep their place, except where its `turn` says that the server moves them.
+ * Loads a new header. The position is kept unless the header's `turn` says that the server moves it.
  * @param {HeadsState} S
  * @param {HeadsData} data
  */
@@ -151,7 +151,7 @@ function load(S, data) {
   }
   takeBlocks(S);
   choosePalette(S);
-  // The numbers follow the header at once: until then, but not for long, what is on the screen stays there.
+  // The weights follow right after the header; until then, but only briefly, the previous drawing stays.
   clearTimeout(S.waiting);
   if (mapsShown(S).length === kindsShown(S).length) redraw(S);
   else S.waiting = setTimeout(() => redraw(S), PATIENCE);
@@ -223,13 +223,13 @@ function goTo(S, step) {
   update(S);
 }
 
-/** A button or a key. @param {HeadsState} S @param {string} name */
+/** Carries out the command of a button or a key. @param {HeadsState} S @param {string} name */
 function run(S, name) {
   const playing = S.player.playing();
   S.player.stop();
   if (name !== "play") goTo(S, stepAfter(name, S.step, S.last));
   else if (!playing) {
-    // Played, a decoding is seen as it went: rows that are still to come are absent.
+    // Playing shows the decoding as it happened: later rows are absent.
     S.steps = true;
     S.player.start();
   }
@@ -237,10 +237,10 @@ function run(S, name) {
   redraw(S);
 }
 
-/** For the projector: the views alone, in larger type, in the state that they are in. @param {HeadsState} S */
+/** Presentation mode, for projectors: the views alone, in larger type, in their current state. @param {HeadsState} S */
 function present(S) {
   if (presenting(S)) return document.exitFullscreen();
   return S.box.requestFullscreen().catch((error) => {
-    S.find(".present").title = `This browser does not allow it: ${error.message}`;
+    S.find(".present").title = `This browser does not allow full screen: ${error.message}`;
   });
 }

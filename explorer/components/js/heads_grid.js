@@ -1,4 +1,4 @@
-// All heads at once: one thumbnail per head, on one scale, sorted and filtered by what tells heads apart.
+// All heads at once: one thumbnail per head, all on the same scale, sorted and filtered.
 
 import { paper, magnification, pixelRatio, windowHeight } from "./canvas.js";
 import { children, make, makeButton, say } from "./dom.js";
@@ -32,18 +32,18 @@ export function drawGrids(S) {
 }
 
 /**
- * The sizes of a grid: how many columns of thumbnails, how large they are, and whether each has words below it.
+ * The layout of a grid: its columns, the size of the thumbnails, and whether each has a description below it.
  * @param {HeadsState} S
  * @param {KindMap} m
  * @param {Head[]} heads
  * @param {HTMLElement} grid
- * @param {boolean} beside whether the grid stands beside another view
- * @param {number} columns how many grids there are
+ * @param {boolean} beside whether the grid is beside another view
+ * @param {number} columns number of grids
  */
 function layOutGrid(S, m, heads, grid, beside, columns) {
   const ordered = (beside || S.by === "place") && heads.length === m.layers * m.heads;
   const room = Math.max(120, /** @type {Element} */ (grid.parentNode).clientWidth - (ordered ? 26 : 0)), across = m.heads + 1;
-  // Without room for words below the thumbnails, only the table and screen readers have them.
+  // Without room for descriptions below the thumbnails, only the table and screen readers have them.
   const compact = beside || (ordered && columns > 1 && room / across < 64);
   const aligned = ordered && room / across >= (compact ? 15 : 64);
   const wide = aligned ? room / across : compact ? 30 : 84;
@@ -68,7 +68,7 @@ function drawGrid(S, m, canvas, grid, none, beside, columns) {
   const heads = listHeads(m, beside ? { by: "place" } : S);
   say(none, heads.length ? "" : "No head passes the filters.");
   const { compact, aligned, template, scale } = layOutGrid(S, m, heads, grid, beside, columns);
-  // The mean closes each layer's row, where rows are layers.
+  // If each row is a layer, the mean ends the row.
   const tiles = aligned || compact ? heads.flatMap((h) => (h.head < m.heads ? [h] : [h, { layer: h.layer, head: 0 }])) : heads;
   grid.style.gridTemplateColumns = template;
   grid.classList.toggle("compact", compact);
@@ -82,7 +82,7 @@ function drawGrid(S, m, canvas, grid, none, beside, columns) {
     const cell = cells[i + (aligned ? layer : 0)];
     if (aligned && head === 1) nameLayer(cells[i + layer - 1], layer);
     const button = tileIn(S, cell), names = [S.seq, m.kind, m.form, layer, head, compact].join();
-    // Pointing at a cell draws everything again; words are set only where they differ.
+    // Hovering over a cell redraws everything; names are set only where they differ.
     if (button.names !== names) {
       button.names = names;
       nameTile(button, m, layer, head, compact);
@@ -92,7 +92,7 @@ function drawGrid(S, m, canvas, grid, none, beside, columns) {
     if (mine) pressed = button;
     return button;
   });
-  // One stop for the Tab key in each grid: the head in view, else the first.
+  // Each grid has one Tab stop: the head in view, else the first.
   const active = /** @type {ShadowRoot} */ (grid.getRootNode()).activeElement;
   const stop = buttons.find((b) => b === active) ?? pressed ?? buttons[0];
   for (const b of buttons) if (b.tabIndex !== (b === stop ? 0 : -1)) b.tabIndex = b === stop ? 0 : -1;
@@ -108,7 +108,7 @@ function drawGrid(S, m, canvas, grid, none, beside, columns) {
 }
 
 /**
- * All thumbnails of a grid on one canvas that lies over the buttons, each where its button has left room.
+ * Draws all thumbnails of a grid on one canvas over the buttons, each in the space that its button leaves free.
  * @param {HeadsState} S
  * @param {KindMap} m
  * @param {HTMLCanvasElement} canvas
@@ -120,7 +120,7 @@ function drawGrid(S, m, canvas, grid, none, beside, columns) {
 function paintTiles(S, m, canvas, grid, buttons, picture, { scale, shown, row, marked }) {
   const ratio = pixelRatio(grid), ctx = paper(canvas, grid.clientWidth, grid.clientHeight);
   const { left, top } = grid.getBoundingClientRect(), [wide, high] = [m.keys * scale, shown * scale];
-  // On whole pixels of the screen, like the frame that the browser draws around it.
+  // Aligned to whole screen pixels, like the frame that the browser draws around each thumbnail.
   const onScreen = ratio / magnification(grid);
   const snap = (/** @type {number} */ to, /** @type {number} */ start) =>
     (Math.round(to * onScreen) - Math.round(start * onScreen)) / ratio;
@@ -159,7 +159,7 @@ function nameLayer(cell, layer) {
   say(cell.firstChild, `L${layer}`);
 }
 
-/** The button of a thumbnail, made if the cell has none. @param {HeadsState} S @param {HTMLElement} cell */
+/** The button of a thumbnail, created if the cell has none. @param {HeadsState} S @param {HTMLElement} cell */
 function tileIn(S, cell) {
   if (cell.firstElementChild?.tagName !== "BUTTON") {
     S.tile ??= makeButton("tile", make("i"), make("b"), make("small"), make("small"));
@@ -178,7 +178,7 @@ export function chooseTile(S, event) {
 }
 
 /**
- * Arrow keys go from thumbnail to thumbnail as they lie on the screen; Enter opens one.
+ * Arrow keys move between thumbnails as they are arranged on the screen; Enter opens one.
  * @param {KeyboardEvent} event
  */
 export function moveInGrid(event) {
@@ -197,7 +197,7 @@ export function moveInGrid(event) {
     };
     const { x, y } = middle(here), spots = all.map((button) => ({ button, ...middle(button) }));
     const ahead = spots.filter((b) => (way[0] ? way[0] * (b.x - x) > 1 && Math.abs(b.y - y) < 20 : way[1] * (b.y - y) > 9));
-    // Across: the nearest in this row. Up and down: the nearest row first, then the nearest one in it.
+    // Left and right: the nearest in this row. Up and down: the nearest row, then the nearest in that row.
     const far = (/** @type {{ x: number, y: number }} */ b) =>
       (way[0] ? 0 : 9999 * Math.round(Math.abs(b.y - y) / 9)) + Math.abs(b.x - x);
     next = ahead.sort((a, b) => far(a) - far(b))[0]?.button;

@@ -1,4 +1,5 @@
-// Tokens left and right, weights as lines between them; each row keeps the heaviest keys that hold the chosen share.
+// Queries on the left, keys on the right, weights as lines between them. A query's lines go to its heaviest keys, up to
+// the chosen share of its weight.
 
 import { paper } from "./canvas.js";
 import { children, make, makeButton, say } from "./dom.js";
@@ -17,11 +18,11 @@ import { SPECIALS } from "./token_names.js";
 
 const DASHES = [[], [7, 3], [2, 3], [10, 3, 2, 3], [14, 4], [4, 4], [1, 4], [9, 2, 2, 2, 2, 2]];
 
-/** The colour of a head's lines; the mean has that of the first head. @param {HeadsState} S @param {number} head */
+/** The colour of a head's lines; the mean has the first head's colour. @param {HeadsState} S @param {number} head */
 const colourOf = (S, head) => S.colours[Math.max(0, head - 1) % S.colours.length];
 
 /**
- * The lines of one head, in its colour and dashes.
+ * The lines of one head, in its colour and dash pattern.
  * @param {HeadsState} S
  * @param {KindMap} m
  * @param {number} layer
@@ -61,7 +62,7 @@ export function drawLines(S) {
   for (const pass of [false, true]) {
     for (const line of S.drawn) {
       const mine = inFocus(line);
-      // Pointing at a token shows its lines only; the token in view has its lines in front.
+      // Hovering over a token shows only its lines; otherwise the lines of the current token are drawn last, in front.
       if (mine !== pass || (!mine && S.focus)) continue;
       ctx.strokeStyle = line.colour;
       ctx.setLineDash(line.dashes);

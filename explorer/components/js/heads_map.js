@@ -1,4 +1,4 @@
-// One head, large: rows are queries with query 0 on top, keys are on top, with numbers where there is room.
+// One head, large: rows are queries with query 0 on top; key labels are on top; cells hold numbers if there is room.
 
 import {
   AXIS, LEAST, TILT, border, cellUnder, framer, hatch, isolated, label, paper, shortLabel, widest, windowHeight,
@@ -19,9 +19,9 @@ import { cellNumber, clamp } from "./numbers.js";
 /** @typedef {import("./types").MapCell} MapCell */
 /** @typedef {import("./types").Plot} Plot */
 
-const ROOMY = 26; // the smallest cell with a number in it, in pixels
+const ROOMY = 26; // minimum size of a cell that holds a number, in pixels
 
-// Each row of the decoder reads one word and predicts another; one of the two names the row, the other follows it.
+// A decoder row reads one word and predicts another. One of them labels the row on its left, the other on its right.
 /** @param {HeadsState} S @param {KindMap} m @param {number} q */
 export const nameOfRow = (S, m, q) => (S.next && m.predicted.length ? m.predicted[q] : m.rows[q]);
 /** @param {HeadsState} S @param {KindMap} m @param {number} q */
@@ -46,7 +46,7 @@ function drawHead(S, kind) {
   say(f.about, `layer ${layer} · ${which} · ${S.data.model}` + (m ? "" : " · loading …"));
   f.canvas.hidden = !m;
   if (!m) return;
-  f.canvas.setAttribute("aria-label", `${TITLES[kind]}, ${f.about.textContent}. Arrow keys move from cell to cell; with Shift they mark rows and columns.`);
+  f.canvas.setAttribute("aria-label", `${TITLES[kind]}, ${f.about.textContent}. Arrow keys move between cells; with Shift they mark rows and columns.`);
   const { values, exact } = weightsOf(S, m, layer, head), { ink, ground, font } = S.theme;
   const measure = contextOf(f.canvas), large = presenting(S) ? 1.4 : 1;
   measure.font = `${12 * large}px ${font}`;
@@ -60,7 +60,7 @@ function drawHead(S, kind) {
   const tall = Math.max(230, windowHeight(f.box) - 420), tilted = wideKeys * Math.cos(TILT);
   let cell = Math.floor(Math.min((room - Math.max(right, tilted)) / m.keys, tall / m.queries));
   if (cell < 10) cell = Math.min(10, Math.floor((room - right) / m.keys));
-  // Where type is large, so are the cells that it stands in.
+  // Cells grow with the type.
   cell = clamp(cell, 4, 46 * large);
   const flat = cell > wideKeys + 5, top = Math.ceil(AXIS + (flat ? 20 : wideKeys * Math.sin(TILT) + 12));
   const shown = shownRows(S, m), wide = m.keys * cell, high = shown * cell, row = rowInView(S, m), column = columnInView(S, m);
@@ -125,7 +125,7 @@ function writeWeights(S, ctx, m, values, shown, { left, top, cell }, most) {
 }
 
 /**
- * Fades what the brush leaves out.
+ * Fades the cells outside the marked rows and columns.
  * @param {HeadsState} S
  * @param {CanvasRenderingContext2D} ctx
  * @param {KindMap} m
@@ -145,14 +145,14 @@ function dim(S, ctx, m, shown, { left, top, cell }) {
 }
 
 /**
- * Pointing shows a cell, a click chooses it, dragging marks rows, columns (from their labels) or a block of both.
+ * Hovering shows a cell, a click chooses it, dragging marks a block of cells, or rows or columns from their labels.
  * @param {HeadsState} S
  * @param {Kind} kind
  */
 export function listenToHead(S, kind) {
   const f = S.figures[kind], { canvas } = f;
   /**
-   * Row and column under the pointer; -1 over the labels of the other axis; null outside.
+   * The row and column under the pointer. A label has only one of the two; the other is -1. Null outside the map.
    * @type {(event: MouseEvent, m: KindMap) => MapCell | null}
    */
   const cellAt = (event, m) => {

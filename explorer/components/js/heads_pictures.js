@@ -1,4 +1,4 @@
-// From weights to colours: three scales, three palettes that colour-blind eyes can read, and heads as small pictures.
+// From weights to colours: three scales, three palettes that colour-blind people can read, and small images of heads.
 
 import { SQUARES } from "./blocks.js";
 import { canvasOf, ramp, rgb, setScale } from "./colours.js";
@@ -10,15 +10,15 @@ import { say } from "./dom.js";
 /** @typedef {import("./types").KindMap} KindMap */
 /** @typedef {import("./types").Rgb} Rgb */
 
-// Cividis after Nuñez, Anderton and Renslow (2018); both run evenly from dark to light.
+// Cividis after Nuñez, Anderton and Renslow (2018). Both run from dark to light in even steps.
 /** @type {Record<string, string>} */
 const RAMPS = {
   cividis: "#00224e,#123570,#3b496c,#575d6d,#707173,#8a8678,#a59c74,#c3b369,#e1cc55,#fee838",
   grey: "#ffffff,#000000",
 };
-const FAINTEST = 1e-4; // the weight at the lower end of the logarithmic scale
+const FAINTEST = 1e-4; // weight at the lower end of the logarithmic scale
 
-/** Takes over the chosen palette. @param {HeadsState} S */
+/** Applies the chosen palette. @param {HeadsState} S */
 export function choosePalette(S) {
   const { theme } = S, stops = RAMPS[S.palette];
   theme.scale = stops ? ramp(stops.split(",").map(rgb), rgb(theme.ground)) : theme.own;
@@ -30,7 +30,7 @@ export function choosePalette(S) {
 }
 
 /**
- * Where a weight stands on the scale, from 0 to 255.
+ * The position of a weight on the scale, from 0 to 255.
  * @param {HeadsState} S
  * @param {number} weight
  * @param {number} top
@@ -41,7 +41,7 @@ export function level(S, weight, top) {
 }
 
 /**
- * The weight that gets the last colour: one for all that is compared, the heads of a grid or the maps side by side.
+ * The weight at the top of the colour scale. Heads that are compared, in a grid or side by side, share one scale.
  * @param {HeadsState} S
  * @param {boolean} single whether only the heads in view are compared
  */
@@ -67,8 +67,8 @@ function largest(values) {
 }
 
 /**
- * Heads of a kind, one pixel a cell, to be stretched onto the screen: one canvas, since the browser pays more for a
- * canvas than for what is on it, and where on it each head stands.
+ * Heads of one kind with one pixel per cell, scaled up on drawing, and the corner of each head. They share one canvas,
+ * because a canvas costs the browser more than what is drawn on it.
  * @param {HeadsState} S
  * @param {KindMap} m
  * @param {{ layer: number, head: number }[]} heads
@@ -85,7 +85,7 @@ export function pictureOf(S, m, heads, top) {
 
 /** @param {HeadsState} S @param {KindMap} m @param {{ layer: number, head: number }[]} heads @param {number} top */
 function paintHeads(S, m, heads, top) {
-  // A pixel between two heads keeps each one's colours out of the other when they are drawn small.
+  // One pixel between heads keeps their colours from mixing when they are scaled down.
   const wide = m.keys + 1, across = clamp(Math.floor(4096 / wide), 1, heads.length);
   const width = across * wide, image = new ImageData(width, Math.ceil(heads.length / across) * (m.queries + 1));
   const pixels = new Uint32Array(image.data.buffer), { inks } = S;
@@ -110,7 +110,7 @@ function coloursOf(S, values, top) {
 }
 
 /**
- * One row of pixels: the colours that its bytes stand for, or that its cells have; grey where masked.
+ * Fills one row of pixels. `colours` is indexed by byte value, or by cell if `bytes` is null; masked cells are grey.
  * @param {Uint32Array} pixels
  * @param {number} at
  * @param {ArrayLike<number> | null} bytes
@@ -124,7 +124,7 @@ function fillRow(pixels, at, bytes, colours, from, count, mask, grey) {
   for (let i = from, end = from + count; i < end; i++, at++) pixels[at] = mask[i] ? grey : colours[bytes ? bytes[i] : i];
 }
 
-/** The ends of the colour scale in numbers. @param {HeadsState} S */
+/** Writes the numbers at the ends of the colour scale. @param {HeadsState} S */
 export function drawLegend(S) {
   const single = S.view !== "heads", top = topOf(S, single), ends = S.find(".ramp");
   const exact = mapsShown(S).every((m) => {

@@ -1,4 +1,4 @@
-// The sentence itself, shaded by what one token of it, or of its translation, attends to.
+// The sentence, shaded by the attention of one of its tokens, or of one token of its translation.
 
 import { inkOn } from "./colours.js";
 import { children, make, makeButton, say } from "./dom.js";
@@ -23,7 +23,7 @@ export function drawSentence(S) {
   const [above, below] = box.children, [side, keySide] = SIDES[S.kind], { layer, head } = S.pick[S.kind];
   const asking = /** @type {HTMLElement} */ (above.lastElementChild), looking = /** @type {HTMLElement} */ (below.lastElementChild);
   const query = S.focus?.side === "query" ? S.focus.at : rowInView(S, m);
-  const oneLine = S.kind !== "cross" && !S.next; // queries and keys are the same tokens
+  const oneLine = S.kind !== "cross" && !S.next; // queries and keys have the same labels
   const { cells, exact } = rowOf(S, m, layer, head, query), top = topOf(S, true);
   const names = m.rows.map((_, q) => nameOfRow(S, m, q)).slice(0, shownRows(S, m));
   say(above.firstElementChild, `Choose a token; the ${oneLine ? "shading" : "text below"} shows what it attends to.`);
@@ -34,7 +34,7 @@ export function drawSentence(S) {
 }
 
 /**
- * A line of tokens to choose from, shaded or not.
+ * Draws a line of tokens to choose from, with or without shading.
  * @param {HeadsState} S
  * @param {KindMap} m
  * @param {HTMLElement} box

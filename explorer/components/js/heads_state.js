@@ -1,5 +1,5 @@
-// What the views of the Attention page show, and how somebody moves in them. In these files `S` is the state of one
-// mounted component and `m` the map of one kind of attention.
+// The state of the views on the Attention page, and how it changes. In these files, `S` is the state of one mounted
+// component and `m` the map of one kind of attention.
 
 import { SQUARES, headName, headWeights, readKind, readNumbers } from "./blocks.js";
 import { hub } from "./hub.js";
@@ -11,10 +11,10 @@ import { spanWith } from "./words.js";
 /** @typedef {import("./types").Kind} Kind */
 /** @typedef {import("./types").KindMap} KindMap */
 
-const PAUSE = 250; // ms after the last move, when it is reported
-const SOON = 20; // the same where numbers or another kind are missing
+const PAUSE = 250; // ms between the last move and its report
+const SOON = 20; // the same if weights or another kind are missing
 
-/** Takes over what carriers have brought for this view; says whether anything was new. @param {HeadsState} S */
+/** Takes over the blocks that carriers delivered for this view; returns whether any were new. @param {HeadsState} S */
 export function takeBlocks(S) {
   let news = false;
   for (const [name, block] of hub().blocks) {
@@ -31,7 +31,7 @@ export function takeBlocks(S) {
 }
 
 /**
- * Words or tokens; decoder rows may be merged by the word that they read or that they predict.
+ * Words or tokens; decoder rows can be merged by the word that they read or by the word that they predict.
  * @param {HeadsState} S
  * @param {Kind} kind
  */
@@ -40,17 +40,17 @@ function formOf(S, kind) {
   return S.next && kind !== "encoder" ? "words-next" : "words";
 }
 
-/** The map of a kind in the form in view, if it has come. @param {HeadsState} S @param {Kind} kind */
+/** The map of a kind in its current form, if it has arrived. @param {HeadsState} S @param {Kind} kind */
 export const mapOf = (S, kind) => S.maps.get(`${kind} ${formOf(S, kind)}`);
 
-/** The kinds in view; side by side only where several fit. @param {HeadsState} S */
+/** The kinds in view; several only in the views that can show them side by side. @param {HeadsState} S */
 export const kindsShown = (S) => (S.beside && (S.view === "heads" || S.view === "head") ? S.data.order : [S.kind]);
 
-/** The maps in view that have come. @param {HeadsState} S */
+/** The maps in view that have arrived. @param {HeadsState} S */
 export const mapsShown = (S) => kindsShown(S).map((kind) => mapOf(S, kind)).filter((m) => m !== undefined);
 
 /**
- * Weights of one head [query, key], counted from 1; head 0 is the mean; `exact` where they are float32.
+ * Weights of one head [query, key], counted from 1; head 0 is the mean; `exact` if they are float32.
  * @param {HeadsState} S
  * @param {KindMap} m
  * @param {number} layer
@@ -78,15 +78,15 @@ export function rowOf(S, m, layer, head, query) {
   return { ...row, exact, entropy: entropyOf(row.seen) };
 }
 
-/** The row of a map that is in view. @param {HeadsState} S @param {KindMap} m */
+/** The current row of a map. @param {HeadsState} S @param {KindMap} m */
 export const rowInView = (S, m) => spanWith(m.rowSpans, m.kind === "encoder" ? S.source : S.step);
 
-/** The chosen column, or null. @param {HeadsState} S @param {KindMap} m */
+/** The chosen column of a map, or null. @param {HeadsState} S @param {KindMap} m */
 export const columnInView = (S, m) =>
   S.col === null ? null : spanWith(m.columnSpans, Math.min(S.col, m.columnSpans[m.columnSpans.length - 1][0]));
 
 /**
- * How many rows are drawn: none after the step in view where the decoding is followed step by step.
+ * The number of rows drawn: if only the steps so far are shown, rows up to the current step.
  * @param {HeadsState} S
  * @param {KindMap} m
  */
@@ -101,7 +101,7 @@ export const presenting = (S) => /** @type {ShadowRoot} */ (S.box.getRootNode())
 /** @param {HeadsState} S */
 export const redraw = (S) => (S.frame ||= requestAnimationFrame(S.draw));
 
-/** What the server is told. @param {HeadsState} S */
+/** The position as reported to the server. @param {HeadsState} S */
 export function positionOf(S) {
   const pick = S.pick[S.kind], lined = linedHeads(S), single = S.view !== "lines" || lined.join() === `${pick.head}`;
   return {
@@ -111,8 +111,7 @@ export function positionOf(S) {
 }
 
 /**
- * Reports the position once when somebody pauses, and never while it plays; soon where numbers or another kind are
- * missing.
+ * Reports the position once the user pauses, never during playback; sooner if weights or another kind are missing.
  * @param {HeadsState} S
  */
 export function report(S) {
@@ -126,13 +125,13 @@ export function report(S) {
   S.reporting = setTimeout(() => S.setStateValue("at", positionOf(S)), lacks ? SOON : PAUSE);
 }
 
-/** Draws and reports what has changed. @param {HeadsState} S */
+/** Draws and reports a change. @param {HeadsState} S */
 export function update(S) {
   redraw(S);
   report(S);
 }
 
-/** Takes over changed options. @param {HeadsState} S @param {Partial<HeadsState>} changes */
+/** Applies changed options. @param {HeadsState} S @param {Partial<HeadsState>} changes */
 export function change(S, changes) {
   const before = S.kind;
   Object.assign(S, changes, { focus: null, hover: null });
@@ -142,7 +141,7 @@ export function change(S, changes) {
 }
 
 /**
- * Opens a head, from all heads in a view of its own.
+ * Opens a head; from the view of all heads, in the view of one head.
  * @param {HeadsState} S
  * @param {Kind} kind
  * @param {number} layer
@@ -157,7 +156,7 @@ export function openHead(S, kind, layer, head) {
 }
 
 /**
- * Chooses a row of a map, and a column or none. Positions are those of tokens, so that maps of words share them.
+ * Chooses a row of a map, and a column or none. Positions are stored as tokens, so that they also hold between words.
  * @param {HeadsState} S
  * @param {KindMap} m
  * @param {number} query

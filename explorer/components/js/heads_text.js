@@ -1,10 +1,10 @@
-// What accompanies the views of heads: the cell in view in words, the caption, the table. All numbers are float32's.
+// The text beside the views of heads: the readout of a cell, the caption, the table. All numbers come from float32.
 
 import { make, say, sayAll } from "./dom.js";
 import { PLACES, describeHead, listHeads } from "./head_list.js";
 import { columnInView, kindsShown, linedHeads, mapOf, rowInView, rowOf, shownRows, weightsOf } from "./heads_state.js";
 import { SIDES, TITLES } from "./kinds.js";
-import { fourDecimals, percent } from "./numbers.js";
+import { fourDecimals, percent, plural } from "./numbers.js";
 import { MASKED, WHY_MASKED, line, looksAt } from "./readout.js";
 import { drawTable } from "./table.js";
 import { numbered, tokenName } from "./token_names.js";
@@ -13,13 +13,13 @@ import { numbered, tokenName } from "./token_names.js";
 /** @typedef {import("./types").HeadsState} HeadsState */
 /** @typedef {import("./types").KindMap} KindMap */
 
-/** "1 Hund", and in the decoder what it predicts. @param {KindMap} m @param {number} q @returns {Content[]} */
+/** "1 Hund"; for a decoder row also the token that it predicts. @param {KindMap} m @param {number} q @returns {Content[]} */
 function rowName(m, q) {
   const read = numbered(m.rows, q, SIDES[m.kind][0]);
   return m.predicted.length ? ["reads ", read, " → predicts ", tokenName(m.predicted[q], "target")] : [read];
 }
 
-/** The cell under the pointer, else the chosen one. @param {HeadsState} S */
+/** Describes the cell under the pointer, else the chosen cell. @param {HeadsState} S */
 export function drawReadout(S) {
   const kind = S.hover?.kind ?? S.kind, m = mapOf(S, kind), box = S.find(".readout");
   box.hidden = S.view === "heads";
@@ -39,7 +39,7 @@ export function drawReadout(S) {
   }
   if (seen.length) {
     const uniform = `would be ${fourDecimals(1 / seen.length)} for each of ${seen.length} keys`;
-    lines.push(entry("uniform", seen.length > 1 ? uniform : "only one key to look at"));
+    lines.push(entry("uniform", seen.length > 1 ? uniform : "the only visible key"));
     lines.push(entry("row", exact ? `looks at ${Math.exp(entropy).toFixed(2)} keys (entropy ${entropy.toFixed(3)} nats)` : "…"));
   } else lines.push(entry("row", "sees nothing: every key is masked"));
   if (S.brush?.kind === kind) lines.push(entry("marked", describeBrush(S, S.brush, m, layer, head)));
@@ -48,7 +48,7 @@ export function drawReadout(S) {
 }
 
 /**
- * What the marked rows put on the marked columns, on average.
+ * The mean weight that the marked rows put on the marked columns.
  * @param {HeadsState} S
  * @param {NonNullable<HeadsState["brush"]>} brush
  * @param {KindMap} m
@@ -59,9 +59,10 @@ function describeBrush(S, { rows, columns }, m, layer, head) {
   const { values, exact } = weightsOf(S, m, layer, head), last = Math.min(rows[1], shownRows(S, m) - 1);
   let sum = 0;
   for (let q = rows[0]; q <= last; q++) for (let k = columns[0]; k <= columns[1]; k++) sum += values[q * m.keys + k];
-  const span = (/** @type {number} */ a, /** @type {number} */ b) => (a === b ? `${a + 1}` : `${a + 1}–${b + 1}`);
-  const mean = exact ? percent(sum / Math.max(1, last - rows[0] + 1)) : "…";
-  return `rows ${span(rows[0], Math.max(rows[0], last))} put ${mean} of their weight on columns ${span(...columns)} (Esc lets go)`;
+  const span = (/** @type {string} */ noun, /** @type {number} */ a, /** @type {number} */ b) =>
+    (a === b ? `${noun} ${a + 1}` : `${noun}s ${a + 1}–${b + 1}`);
+  const mean = exact ? percent(sum / Math.max(1, last - rows[0] + 1)) : "…", [puts, its] = last > rows[0] ? ["put", "their"] : ["puts", "its"];
+  return `${span("row", rows[0], Math.max(rows[0], last))} ${puts} ${mean} of ${its} weight on ${span("column", ...columns)} (Esc clears the selection)`;
 }
 
 /** @param {HeadsState} S */
@@ -78,27 +79,28 @@ export function drawCaption(S) {
   if (S.view === "lines") {
     const visible = m.mask.subarray(0, shownRows(S, m) * m.keys).filter((code) => !code).length * S.on.size;
     for (const h of linedHeads(S)) if (h !== head) pieces.push(" ", ...sentence(h));
-    pieces.push(` ${S.drawn.length} of ${visible} lines hold ${S.mass}\u202f% of each row's weight.`);
+    pieces.push(` ${S.drawn.length} of ${plural(visible, "line")} hold ${S.mass}\u202f% of each row's weight.`);
   }
   sayAll(box, ...pieces);
 }
 
-/** How many heads are shown, and which look at the fewest and at the most keys. @param {HeadsState} S */
+/** The number of heads shown, and which of them look at the fewest and at the most keys. @param {HeadsState} S */
 function describeGrids(S) {
   return kindsShown(S).map((kind) => {
     const m = mapOf(S, kind);
     if (!m) return "";
     const heads = listHeads(m, { ...S, by: "keys" }), all = m.layers * m.heads;
-    const count = heads.length === all ? `all ${all} heads in ${m.layers} ${m.layers > 1 ? "layers" : "layer"}` : `${heads.length} of ${all} heads`;
+    const whole = (all > 1 ? "all " : "") + `${plural(all, "head")} in ${plural(m.layers, "layer")}`;
+    const count = heads.length === all ? whole : `${heads.length} of ${plural(all, "head")}`;
     if (!heads.length) return `${TITLES[kind]}: ${count}.`;
     const [sharp, wide] = [heads[0], heads[heads.length - 1]].map(({ layer, head }) =>
       ({ name: `L${layer} H${head}`, ...describeHead(m, layer, head) }));
-    const others = heads.length > 1 ? `, ${wide.name} at the most (${wide.keys})` : "";
+    const others = heads.length > 1 ? `, ${wide.name} at the most keys (${wide.keys})` : "";
     return `${TITLES[kind]}: ${count}. ${sharp.name} looks at the fewest keys (${sharp.keys}; ${sharp.mixed ? "mixed, " : ""}${sharp.role})${others}.`;
   });
 }
 
-/** The table of the view: heads with their scores, or the keys of the row in view. @param {HeadsState} S */
+/** Draws the table of the view: heads with their scores, or the keys of the current row. @param {HeadsState} S */
 export function drawNumbers(S) {
   const m = mapOf(S, S.kind);
   if (!m) return;

@@ -1,5 +1,5 @@
-// Where carriers leave what the server sends and the views pick it up. Each component is a module of its own to the
-// browser, so the two can only meet on the page's global object.
+// Where carriers leave data from the server and views pick it up. To the browser, each component is a separate module,
+// so the two can only share data through the page's global object.
 
 /** @typedef {import("./types").Hub} Hub */
 

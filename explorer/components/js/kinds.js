@@ -1,4 +1,4 @@
-// The three kinds of attention, what they are called, and on which side their queries and keys stand.
+// The three kinds of attention: their names, and whether their queries and keys are source or target tokens.
 
 /** @typedef {import("./types").Kind} Kind */
 /** @typedef {import("./types").Side} Side */
@@ -20,7 +20,7 @@ export const AXES = {
   cross: ["decoder reads (query)", "source (key)"],
 };
 
-/** The side of the queries, then of the keys. @type {Record<Kind, [Side, Side]>} */
+/** The side of the queries, then the side of the keys. @type {Record<Kind, [Side, Side]>} */
 export const SIDES = { encoder: ["source", "source"], decoder: ["target", "target"], cross: ["target", "source"] };
 
 // Mask codes, as in model/trace.py: 0 is visible.

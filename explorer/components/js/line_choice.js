@@ -1,9 +1,9 @@
-// Which weights are drawn as lines. The export makes the same choice; both are tested on tests/fixtures/lines.json.
+// Which weights are drawn as lines. The export chooses alike; both are tested on tests/fixtures/line_choice.json.
 
 /** @typedef {import("./types").Cell} Cell */
 
 /**
- * The heaviest keys of a row until they hold `mass` percent of its weight.
+ * The heaviest keys of a row, as many as it takes to hold `mass` percent of its weight.
  * @param {Cell[]} seen visible keys, heaviest first
  * @param {number} mass
  */

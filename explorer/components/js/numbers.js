@@ -1,7 +1,10 @@
-// Numbers as they are written on the screen.
+// Numbers and counted nouns as they are written on the screen.
 
 /** @param {number} value @param {number} low @param {number} high */
 export const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
+
+/** A number and its noun: "1 head", "6 heads". @param {number} number @param {string} noun */
+export const plural = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 
 /** A probability with one decimal. @param {number} p */
 export const percent = (p) => (p > 0 && p < 0.0005 ? "< 0.1 %" : `${(100 * p).toFixed(1)}\u202f%`);
@@ -12,9 +15,9 @@ export const wholePercent = (weight) => `${Math.round(100 * weight)}\u202f%`;
 /** A weight with three decimals. @param {number} weight */
 export const decimals = (weight) => (weight > 0 && weight < 0.0005 ? "< 0.001" : weight.toFixed(3));
 
-/** A weight with four decimals; smaller ones in powers of ten. @param {number} weight */
+/** A weight with four decimals; a smaller one in scientific notation. @param {number} weight */
 export const fourDecimals = (weight) =>
   weight > 0 && weight < 0.00005 ? weight.toExponential(2) : weight.toFixed(4);
 
-/** A weight as it fits into a cell of a map: ".42", "0" or "1". @param {number} weight */
+/** A weight short enough for a cell of a map: ".42", "0" or "1". @param {number} weight */
 export const cellNumber = (weight) => (weight >= 0.995 ? "1" : weight.toFixed(2).slice(1));

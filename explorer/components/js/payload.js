@@ -1,4 +1,4 @@
-// The stepper's payload as maps with weights and masks. Layout: see payload.py.
+// Decodes the stepper's payload into maps with weights and masks. Layout: see payload.py.
 
 import { headWeights, readBlock } from "./blocks.js";
 import { KINDS } from "./kinds.js";
@@ -27,7 +27,7 @@ export function readPayload(bytes) {
 }
 
 /**
- * Weights of one head, counted from 1; head 0 is the mean, which is remembered.
+ * Weights of one head, counted from 1; head 0 is the mean, which is cached.
  * @param {StepperMap} m
  * @param {number} layer
  * @param {number} head

@@ -1,4 +1,4 @@
-// A timer that walks through steps, and the buttons, slider and keys that steer it.
+// A timer that plays through steps, and the buttons, slider and keys that control it.
 
 import { clamp } from "./numbers.js";
 import { buttonsOf, say } from "./dom.js";
@@ -8,7 +8,7 @@ import { buttonsOf, say } from "./dom.js";
 /** @typedef {import("./types").Track} Track */
 
 /**
- * Walks through a track, one step every `tempo` ms; from the end it starts again.
+ * Plays through a track, one step every `tempo` ms; started at the end, it plays from the beginning.
  * @param {number} tempo
  * @param {Track} track
  * @returns {Player}
@@ -31,7 +31,7 @@ export function createPlayer(tempo, track) {
   return { playing: () => timer !== 0, start, stop };
 }
 
-/** Shows on the play button what it would do. @param {Element} button @param {boolean} playing */
+/** Labels the play button with what it does next. @param {Element} button @param {boolean} playing */
 export function markPlaying(button, playing) {
   button.classList.toggle("playing", playing);
   button.setAttribute("aria-label", playing ? "Pause" : "Play");
@@ -42,7 +42,7 @@ export const stepAfter = (name, step, last) =>
   clamp({ start: 0, back: step - 1, forward: step + 1, end: last }[name] ?? step, 0, last);
 
 /**
- * Buttons, slider and counter of a decoding.
+ * Draws the buttons, slider and counter of a decoding.
  * @param {Find} find
  * @param {number} step
  * @param {number} last
@@ -59,20 +59,20 @@ export function drawSteps(find, step, last, playing, { tokens, predicted }) {
   slider.setAttribute("aria-valuetext", `${step + 1}: reads ${tokens[step]}, predicts ${predicted[step]}`);
   say(find(".steps + output"), `step ${step + 1} of ${last + 1}`);
   for (const button of buttonsOf(find, ".buttons")) {
-    // Not `disabled`, which would throw the keyboard focus away at either end.
+    // Not `disabled`: the button would lose the keyboard focus at either end.
     const idle = button.value !== "play" && stepAfter(button.value, step, last) === step;
     button.setAttribute("aria-disabled", `${idle || !last}`);
   }
   markPlaying(find("button.play"), playing);
 }
 
-// Widgets that need the arrow keys or the space bar for themselves.
+// Widgets that use the arrow keys or the space bar themselves.
 const ROLES = ["slider", "tab", "radio", "grid", "listbox", "menu", "dialog"].map((role) => `[role=${role}]`);
 const KEYED = `input,textarea,select,canvas,.tiles,[contenteditable],${ROLES}`;
 const PRESSED = "button,a,summary,[role=button]";
 
 /**
- * The command of a key, which is then taken; nothing where the focused widget needs the key for itself.
+ * The command of a key, which is then handled; "" if the focused widget uses the key itself.
  * @param {KeyboardEvent} event
  */
 export function takeKey(event) {

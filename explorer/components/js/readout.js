@@ -1,4 +1,4 @@
-// The same as the pictures in words: lines of a readout, what a row looks at, and the badges of a run.
+// Figures in words: the lines of a readout, what a row looks at, and the badges of a translation.
 
 import { make, say } from "./dom.js";
 import { wholePercent } from "./numbers.js";
@@ -10,12 +10,12 @@ import { numbered } from "./token_names.js";
 
 /** Why a cell has no weight, by mask code. */
 export const WHY_MASKED = [
-  "", "masked (future): a later position may not be looked at", "masked (padding): filler, not a word",
+  "", "masked (future): the decoder may not look at later positions", "masked (padding): filler, not a word",
 ];
-/** The same in a table. */
+/** The same, for a table. */
 export const MASKED = ["", "masked: future", "masked: padding"];
 
-/** A line of a readout: its name, then what it says. @param {string} name @param {Content[]} content */
+/** A line of a readout: its name, then its content. @param {string} name @param {Content[]} content */
 export const line = (name, ...content) => make("div", "", make("span", "name", name), ...content);
 
 /**
@@ -24,7 +24,7 @@ export const line = (name, ...content) => make("div", "", make("span", "name", n
  * @param {string[]} columns
  * @param {string} side
  * @param {number} most
- * @param {boolean} exact whether the weights are known exactly; if not, no numbers are written
+ * @param {boolean} exact whether the exact weights are known; otherwise no numbers are written
  * @returns {Content[]}
  */
 export function looksAt({ seen }, columns, side, most, exact) {
@@ -36,7 +36,7 @@ export function looksAt({ seen }, columns, side, most, exact) {
 }
 
 /**
- * Whether the model is trained, and which heads were edited.
+ * Shows whether the model is untrained, and which heads were edited.
  * @param {Find} find
  * @param {{ trained: boolean, edits: string[] }} run
  */

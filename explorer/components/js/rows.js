@@ -4,11 +4,11 @@
 /** @typedef {import("./types").Row} Row */
 
 /**
- * Every key with weight, mask code and rank among the visible keys; `seen` are the visible ones, heaviest first.
+ * Every key with weight, mask code and rank among the visible keys; `seen` holds the visible ones, heaviest first.
  * @param {ArrayLike<number>} values weights [query, key]
  * @param {Uint8Array} mask mask codes [query, key]
  * @param {number} query
- * @param {number} keys how many keys a row has
+ * @param {number} keys number of keys in a row
  * @returns {Row}
  */
 export function rankedRow(values, mask, query, keys) {

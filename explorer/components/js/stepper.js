@@ -1,4 +1,4 @@
-// The stepper: a whole decoding, stepped, played and explored without asking the server.
+// The stepper: a whole decoding to step through, play and explore without requests to the server.
 
 import { drawChips } from "./chips.js";
 import { readTheme } from "./colours.js";
@@ -16,10 +16,10 @@ import { joins } from "./words.js";
 /** @typedef {import("./types").StepperData} StepperData */
 /** @typedef {import("./types").StepperState} StepperState */
 
-const TEMPO = 700; // ms a step
+const TEMPO = 700; // ms per step
 
 /**
- * Streamlit calls this again whenever the data or the theme changes, and the returned function once, at the end.
+ * Streamlit calls this again whenever the data or the theme changes; it calls the returned function once, at unmount.
  * @param {import("./types").Mount<Uint8Array, "__stepper", StepperState>} mount
  */
 export default function ({ data, parentElement: root, setStateValue, setTriggerValue }) {
@@ -38,7 +38,7 @@ export default function ({ data, parentElement: root, setStateValue, setTriggerV
   };
 }
 
-/** What is known before any data have come; `load` adds the rest. @param {ParentNode} root */
+/** The state before the first data arrive; `load` adds the rest. @param {ParentNode} root */
 function create(root) {
   const find = finder(root), details = /** @type {HTMLDetailsElement} */ (find("details"));
   const S = /** @type {StepperState} */ (/** @type {unknown} */ ({
@@ -89,7 +89,7 @@ function create(root) {
 }
 
 /**
- * New data. People keep their place, except where the header has a new `seq`: then it says where to be.
+ * Loads new data. The position is kept unless the header has a new `seq`; then the header sets the position.
  * @param {StepperState} S
  * @param {StepperData} data
  */
@@ -104,7 +104,7 @@ function load(S, data) {
     S.pick[kind] = { layer, head };
   }
   S.step = clamp(S.step, 0, S.last);
-  // A model without self-attention, such as an LSTM, has no map of it.
+  // A model without self-attention, such as an LSTM, has no maps of it.
   S.kinds = KINDS.filter((kind) => data.maps[kind].layers);
   for (const kind of KINDS) S.figures[kind].box.hidden = !S.kinds.includes(kind);
   for (const tab of buttonsOf(S.find, ".kinds")) tab.hidden = !S.kinds.includes(/** @type {Kind} */ (tab.value));
@@ -125,7 +125,7 @@ function draw(S) {
   S.frame = 0;
   chooseMaps(S);
   S.find(".words").setAttribute("aria-pressed", `${S.words}`);
-  // Canvases first: writing on one makes the browser settle the styles of whatever was changed before.
+  // Canvases first: drawing text on one forces the browser to compute all styles changed so far.
   for (const kind of S.kinds) drawMap(S, kind);
   drawPick(S);
   drawSteps(S.find, S.step, S.last, S.player.playing(), S.data.target);
@@ -136,7 +136,7 @@ function draw(S) {
   drawKeys(S);
 }
 
-/** A button or a key. @param {StepperState} S @param {string} name */
+/** Carries out the command of a button or a key. @param {StepperState} S @param {string} name */
 function run(S, name) {
   const playing = S.player.playing();
   S.player.stop();

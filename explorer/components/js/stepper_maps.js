@@ -16,9 +16,9 @@ import { currentRow, frontier, pick, redraw, rowOf, shownRows } from "./stepper_
 /** @typedef {import("./types").StepperMap} StepperMap */
 /** @typedef {import("./types").StepperState} StepperState */
 
-const LOW = 3; // the smallest cell, in pixels
+const LOW = 3; // minimum size of a cell, in pixels
 
-/** Sizes of the three plots for the width at hand; their first rows are at one height. @param {StepperState} S */
+/** Sizes of the three plots for the available width; their first rows are at the same height. @param {StepperState} S */
 export function layOut(S) {
   const sizes = S.kinds.map((kind) => {
     const f = S.figures[kind], m = S.maps[kind], ctx = contextOf(f.canvas);
@@ -27,13 +27,13 @@ export function layOut(S) {
     const wide = width(m.columns), left = AXIS + width(m.rows) + 7;
     return { f, m, wide, left, over: wide * Math.cos(TILT) };
   });
-  // As many plots side by side as leave room for the smallest cells.
+  // As many plots side by side as fit with cells of the minimum size.
   const least = Math.max(...sizes.map(({ m, left, over }) => left + m.keys * LOW + over));
   S.find(".maps").style.setProperty("--least", `${Math.ceil(least)}px`);
   const tall = Math.max(186, windowHeight(S.box) - 586);
   for (const { f, m, wide, left, over } of sizes) {
     const across = (f.box.clientWidth - left - over) / m.keys, fair = Math.min(across, tall / m.queries);
-    // Many rows: rather a taller plot than cells too small to see.
+    // With many rows, a taller plot is better than cells too small to see.
     const cell = clamp(Math.floor(fair < 10 ? Math.min(10, across) : fair), LOW, Math.min(Math.floor(tall / 6), 44));
     const flat = cell > wide + 5;
     const width = left + Math.max(m.keys * cell + over, LEAST), top = AXIS + (flat ? 18 : wide * Math.sin(TILT) + 12);
@@ -46,7 +46,7 @@ export function layOut(S) {
 }
 
 /**
- * A head's map, one pixel a cell.
+ * A head's map with one pixel per cell.
  * @param {StepperState} S
  * @param {Kind} kind
  * @param {number} layer
@@ -64,7 +64,7 @@ export function drawMap(S, kind) {
   const f = S.figures[kind], m = S.maps[kind], { layer, head } = S.pick[kind], now = frontier(S);
   const { left, top, cell, flat, width } = f.plot;
   const shown = shownRows(S, kind), current = currentRow(S, kind);
-  // High enough for the title of the query axis, however few rows there are.
+  // Tall enough for the title of the query axis even with few rows.
   const ctx = paper(f.canvas, Math.ceil(width), top + Math.max(m.queries * cell + 4, LEAST));
   const { ink, font, ground } = S.theme, wide = m.keys * cell, high = shown * cell;
   f.canvas.dataset.plot = [left, top, cell, shown, m.keys].join();
@@ -75,7 +75,7 @@ export function drawMap(S, kind) {
   ctx.font = `12px ${font}`;
   writeAxes(ctx, write, AXES[kind], f.plot, 0.7);
 
-  // Labels thin out when there is no room for all; the current row always has its own.
+  // Without room for all labels, some are left out, but never that of the current row.
   const every = Math.ceil(10 / cell), size = clamp(cell, 10, 12);
   for (let q = 0; q < shown; q++) {
     const near = Math.abs(q - current);
@@ -83,7 +83,7 @@ export function drawMap(S, kind) {
     write(shortLabel(ctx, label(m.rows, q)), left - 6, top + (q + 0.5) * cell, "right", 0, size, near ? 400 : 700);
   }
   for (let k = 0; k < m.keys; k += every) {
-    // A word that the decoder has not read yet has no name at this step.
+    // A word that the decoder has not read yet has no label at this step.
     if (kind === "decoder" && m.mask[(shown - 1) * m.keys + k] === FUTURE) continue;
     const x = left + (k + 0.5) * cell;
     const text = shortLabel(ctx, label(m.columns, k));
@@ -106,7 +106,7 @@ export function drawMap(S, kind) {
   if (cell > 23) writeNumbers(S, ctx, m, weightsOf(m, layer, head), shown, f.plot);
 
   const frame = framer(ctx, ground);
-  // A frame around the row; around cells too small for one, a mark at either end instead, which hides nothing.
+  // A frame around the row; if cells are too small for a frame, a mark at either end, which hides nothing.
   const mark = (/** @type {number} */ row, /** @type {string} */ colour) => {
     if (cell > 7) return frame(left, top + row * cell, wide, cell, colour);
     ctx.fillStyle = colour;
@@ -139,7 +139,7 @@ function writeNumbers(S, ctx, m, weights, shown, { left, top, cell }) {
 }
 
 /**
- * The cell under the pointer, or null outside the rows that are drawn.
+ * The cell under the pointer; null outside the rows that are drawn.
  * @param {StepperState} S
  * @param {Kind} kind
  * @param {MouseEvent} event
@@ -152,7 +152,7 @@ function cellAt(S, kind, event) {
 }
 
 /**
- * Pointing at a cell shows it; a click or Enter locks it; arrow keys move it.
+ * Hovering over a cell shows it; a click or Enter locks it; arrow keys move it.
  * @param {StepperState} S
  * @param {Kind} kind
  */
@@ -187,7 +187,7 @@ export function listenToMap(S, kind) {
     else if (event.key === "End") key = m.keys - 1;
     else if (!way) return;
     else if (old) {
-      // The first arrow only shows where the cursor is.
+      // The first arrow key only shows the cursor.
       query = clamp(query + way[0], 0, shownRows(S, kind) - 1);
       key = clamp(key + way[1], 0, m.keys - 1);
     }

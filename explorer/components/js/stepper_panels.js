@@ -1,9 +1,9 @@
-// What accompanies the heatmaps: the next token, the choice of layer and head, captions, the readout, the table.
+// The panels around the heatmaps: the next token, the choice of layer and head, captions, the readout, the table.
 
 import { paper } from "./canvas.js";
 import { buttonsOf, children, make, makeButton, say, sayAll } from "./dom.js";
 import { SIDES, TITLES } from "./kinds.js";
-import { decimals, percent } from "./numbers.js";
+import { decimals, percent, plural } from "./numbers.js";
 import { MASKED, WHY_MASKED, drawBadges, line, looksAt } from "./readout.js";
 import { bitmapOf } from "./stepper_maps.js";
 import { currentRow, fork, lastRead, pick, rowOf, shownRows } from "./stepper_state.js";
@@ -13,14 +13,14 @@ import { SPECIALS, numbered, tokenName } from "./token_names.js";
 /** @typedef {import("./types").Kind} Kind */
 /** @typedef {import("./types").StepperState} StepperState */
 
-/** The token that is predicted next, and the likeliest ones to choose from. @param {StepperState} S */
+/** Draws the token that is predicted next, and the likeliest tokens to choose from. @param {StepperState} S */
 export function drawNext(S) {
   const { target, alternatives } = S.data, row = S.step;
   const ids = alternatives.ids[row], chosen = target.predicted_ids[row];
   const predicts = tokenName(target.predicted[row], "target");
   sayAll(S.find(".reads"), "reads ", numbered(target.tokens, row, "target"), " → predicts ", predicts);
   const options = ids.map((id, i) => ({ id, text: alternatives.tokens[row][i], p: alternatives.probabilities[row][i] }));
-  // A forced or sampled token may not be among the likeliest.
+  // A chosen or sampled token may not be among the likeliest.
   if (!ids.includes(chosen)) options.push({ id: chosen, text: target.predicted[row], p: target.probabilities[row] });
   const list = children(S.find(".options"), S.optionRows, () => {
     const bar = make("span", "bar", make("i"));
@@ -39,14 +39,14 @@ export function drawNext(S) {
     button.classList.remove("waiting");
     if (current) button.setAttribute("aria-current", "true");
     else button.removeAttribute("aria-current");
-    button.title = current ? "The token predicted here" : "Take this token instead and decode on from it";
+    button.title = current ? "The token predicted here" : "Continue decoding from this token instead";
     button.onclick = () => {
       if (!current) fork(S, option.id, button);
     };
   });
 }
 
-/** The choice of kind, layer and head. @param {StepperState} S */
+/** Draws the choice of kind, layer and head. @param {StepperState} S */
 export function drawPick(S) {
   const m = S.maps[S.kind], { layer, head } = S.pick[S.kind];
   for (const tab of buttonsOf(S.find, ".kinds")) tab.setAttribute("aria-pressed", `${tab.value === S.kind}`);
@@ -70,19 +70,19 @@ export function drawPick(S) {
 /** "*Hund* looks at *dog* 62 %, *a* 21 %", from the numbers of the row. @param {StepperState} S @param {Kind} kind */
 export function drawCaption(S, kind) {
   const f = S.figures[kind], m = S.maps[kind], { layer, head } = S.pick[kind], encoder = kind === "encoder";
-  const which = head ? `head ${head} (of ${m.heads})` : `mean of ${m.heads} head${m.heads > 1 ? "s" : ""}`;
+  const which = head ? `head ${head} (of ${m.heads})` : `mean of ${plural(m.heads, "head")}`;
   say(f.title, TITLES[kind]);
   say(f.about, `layer ${layer} · ${which} · ${S.data.model}` + (encoder ? "" : ` · step ${S.step + 1}`));
   f.box.classList.toggle("focus", kind === S.kind);
-  f.canvas.setAttribute("aria-label", `${TITLES[kind]}, ${f.about.textContent}. Arrow keys move from cell to cell.`);
+  f.canvas.setAttribute("aria-label", `${TITLES[kind]}, ${f.about.textContent}. Arrow keys move between cells.`);
   const query = currentRow(S, kind), [side, keySide] = SIDES[kind];
-  const how = encoder && !(S.cell?.locked && S.cell.kind === kind) ? [" (looked at most now)"] : [];
-  // Two lines at most, so that nothing below moves.
+  const how = encoder && !(S.cell?.locked && S.cell.kind === kind) ? [" (most attended now)"] : [];
+  // At most two lines, so that nothing below moves.
   const keys = looksAt(rowOf(S, kind, query), m.columns, keySide, encoder ? 2 : 3, true);
   sayAll(f.caption, numbered(m.rows, query, side), ...how, ...keys);
 }
 
-/** The chosen cell in words. @param {StepperState} S */
+/** Describes the chosen cell. @param {StepperState} S */
 export function drawReadout(S) {
   for (const kind of S.kinds) {
     const f = S.figures[kind], c = S.cell;
@@ -96,10 +96,10 @@ export function drawReadout(S) {
       line("key", numbered(m.columns, c.key, keySide)),
       mask ? make("div", "", WHY_MASKED[mask])
         : line("weight", make("b", "", decimals(weight)), ` · rank ${rank} of ${seen.length}`),
-      make("div", "hint", c.locked ? "locked · Esc lets go" : "click or Enter locks"),
+      make("div", "hint", c.locked ? "locked · Esc to unlock" : "click or Enter to lock"),
     );
     const { left, top, cell } = f.plot, scrolled = /** @type {Element} */ (f.canvas.parentNode).scrollLeft;
-    // Under the cell's row, so that it never hides the row that it speaks of.
+    // Below the cell's row, so that it never hides the row that it describes.
     const x = Math.min(left + c.key * cell - scrolled, f.box.clientWidth - f.readout.offsetWidth);
     f.readout.style.transform = `translate(${Math.max(0, x)}px,${f.canvas.offsetTop + top + (c.query + 1) * cell + 6}px)`;
   }
@@ -109,7 +109,7 @@ const COLUMNS = [
   { name: "query", first: 1 }, { name: "key", first: 1 }, { name: "weight", first: -1 }, { name: "rank", first: 1 },
 ];
 
-/** The keys of the current row. @param {StepperState} S */
+/** Draws the table of the current row's keys. @param {StepperState} S */
 export function drawKeys(S) {
   const m = S.maps[S.kind], query = currentRow(S, S.kind), [side, keySide] = SIDES[S.kind];
   sayAll(S.find("summary"), `Table: ${TITLES[S.kind]}, row `, numbered(m.rows, query, side));
@@ -127,12 +127,12 @@ export function drawKeys(S) {
   });
 }
 
-/** Sanity over all heads of all layers, and what kind of run this is. @param {StepperState} S */
+/** Draws the checks over all heads of all layers, and the badges. @param {StepperState} S */
 export function drawChecks(S) {
   const { error, leaks, heads } = S.data.checks, good = error < 1e-4 && !leaks;
   const sums = error < 1e-4 ? "rows sum to 1" : `rows do not sum to 1 (off by ${error})`;
-  const zeros = leaks ? `${leaks} masked cells are not 0` : "masked cells exactly 0";
-  say(S.find(".checks"), `${good ? "✓" : "✗"} ${sums} · ${zeros} · in all ${heads} heads`);
+  const zeros = leaks ? `${plural(leaks, "masked cell")} not 0` : "masked cells exactly 0";
+  say(S.find(".checks"), `${good ? "✓" : "✗"} ${sums} · ${zeros} · ${plural(heads, "head")} checked`);
   S.find(".checks").classList.toggle("bad", !good);
   drawBadges(S.find, S.data);
 }

@@ -1,5 +1,5 @@
-// What the stepper shows: which maps, which row of them, and how somebody moves through the decoding. In these files
-// `S` is the state of one mounted stepper.
+// The state of the stepper: its maps, the current row, and moves through the decoding. In these files, `S` is the state
+// of one mounted stepper.
 
 import { clamp } from "./numbers.js";
 import { rankedRow } from "./rows.js";
@@ -12,10 +12,10 @@ import { KINDS, SIDES } from "./kinds.js";
 /** @typedef {import("./types").StepperMap} StepperMap */
 /** @typedef {import("./types").StepperState} StepperState */
 
-const PAUSE = 250; // ms after the last move, when it is reported
+const PAUSE = 250; // ms between the last move and its report
 
 /**
- * Chooses what is drawn: the maps as recorded, or those between words as far as the decoder has read.
+ * Chooses the maps to draw: those recorded between tokens, or maps between the words read so far.
  * @param {StepperState} S
  */
 export function chooseMaps(S) {
@@ -43,13 +43,13 @@ function mapOfWords(S, kind) {
   };
 }
 
-/** The row of the token that the decoder reads now. @param {StepperState} S */
+/** The row of the token that the decoder is reading. @param {StepperState} S */
 export const frontier = (S) => (S.words ? S.spans.target.findIndex(([, end]) => S.step < end) : S.step);
 
-/** The last token of a row that has been read. @param {StepperState} S @param {number} row */
+/** The last token of a row that has been read so far. @param {StepperState} S @param {number} row */
 export const lastRead = (S, row) => (S.words ? Math.min(S.spans.target[row][1] - 1, S.step) : row);
 
-/** How many rows of a map have been computed by this step. @param {StepperState} S @param {Kind} kind */
+/** The number of rows of a map that have been computed by this step. @param {StepperState} S @param {Kind} kind */
 export const shownRows = (S, kind) => (kind === "encoder" ? S.maps[kind].queries : frontier(S) + 1);
 
 /**
@@ -71,8 +71,8 @@ export function rowOf(S, kind, query) {
 }
 
 /**
- * The row of captions and table: the locked cell's, else the token read now, else, in the encoder, the source token
- * that the decoder looks at most.
+ * The row that caption and table describe: the locked cell's row, else the row of the token being read; in the encoder,
+ * the source token that the decoder attends to most.
  * @param {StepperState} S
  * @param {Kind} kind
  */
@@ -88,7 +88,7 @@ export const redraw = (S) => (S.frame ||= requestAnimationFrame(S.draw));
 /** @param {StepperState} S */
 export const positionOf = (S) => ({ seq: S.seq, step: S.step + 1, kind: S.kind, ...S.pick[S.kind] });
 
-/** Reports the position once when somebody pauses, and never while the decoding plays. @param {StepperState} S */
+/** Reports the position once the user pauses, never during playback. @param {StepperState} S */
 export function report(S) {
   clearTimeout(S.reporting);
   if (!S.player.playing()) S.reporting = setTimeout(() => S.setStateValue("at", positionOf(S)), PAUSE);
@@ -105,7 +105,7 @@ export function goTo(S, step) {
 }
 
 /**
- * Puts a kind of attention in focus, at another layer or head.
+ * Focuses a kind of attention, at another layer or head if given.
  * @param {StepperState} S
  * @param {Kind} kind
  * @param {{ layer?: number, head?: number }} choice
@@ -118,7 +118,7 @@ export function pick(S, kind, choice) {
 }
 
 /**
- * Asks the server to decode on from another token.
+ * Asks the server to continue decoding from another token.
  * @param {StepperState} S
  * @param {number} id
  * @param {Element} button

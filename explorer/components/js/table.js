@@ -1,4 +1,4 @@
-// A table whose columns sort it.
+// A table that can be sorted by any of its columns.
 
 import { children, make, makeButton, say } from "./dom.js";
 
@@ -8,7 +8,7 @@ import { children, make, makeButton, say } from "./dom.js";
 /** @typedef {import("./types").TableRow} TableRow */
 
 /**
- * The rows in order of one column; null is always last, and equal values are in order of the column `tie`.
+ * The rows sorted by one column; null is always last, and equal values are sorted by the column `tie`.
  * @template {{ at: (number | null)[] }} R
  * @param {R[]} rows
  * @param {Sort} sort
@@ -20,7 +20,7 @@ export function sortRows(rows, { by, sign }, tie) {
 }
 
 /**
- * The sort after a click on a column: its own first direction, then the other.
+ * The sort order after a click on a column: first the column's default direction, then the other one.
  * @param {Sort} sort
  * @param {Column[]} columns
  * @param {number} clicked
@@ -30,13 +30,13 @@ export const sortAfter = ({ by, sign }, columns, clicked) =>
   ({ by: clicked, sign: clicked === by ? -sign : columns[clicked].first });
 
 /**
- * Draws header and rows; a column that does not exist (any longer) leaves the rows in their order.
+ * Draws the header and the rows; if the sort column does not exist (any longer), the rows keep their order.
  * @param {Find} find
  * @param {Column[]} columns
  * @param {TableRow[]} rows
  * @param {Sort} sort
  * @param {number} tie
- * @param {(sort: Sort) => void} choose is called with the sort that somebody wants
+ * @param {(sort: Sort) => void} choose called with the requested sort order
  */
 export function drawTable(find, columns, rows, sort, tie, choose) {
   const heads = children(find("thead tr"), columns.length, () =>

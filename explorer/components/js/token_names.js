@@ -1,11 +1,11 @@
-// Tokens inside sentences, and the special ones.
+// How tokens are shown inside sentences, and the special tokens.
 
 import { make } from "./dom.js";
 
 export const SPECIALS = ["<pad>", "<sos>", "<eos>", "<unk>"];
 
 /**
- * A token, isolated so that its writing direction cannot move what stands beside it.
+ * A token, isolated so that its writing direction cannot move the text beside it.
  * @param {string} text
  * @param {string} side
  */

@@ -1,5 +1,5 @@
-// The values that the components are made of. Layers and heads count from 1, head 0 is the mean over the heads of its
-// layer; steps, rows and columns count from 0.
+// The types of the components. Layers and heads count from 1; head 0 is the mean over the heads of its layer. Steps,
+// rows and columns count from 0.
 
 export type Kind = "encoder" | "decoder" | "cross";
 export type Side = "source" | "target";
@@ -11,7 +11,7 @@ export type Write = (
   text: string, x: number, y: number, align: CanvasTextAlign, tilt?: number, size?: number, weight?: number,
 ) => void;
 
-/** What Streamlit hands to a component. The state of a mounted one is kept on its root, under the name `Key`. */
+/** What Streamlit passes to a component. A mounted component keeps its state on its root, under the name `Key`. */
 export interface Mount<Data, Key extends string, State> {
   data: Data;
   parentElement: ParentNode & { [name in Key]?: State };
@@ -28,7 +28,7 @@ export interface Palette {
 }
 
 export interface Theme extends Palette {
-  /** The attention scale in use, and that of the theme itself: 256 colours each. */
+  /** The attention scale in use, and the theme's default scale: 256 colours each. */
   scale: Rgb[];
   own: Rgb[];
   ink: string;
@@ -50,7 +50,7 @@ export interface Cell {
   key: number;
   weight: number;
   mask: number;
-  /** From 1; 0 where masked. Equal weights have one rank. */
+  /** From 1; 0 where masked. Equal weights share a rank. */
   rank: number;
 }
 export interface Row {
@@ -66,11 +66,11 @@ export interface Pick {
 
 export interface Column {
   name: string;
-  /** The direction of the first sort: 1 ascending, -1 descending. */
+  /** The default direction: 1 ascending, -1 descending. */
   first: number;
 }
 export interface TableRow {
-  /** What each column sorts by; null is last. */
+  /** The sort key of each column; null is last. */
   at: (number | null)[];
   cells: Content[];
 }
@@ -100,7 +100,7 @@ export interface StepperMap {
   area: number;
   weights: Float32Array;
   mask: Uint8Array;
-  /** Means over the heads by layer, as they are asked for. */
+  /** Cached means over the heads, by layer. */
   means: Map<number, ArrayLike<number>>;
   rows: string[];
   columns: string[];
@@ -149,7 +149,7 @@ export interface StepperState {
   draw: () => void;
   setStateValue: Report;
   setTriggerValue: Report;
-  /** The animation frame and the timer that are under way. */
+  /** The pending animation frame and timer. */
   frame: number;
   reporting: number;
   width: number;
@@ -165,7 +165,7 @@ export interface StepperState {
   /** Whether subwords are merged into words, and the tokens of each word. */
   words: boolean;
   spans: Record<Side, Span[]>;
-  /** The maps that are drawn, and for which data and step (-1 = all steps) they were made. */
+  /** The maps that are drawn, and the data and step (-1 = all steps) they were made for. */
   maps: Record<Kind, StepperMap>;
   shown: { data: StepperData; step: number } | null;
   bitmaps: Map<string, HTMLCanvasElement>;
@@ -178,7 +178,7 @@ export interface StepperState {
 export interface ViewOptions {
   /** heads, head, lines or text. */
   view: string;
-  /** Subwords merged into words; rows by the word that they predict. */
+  /** Subwords merged into words; rows labelled by the word that they predict. */
   words: boolean;
   next: boolean;
   /** unit, max or log. */
@@ -188,11 +188,11 @@ export interface ViewOptions {
   /** Only rows up to the step in view; all kinds side by side. */
   steps: boolean;
   beside: boolean;
-  /** Of all heads: what they are sorted by, the place that they favour, how many keys they have at most (0 = any). */
+  /** In the view of all heads: sort key, favoured position, maximum of effective keys (0 = any). */
   by: string;
   role: string;
   most: number;
-  /** Percentage of each row's weight that its lines hold. */
+  /** The percentage of each row's weight that its lines hold. */
   mass: number;
 }
 
@@ -216,7 +216,7 @@ export interface KindHeader {
   kind: Kind;
   /** tokens, words or words-next. */
   form: string;
-  /** Whether weights are float32, or else bytes. */
+  /** Whether weights are float32; otherwise they are bytes. */
   exact: boolean;
   layers: number;
   heads: number;
@@ -227,7 +227,7 @@ export interface KindHeader {
   columns: string[];
   rowSpans: Span[];
   columnSpans: Span[];
-  /** [layer, head]: effective number of keys, share of the weight by place, and the place that is favoured. */
+  /** [layer, head]: effective number of keys, share of the weight by position, and the favoured position. */
   effective: (number | null)[][];
   shares: Record<string, (number | null)[][]>;
   roles: string[][];
@@ -281,7 +281,7 @@ export interface HeadsState extends ViewOptions {
   box: HTMLElement;
   details: HTMLDetailsElement;
   theme: Theme;
-  /** Colours of lines, one head after the other. */
+  /** Colours of lines, one per head. */
   colours: string[];
   /** The colour scale as pixels, and the pixel of masked cells. */
   inks: Uint32Array;
@@ -295,7 +295,7 @@ export interface HeadsState extends ViewOptions {
   draw: () => void;
   setStateValue: Report;
   setTriggerValue: Report;
-  /** The animation frame and the timers that are under way. */
+  /** The pending animation frame and timers. */
   frame: number;
   reporting: number;
   waiting: number;
@@ -309,7 +309,7 @@ export interface HeadsState extends ViewOptions {
   kind: Kind;
   pick: Record<Kind, Pick>;
   step: number;
-  /** Row of the encoder, and column or none, as tokens. */
+  /** The encoder row, and the column or none, as tokens. */
   source: number;
   col: number | null;
   /** Heads whose lines are drawn, and those lines. */
@@ -321,7 +321,7 @@ export interface HeadsState extends ViewOptions {
   drag: MapCell | null;
   dragged: boolean;
   sort: Sort;
-  /** What has come from the server: blocks taken over, maps by kind and form, weights and pictures by head. */
+  /** What has arrived from the server: blocks taken over, maps by kind and form, weights and images by head. */
   taken: WeakSet<Block>;
   maps: Map<string, KindMap>;
   weights: Map<string, HeadWeights>;

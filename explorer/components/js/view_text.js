@@ -1,5 +1,5 @@
-// The view with its options as it stands in the address: "lines.words.log", one word for each option that is not the
-// default. Python reads the same text; both are tested on tests/fixtures/view_text.json.
+// The view and its options as written in the address: "lines.words.log", one word per option that differs from its
+// default. Python parses the same text; both are tested on tests/fixtures/view_text.json.
 
 import { PLACES } from "./head_list.js";
 import { clamp } from "./numbers.js";
@@ -20,7 +20,7 @@ export const DEFAULT_OPTIONS = {
 const isNumber = (text) => text.length > 0 && text.length < 4 && [...text].every((digit) => "0123456789".includes(digit));
 
 /**
- * The options, and the heads whose lines are drawn; words that make no sense are left alone, and the last one counts.
+ * The options, and the heads whose lines are drawn. Unknown words are ignored; of contradicting ones, the last counts.
  * @param {string} text
  * @returns {ViewOptions & { heads: number[] }}
  */
@@ -45,7 +45,7 @@ export function readView(text) {
 /**
  * The text for these options.
  * @param {ViewOptions} options
- * @param {number[]} heads the heads whose lines are drawn, if it is not just the one in view
+ * @param {number[]} heads the heads whose lines are drawn, unless it is only the head in view
  */
 export function writeView(options, heads) {
   const { view, scale, palette, by, role, most, mass } = options;

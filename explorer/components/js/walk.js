@@ -1,4 +1,4 @@
-// The computation as a table that is also a diagram: one row per operation, with lines from what it reads.
+// The computation as a table and diagram: one row per operation, with lines from its inputs.
 
 import { finder, make, makeButton } from "./dom.js";
 
@@ -7,12 +7,12 @@ import { finder, make, makeButton } from "./dom.js";
 /** @typedef {import("./types").Wire} Wire */
 /** @typedef {{ part: string, chosen: string }} Choice */
 
-const HEAD = 26; // pixels: height of the header
-const ROW = 29; // height of a row
-const LANE = 6; // distance between lanes
+const HEAD = 26; // height of the header, in pixels
+const ROW = 29; // height of a row, in pixels
+const LANE = 6; // distance between lanes, in pixels
 
 /**
- * Streamlit calls this again whenever the data or the theme changes; everything is drawn anew.
+ * Streamlit calls this again whenever the data or the theme changes; everything is redrawn.
  * @param {import("./types").Mount<WalkData, "__walk", Choice>} mount
  */
 export default function ({ data, parentElement: root, setStateValue }) {
@@ -30,7 +30,7 @@ export default function ({ data, parentElement: root, setStateValue }) {
 
 /** @param {WalkData} data @param {Choice} choice @param {(name: string) => void} choose @param {number} width */
 function table(data, choice, choose, width) {
-  const room = make("div"); // a table ignores the width of an empty cell
+  const room = make("div"); // because a table ignores the width of an empty cell
   room.style.width = `${width}px`;
   const titles = data.columns.map((name, i) => make("th", i === 1 ? "" : "number", name));
   const made = make("table", "", make("tr", "", make("th", "", room), ...titles));
@@ -42,14 +42,14 @@ function table(data, choice, choose, width) {
       for (const other of made.querySelectorAll("button")) other.setAttribute("aria-pressed", `${other === open}`);
     };
     const cells = row.cells.map((text) => make("td", "number", text));
-    cells[cells.length - 1].title = row.words; // the same in words; they are shown with the open operation, too
+    cells[cells.length - 1].title = row.words; // the inputs in words, which are also shown with the open operation
     made.append(make("tr", row.given ? "given" : "", make("td"), make("td", "number given", `${i + 1}`), make("td", "", open), ...cells));
   }
   return made;
 }
 
 /**
- * A wire for each operation that is read within the part; long ones that overlap are in lanes of their own.
+ * A wire for each operation whose output is read within this part; overlapping long wires get separate lanes.
  * @param {WalkRow[]} rows
  */
 function wiresOf(rows) {

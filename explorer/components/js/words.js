@@ -1,4 +1,4 @@
-// Attention between words: summed over the subwords of a key, averaged over those subwords of a query that are read.
+// Attention between words: summed over the subwords of a key, averaged over the subwords of a query read so far.
 
 /** @typedef {import("./types").Span} Span */
 
@@ -20,17 +20,17 @@ export const spanWith = (spans, token) =>
   Math.max(0, spans.findIndex(([start, end]) => token >= start && token < end));
 
 /**
- * The words. A word of which only the first tokens have been read is called by those.
+ * The words. A word that has been read only in part is named by the tokens read so far.
  * @param {string[]} tokens
  * @param {Span[]} spans
- * @param {number} read how many tokens have been read
+ * @param {number} read number of tokens read so far
  */
 export const joinedNames = (tokens, spans, read) =>
   spans.map(([start, end]) => tokens.slice(start, start < read ? Math.min(end, read) : end).join(""));
 
 /**
- * All heads of a kind between words: sums over the keys of a word, means over its queries among the first `read`;
- * a cell is masked where all of its cells are.
+ * All heads of one kind between words: sums over the keys of a word, means over its queries among the first `read`.
+ * A cell between words is masked if all of its cells between tokens are.
  * @param {{ weights: ArrayLike<number>, mask: Uint8Array, layers: number, heads: number, keys: number, area: number }} m
  * @param {Span[]} rows
  * @param {Span[]} columns

@@ -6,7 +6,7 @@ import streamlit as st
 
 from explorer.attention.attention_maps import AttentionMaps, attention_maps
 from explorer.attention.labelled_map import head_map
-from explorer.text import listed, plain
+from explorer.text import listed, plain, quoted
 from explorer.translation.translator import InputError
 from explorer.web import runtime
 from explorer.web.maps import draw_map
@@ -15,15 +15,15 @@ from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import Experiment
 from model.folder import CheckpointError
 
-PAIRS = {"lstm-reverse": ("reverse", "reverse-lstm", "headlight")}  # experiment: Transformer, LSTM, a first sentence
+PAIRS = {"lstm-reverse": ("reverse", "reverse-lstm", "headlight")}  # experiment: Transformer, LSTM, initial sentence
 LIKE = ("lstm-swap", "lstm-multi30k")  # the same two kinds of model; these experiments keep no weights
 
 
 def draw_maps(experiment: Experiment) -> None:
-    """The cross-attention of both models for a sentence that a person types; nothing where there is no such pair."""
+    """The cross-attention of both models for a sentence that the user types; nothing if there is no such pair."""
     if experiment.name in LIKE:
         there = " and ".join(f"'{EXPERIMENTS[name].title}'" for name in PAIRS)
-        st.caption(plain(f"To see where both models look in a text of your own, open {there}."))
+        st.caption(plain(f"To see where both models look in a sentence of your own, open {there}."))
     if experiment.name not in PAIRS:
         return
     *names, first = PAIRS[experiment.name]
@@ -51,7 +51,9 @@ def _draw_one(name: str, text: str) -> None:
         st.info(plain(str(refused)))
         return
     maps = attention_maps(shown.trace, "cross")
-    draw_map(head_map(maps, *most_focused(maps)), key=f"experiment_map_{name}", note=f"{name} answers '{shown.text}'.")
+    draw_map(
+        head_map(maps, *most_focused(maps)), key=f"experiment_map_{name}", note=f"{name} answers {quoted(shown.text)}."
+    )
 
 
 def most_focused(maps: AttentionMaps) -> tuple[int, int]:

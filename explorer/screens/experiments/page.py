@@ -67,7 +67,7 @@ def _experiment() -> None:
 
 
 def _choose() -> Experiment:
-    """The box, kept in the address by the experiment's name; a name that does not exist is passed over."""
+    """The box; the address holds the experiment's name, and a name that does not exist is ignored."""
     # Not bound by Streamlit, which would put the title into the address.
     asked = _ADDRESS.asked()
     if asked in EXPERIMENTS:
@@ -149,7 +149,7 @@ def _by_length(arms: Sequence[ArmRuns]) -> None:
         curves, x_title="letters", title="Right by length, in %", unit=" %", top=100.0, mark=longest + 0.5
     )
     draw_figure(figure)
-    st.caption(plain(f"The dashed line is at the longest strings of training: {longest:.0f} letters."))
+    st.caption(plain(f"The dashed line marks the longest strings in training: {longest:.0f} letters."))
     with st.expander("By length as a table"):
         st.dataframe(wide(figure.data), hide_index=True, alt=figure.caption)
 

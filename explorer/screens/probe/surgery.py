@@ -23,7 +23,7 @@ from explorer.probing.sample import Measured
 from explorer.screens.probe.progress import with_progress
 from explorer.screens.probe.sample_choice import chosen
 from explorer.screens.probe.surgery_tools import draw_tools
-from explorer.text import plain
+from explorer.text import plain, plural, quoted
 from explorer.translation.head_change import WHOLE, Changes, describe, to_link
 from explorer.translation.model_description import ModelDescription
 from explorer.translation.translator import InputError, Translation
@@ -146,9 +146,10 @@ def _draw_translations(effect: Effect) -> None:
     worst = max(effect.steps, key=lambda step: step.divergence)
     st.caption(
         plain(
-            f"The translation {'stays the same' if same else 'changes'}. Over its {len(effect.steps)} steps the "
-            f"distribution of the next token moves by {effect.divergence:.3f} nats on average (KL divergence), most "
-            f"where the model predicts {worst.predicts} after {worst.reads} ({worst.divergence:.3f})."
+            f"The translation {'stays the same' if same else 'changes'}. Over its {plural(len(effect.steps), 'step')} "
+            f"the distribution of the next token changes by {effect.divergence:.3f} nats on average (KL divergence), "
+            f"most where the model predicts {quoted(worst.predicts)} after {quoted(worst.reads)} "
+            f"({worst.divergence:.3f})."
         )
     )
 
@@ -234,7 +235,7 @@ def quality_words(before: Quality, after: Quality, sentences: int) -> str:
         words += f"; exactly right {100 * before.exact:.1f} % → {100 * after.exact:.1f} %"
     if before.bleu is not None and after.bleu is not None:
         words += f"; BLEU {before.bleu:.1f} → {after.bleu:.1f}"
-    return f"{words}. Over {sentences} sentences."
+    return f"{words}. Over {plural(sentences, 'sentence')}."
 
 
 def _draw_log() -> None:

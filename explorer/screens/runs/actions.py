@@ -23,7 +23,7 @@ _OUTCOME = "_runs_outcome"
 
 
 def draw_outcome() -> None:
-    """The outcome of the last action; it disappears with the person's next action."""
+    """The outcome of the last action; it disappears with the user's next action."""
     outcome = st.session_state.get(_OUTCOME)
     if not is_settling():
         st.session_state.pop(_OUTCOME, None)
@@ -61,7 +61,7 @@ def draw_actions(runs: Runs, entry: Entry) -> None:
 
 
 def _attempt(action: Callable[[str], None], name: str, done: str) -> bool:
-    """Do something with a run and store the outcome for the next draw; returns whether it succeeded."""
+    """Carry out an action on a run and store the outcome for the next draw; returns whether it succeeded."""
     try:
         action(name)
     except (RunError, CheckpointError, OSError) as refused:
@@ -112,7 +112,7 @@ def _delete_now(runs: Runs, name: str) -> None:
 
 
 def _close_with(label: str, key: str, action: Callable[..., None], args: tuple[object, ...]) -> None:
-    """A button that does something and closes its dialog."""
+    """A button that carries out an action and closes its dialog."""
     if st.button(label, key=key, type="primary", on_click=action, args=args):
         st.rerun()
 

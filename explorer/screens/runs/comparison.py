@@ -15,7 +15,7 @@ from model.folder import METRICS
 
 
 def draw_comparison(runs: Runs, entries: Sequence[Entry], name: str) -> None:
-    """Curves of several runs, one measure at a time; the run called `name` is among them at first."""
+    """Curves of several runs, one measure at a time; initially they include the run called `name`."""
     names = [entry.name for entry in entries if (runs.folder(entry.name) / METRICS).is_file()]
     if not names:
         st.info("There is nothing to compare yet: no run here has logged any metrics.")

@@ -14,7 +14,7 @@ from explorer.components.film_payload import Film, Frame, Place
 from explorer.figures.head_scores_over_training import head_figure, head_rows
 from explorer.figures.training_curves import loss_figure
 from explorer.runs.lifecycle import Entry, Runs
-from explorer.text import plain
+from explorer.text import plain, quoted
 from explorer.translation.examples import examples_of
 from explorer.translation.translator import InputError
 from explorer.web import runtime
@@ -64,7 +64,7 @@ def draw_heads(runs: Runs, entry: Entry) -> None:
 
 
 def _film(runs: Runs, name: str, kind: AttentionKind, moments: list[Moment]) -> None:
-    """The film and what belongs to the place in it; moving through it runs only this part again."""
+    """The film, and the texts and curves for the current place in it; moving through it reruns only this part."""
     from explorer.runs.head_history import first_head
 
     history = _history(runs, name, tuple(moment.step for moment in moments))
@@ -83,15 +83,15 @@ def _film(runs: Runs, name: str, kind: AttentionKind, moments: list[Moment]) -> 
         plain(
             f"Step {moment.step:,}, layer {place.layer}, head {place.head}. "
             f"{head_caption(weights, frame.rows, frame.columns, causal=kind == 'decoder')} "
-            f"The model's own answer at this step: {moment.own_text or '(nothing)'}."
+            f"The model's own answer at this step: {quoted(moment.own_text) if moment.own_text else '(nothing)'}."
         )
     )
     with st.expander("This head at this step as a table"):
         st.dataframe(head_table(weights, frame.rows, frame.columns, frame.predicted), hide_index=True)
     _curves(runs, name, kind, history, place, moment.step)
     st.caption(
-        "The rows are the final model's answer at every step, so that they can be compared. That a head looks at the "
-        "right place does not prove that the model uses what it finds there: switching the head off would tell."
+        "At every step, the rows are the final model's answer, so that steps can be compared. A head that looks at the "
+        "right place need not matter for the answer: to find out, switch it off."
     )
 
 
@@ -102,7 +102,7 @@ def _curves(runs: Runs, name: str, kind: AttentionKind, history: list[HeadScores
         if history:
             _score_curves(kind, history, place, step)
         else:
-            st.caption("Scores of single heads need the validation sentences, which are not on this machine.")
+            st.caption("Scores of individual heads need the validation sentences, which are not on this machine.")
     with right:
         draw_figure(loss_figure(metrics_of(runs, name), mark=step))
 
@@ -110,7 +110,7 @@ def _curves(runs: Runs, name: str, kind: AttentionKind, history: list[HeadScores
 def _score_curves(kind: AttentionKind, history: list[HeadScores], place: Place, step: int) -> None:
     from explorer.runs.head_history import score_caption, score_names, scores_by_step
 
-    figure = st.container()  # the switch is below it, so that both curves begin at one height
+    figure = st.container()  # the switch is below it, so that both curves start at the same height
     options = score_names(history, kind)
     chosen = st.segmented_control(
         "Score of heads",

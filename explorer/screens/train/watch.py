@@ -135,7 +135,7 @@ def _curves(metrics: Metrics, max_steps: int) -> None:
     with left:
         draw_figure(loss_figure(metrics, max_steps))
     with right:
-        figure = st.container()  # the switch is below it, so that both curves begin at one height
+        figure = st.container()  # the switch is below it, so that both curves start at the same height
         which = st.segmented_control(
             "Right-hand curve",
             list(_FIGURES),
@@ -156,7 +156,7 @@ def _samples(metrics: Metrics) -> None:
     st.markdown("##### What it translates")
     table = sample_table(metrics.samples)
     if table is None:
-        st.caption("The first evaluation is still to come. It will show translations of a few validation sentences.")
+        st.caption("Translations of a few validation sentences appear here after the first evaluation.")
         return
     columns: Table = {name: list(values) for name, values in table.columns.items()}
     draw_table(columns, f"Sample translations at step {table.step}")

@@ -12,7 +12,7 @@ from explorer.components.film import film_view
 from explorer.components.film_payload import Film, Frame
 from explorer.runs.lifecycle import MAX_PROBE_TEXT, Runs
 from explorer.runs.process import RunError
-from explorer.text import plain, why
+from explorer.text import plain, quoted, why
 from explorer.translation.examples import examples_of
 from explorer.web.attention_kind import choose_kind
 from model.folder import PROBE_ANSWER, CheckpointError
@@ -83,7 +83,7 @@ def draw_heads(runs: Runs, name: str) -> None:
     status, path = runs.peek(name), runs.folder(name) / PROBE_ANSWER
     trace = _read(path)
     if status is None or trace is None:
-        st.caption("The first evaluation draws the heads here.")
+        st.caption("The heads appear here after the first evaluation.")
         return
     step = status.probe_step or status.step
     kind = choose_kind("probe_kind")
@@ -95,7 +95,8 @@ def draw_heads(runs: Runs, name: str) -> None:
     answer = translation_text(trace)
     st.caption(
         plain(
-            f"At step {step:,} the model answers: {answer or '(nothing)'}. Layer {place.layer}, head {place.head}: "
+            f"At step {step:,} the model answers {quoted(answer) if answer else '(nothing)'}. "
+            f"Layer {place.layer}, head {place.head}: "
             + head_caption(weights, frame.rows, frame.columns, causal=kind == "decoder")
         )
     )

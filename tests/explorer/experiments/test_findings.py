@@ -102,8 +102,8 @@ def test_what_was_not_run_and_what_failed_is_said() -> None:
     assert findings(PLANTED, planted(GOOD, ()))[:2] == ["Not run yet: 'two'.", few]
     assert findings(PLANTED, planted((), ())) == ["Not run yet: 'one' and 'two'."]
     assert few not in findings(PLANTED, planted((*GOOD, GOOD[0]), ()))
-    failed = run(1, 0, 0, (0.1,), scores={}, error="the loss is not a number any more.")
-    assert "'two', seed 1: the loss is not a number any more." in findings(PLANTED, planted(GOOD, (failed, BAD[1])))
+    failed = run(1, 0, 0, (0.1,), scores={}, error="the loss is no longer a number.")
+    assert "'two', seed 1: the loss is no longer a number." in findings(PLANTED, planted(GOOD, (failed, BAD[1])))
 
 
 def test_the_table_has_mean_range_and_count() -> None:
@@ -178,7 +178,7 @@ def test_bands_hold_mean_and_range_at_each_step() -> None:
         unit="",
     )
     assert long.spec["height"] > figure.spec["height"]  # a legend of more rows leaves the curves their room
-    assert legend_columns(("rate 0.0005, warm-up, cosine fall, 45 updates",)) == 1
+    assert legend_columns(("rate 0.0005, warm-up, cosine decay, 45 updates",)) == 1
     assert legend_columns(("pre-norm", "post-norm")) == 3
     assert "Nothing to draw yet" in band_figure({}, x_title="updates", title="", unit="").caption
 

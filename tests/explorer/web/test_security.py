@@ -66,7 +66,7 @@ def test_a_course_page_may_frame_it_where_the_server_says_so(monkeypatch: pytest
     ]
     assert "x-frame-options" not in headers
     monkeypatch.setenv(FRAMES, "everybody;")
-    with pytest.raises(ValueError, match="HEADLIGHT_FRAMES holds 'everybody;', which is no site"):
+    with pytest.raises(ValueError, match="HEADLIGHT_FRAMES holds 'everybody;', which is not a site"):
         answered()
 
 

@@ -107,13 +107,13 @@ def test_skipped_rows_are_counted_under_their_reasons(tmp_path: Path) -> None:
     pairs = read_pairs(write(tmp_path / "a.tsv", "\n".join(lines)))
     assert len(pairs.examples) == 10
     assert pairs.skipped == {
-        "another number of columns than 2": (11, 14),
+        "a number of columns other than 2": (11, 14),
         "an empty side": (13, 15),
         "more than 5000 characters": (16,),
     }
     assert pairs.n_skipped == 5
     assert pairs.skipped_sentence() == (
-        "5 rows left out: another number of columns than 2 (lines 11, 14); an empty side (lines 13, 15); "
+        "5 rows left out: a number of columns other than 2 (lines 11, 14); an empty side (lines 13, 15); "
         "more than 5000 characters (line 16)."
     )
 
@@ -121,7 +121,11 @@ def test_skipped_rows_are_counted_under_their_reasons(tmp_path: Path) -> None:
 def test_skipped_lines_of_jsonl_are_counted_too(tmp_path: Path) -> None:
     lines = ['{"source": "a", "target": "b"}'] * 8 + ["{broken", '{"source": "a"}', '{"n": 1}', "[" * 100_000]
     pairs = read_pairs(write(tmp_path / "a.jsonl", "\n".join(lines)))
-    assert pairs.skipped == {"no JSON": (9, 12), "other keys than the first line": (10,), "no strings": (11,)}
+    assert pairs.skipped == {
+        "not JSON": (9, 12),
+        "keys other than those of the first line": (10,),
+        "not strings": (11,),
+    }
 
 
 def test_many_line_numbers_are_not_all_named(tmp_path: Path) -> None:
@@ -144,7 +148,7 @@ def test_many_line_numbers_are_not_all_named(tmp_path: Path) -> None:
         ("a.tsv", b"a\tb\nc\x00\td\n", r"not a text file: line 2 holds a zero byte"),
         ("a.csv", b"PK\x03\x04rest", r"is a spreadsheet or an archive"),
         ("a.tsv", b"\x1f\x8brest", r"is compressed"),
-        ("a.csv", b'a,b\n"c,d\ne,f\n', r"not valid CSV from line 2 on .*quote"),
+        ("a.csv", b'a,b\n"c,d\ne,f\n', r"not valid CSV from line 2 on .*quotation mark"),
         ("a.tsv", b"a\tb\n" + b"a\t\n" * 3, r"more unusable rows than pairs \(1\)\. 3 rows left out: .*lines 2, 3, 4"),
         ("a.jsonl", b"{}\n[]\n3\n", r"no JSON objects with strings"),
     ],
@@ -245,7 +249,7 @@ def test_pairs_are_kept_in_the_run_folder_and_come_back(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_a_damaged_copy_gets_a_sentence(tmp_path: Path, line: str) -> None:
     write(tmp_path / DATA_FILE, '{"split": "train", "source": "a", "target": "b"}\n' + line)
-    with pytest.raises(DataError, match=r"line 2 of .*data\.jsonl is damaged .*bring the data again"):
+    with pytest.raises(DataError, match=r"line 2 of .*data\.jsonl is damaged .*provide the data again"):
         load_splits(tmp_path)
 
 

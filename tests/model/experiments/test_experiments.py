@@ -209,4 +209,4 @@ def test_a_corpus_is_asked_for(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     from_folder = [one.name for one in EXPERIMENTS.values() if one.reads_corpus]
     for name in from_folder:
         assert command.main([name, "--results", str(tmp_path)]) == 0
-        assert f"{name} is left out: it reads a corpus, so it needs --data-dir." in capsys.readouterr().err
+        assert f"{name} is skipped: it reads a corpus, so it needs --data-dir." in capsys.readouterr().err

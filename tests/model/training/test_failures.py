@@ -87,7 +87,7 @@ def test_killed_terminated_and_resumed_is_the_same_run(tmp_path: Path) -> None:
     ended.send_signal(signal.SIGTERM)
     out, err = ended.communicate(timeout=LONG_WAIT)
     assert ended.returncode == 0, err
-    assert "run stopped; go on with --resume run." in out
+    assert "run stopped; continue with --resume run." in out
     assert read_json(folder / STATUS)["state"] == "stopped"
 
     for checkpoints in (tmp_path, whole.parent):
@@ -107,7 +107,7 @@ def test_a_full_disk_fails_with_a_sentence_and_can_be_resumed(tmp_path: Path) ->
     process = start(tmp_path, *new, limits={resource.RLIMIT_FSIZE: 40_000})
     _, err = process.communicate(timeout=LONG_WAIT)
     assert process.returncode == 2
-    assert err.strip().splitlines()[-1].startswith("a file may not grow any further: free some space")
+    assert err.strip().splitlines()[-1].startswith("a file has reached its maximum size: free some space")
     status = read_json(tmp_path / "run" / STATUS)
     assert (status["state"], status["error"]) == ("failed", err.strip().splitlines()[-1])
     assert not list((tmp_path / "run").glob("**/*.tmp"))

@@ -156,7 +156,7 @@ def test_a_probe_that_makes_no_sense_is_no_probe(tmp_path: Path, content: str) -
 
 def test_a_loss_that_is_no_number_fails_with_what_to_change(tmp_path: Path) -> None:
     make = partial(string_setup, learning_rate=1e30, clip_norm=0.0, dropout=0.0)
-    with pytest.raises(TrainingError, match=r"not a number any more at step \d+: lower learning_rate"):
+    with pytest.raises(TrainingError, match=r"no longer a number at step \d+: lower learning_rate"):
         run(tmp_path, make)
     status = read_json(tmp_path / "run" / STATUS)
     assert status["state"] == "failed"

@@ -110,7 +110,7 @@ def test_a_dry_run_says_what_both_parts_take(tmp_path: Path, capsys: pytest.Capt
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--first", "d_model=32"], "the model and its data are one: not d_model"),
+        (["--first", "d_model=32"], "--first cannot set d_model"),
         (["--first", "tokenizer=words"], "not tokenizer"),
         (["--first", "steps=2"], "unknown setting 'steps'"),
         (["--first", "seed=2", "--init", "other"], "leave out one of them"),
