@@ -187,7 +187,7 @@ def test_what_went_wrong_becomes_a_sentence() -> None:
     assert "out of memory" in (sentence(cpu, config) or "")
     assert "out of memory" in (sentence(torch.OutOfMemoryError("CUDA out of memory."), config) or "")
     assert "the disk is full" in (sentence(OSError(28, "No space left on device"), config) or "")
-    assert "may not grow" in (sentence(OSError(27, "File too large"), config) or "")
+    assert "maximum size" in (sentence(OSError(27, "File too large"), config) or "")
     assert sentence(RuntimeError("shape mismatch"), config) is None
     said = sentence(InvalidCxxCompiler(), config) or ""
     assert said.startswith("torch.compile does not work here (No working C++ compiler found")
