@@ -152,6 +152,11 @@ class TrainConfig:
     epsilon: float = _help("Adam ε", default=1e-9)
     weight_decay: float = _help("AdamW weight decay", default=0.0)
     label_smoothing: float = _help("probability mass moved from the correct token to all tokens (§5.4)", default=0.1)
+    consistency: Literal["none", "simcut", "rdrop"] = _help(
+        "ask for one prediction from two noisy passes: token cutoff (simcut) or dropout alone (rdrop)", default="none"
+    )
+    consistency_weight: float = _help("weight α of the divergence between the two (simcut 3, rdrop 5)", default=3.0)
+    cutoff: float = _help("probability that simcut hides a token from the second pass", default=0.05)
     clip_norm: float = _help("gradient norm limit; 0 = off", default=1.0)
     eval_every: int = _help("updates between evaluations", default=200)
     log_every: int = _help("updates between log lines", default=20)
@@ -181,7 +186,7 @@ class TrainConfig:
             ),
         )
         _check(self, positive=("eval_sentences",))
-        _check(self, fractions=("label_smoothing", "beta1", "beta2", "bpe_dropout"))
+        _check(self, fractions=("label_smoothing", "beta1", "beta2", "bpe_dropout", "cutoff"))
         _check(
             self,
             non_negative=(
@@ -193,7 +198,9 @@ class TrainConfig:
                 "clip_norm",
             ),
         )
-        _check(self, non_negative=("weight_decay", "epsilon", "seed"))
+        _check(self, non_negative=("weight_decay", "epsilon", "seed", "consistency_weight"))
+        if not math.isfinite(self.consistency_weight):
+            raise ConfigError(f"consistency_weight={self.consistency_weight} must be a finite number.")
         if self.weight_decay and self.optimizer != "adamw":
             raise ConfigError("weight_decay needs optimizer=adamw; Adam has none.")
         if not 0 < self.learning_rate < math.inf:

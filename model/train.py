@@ -57,6 +57,15 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--data-dir", type=Path, metavar="DIR", help="folder with the corpora that tasks read, such as Multi30k"
     )
+    made.add_argument(
+        "--add-data",
+        nargs="+",
+        action="extend",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="train on these pairs too, such as those of python -m model.relabel (TSV, CSV or JSONL)",
+    )
     own = made.add_argument_group("your own sentence pairs (--task files)")
     own.add_argument("--data", type=Path, metavar="FILE", help="a TSV, CSV or JSONL file with a pair in each row")
     own.add_argument("--source-column", metavar="NAME", help="heading, or number from 1, of the source column")
@@ -149,7 +158,14 @@ def _train(options: argparse.Namespace, world: World, signals: Signals) -> int:
         folder = create_folder(setup, options.checkpoints, overwrite=options.overwrite)
         if "own_data" in setup.origin:
             save_splits(setup.task.splits, folder)
-    launch = Launch(options.checkpoints, world, signals, wait=not options.now, data_dir=options.data_dir)
+    launch = Launch(
+        options.checkpoints,
+        world,
+        signals,
+        wait=not options.now,
+        data_dir=options.data_dir,
+        added_data=tuple(options.add_data),
+    )
     return _run(launch, setup, options)
 
 
@@ -162,6 +178,7 @@ def _check_free(options: argparse.Namespace, world: World) -> None:
 def _set_up(options: argparse.Namespace, world: World, first: Setup | None = None) -> Setup:
     """Everything before the first update; `first` is the first part if that has not been trained yet."""
     from model.checkpoint import find_model, load_model
+    from model.data.added import read_added, with_added
     from model.presets import get_preset
     from model.training.device import Runtime, resolve_device
     from model.training.settings import make_settings, parse_assignments, settings_after
@@ -180,6 +197,11 @@ def _set_up(options: argparse.Namespace, world: World, first: Setup | None = Non
         after = settings_after(*before, settings, assignments)
         # The second part of --first has its own settings; otherwise sizes come from the initial model.
         settings = dataclasses.replace(settings, data=after.data) if options.first else after
+    added_files = read_added(options.add_data, task)
+    for file in added_files:
+        if file.pairs.n_skipped and world.is_main:
+            print(f"{file.name}: {file.pairs.skipped_sentence()}", file=sys.stderr)
+    task, added = with_added(task, added_files)
     runtime = Runtime(
         device=resolve_device(options.device or "auto", local_rank=world.local_rank),
         precision=check_precision(options.precision or "auto"),
@@ -192,6 +214,8 @@ def _set_up(options: argparse.Namespace, world: World, first: Setup | None = Non
         origin["first"] = parse_assignments(options.first)
     if options.then:
         origin["then"] = options.then
+    if added:
+        origin["added_data"] = added
     tokenizers = (first.source, first.target) if first is not None else None
     return prepare(options.name, task, settings, runtime, tokenizers=tokenizers, start_from=start_from, origin=origin)
 
@@ -235,6 +259,7 @@ def _find_task(options: argparse.Namespace, *, split_seed: int) -> tuple[Task, d
 def _resume(options: argparse.Namespace, world: World, signals: Signals) -> int:
     from model.checkpoint import find_model, load_model, read_run
     from model.data import get_task
+    from model.data.added import check_added, read_added, with_added
     from model.training.device import Runtime, resolve_device
     from model.training.launch import Launch
     from model.training.parts import THEN, find_first
@@ -267,16 +292,28 @@ def _resume(options: argparse.Namespace, world: World, signals: Signals) -> int:
     data_dir = options.data_dir or (Path(status["data_dir"]) if status.get("data_dir") else None)
     if saved.data.task == "files":
         data_dir = folder
+    task = get_task(saved.data.task, split_seed=saved.data.split_seed, data_dir=data_dir)
+    added_data = options.add_data or list(map(Path, status.get("added_data") or ()))
+    added = read_added(added_data, task)
+    check_added(added, saved.extra.get("added_data") or ())
     setup = prepare(
         folder.name,
-        get_task(saved.data.task, split_seed=saved.data.split_seed, data_dir=data_dir),
+        with_added(task, added)[0],
         settings,
         runtime,
         tokenizers=(saved.source, saved.target),
         start_from=load_model(find_model(options.checkpoints, init)) if init else None,
         origin={key: value for key, value in saved.extra.items() if key not in ("runtime", "results")},
     )
-    launch = Launch(options.checkpoints, world, signals, wait=not options.now, resume=True, data_dir=data_dir)
+    launch = Launch(
+        options.checkpoints,
+        world,
+        signals,
+        wait=not options.now,
+        resume=True,
+        data_dir=data_dir,
+        added_data=tuple(added_data),
+    )
     return _run(launch, setup, options)
 
 
@@ -286,8 +323,10 @@ def _train_second(options: argparse.Namespace, world: World, signals: Signals, f
     from model.training.runfolder import read_status
 
     second = second_part(options, first.name, read_config(first))
-    told = read_status(first).get("data_dir")
+    status = read_status(first)
+    told = status.get("data_dir")
     second.data_dir = options.data_dir or (Path(told) if told else None)
+    second.add_data = options.add_data or list(map(Path, status.get("added_data") or ()))
     if world.share((options.checkpoints / second.name).exists()):
         second.resume = second.name
         return _resume(second, world, signals)
@@ -303,9 +342,11 @@ def _run(launch: Launch, setup: Setup, options: argparse.Namespace) -> int:
     training, runtime = setup.settings.training, setup.runtime
     if launch.world.is_main:
         skipped = f", {setup.n_skipped:,} left out as empty or too long" if setup.n_skipped else ""
+        n_added = sum(entry.get("pairs", 0) for entry in setup.origin.get("added_data", ()))
+        added = f" ({n_added:,} of them added)" if n_added else ""
         others = f" × {launch.world.size} processes" if launch.world.size > 1 else ""
         print(
-            f"{setup.name}: {setup.task.title}; {len(setup.corpus.pairs):,} training pairs{skipped}; "
+            f"{setup.name}: {setup.task.title}; {len(setup.corpus.pairs):,} training pairs{added}{skipped}; "
             f"{count_parameters(setup.model):,} parameters; {training.max_steps:,} updates on "
             f"{describe_device(runtime.device)}{others}",
             file=sys.stderr,

@@ -17,6 +17,8 @@ def reproduce_command(name: str, task: Task, origin: Mapping[str, Any]) -> str:
     words = ["python", "-m", "model.train", "--task", task.name, "--name", name, *origin.get("own_data", ())]
     if task.from_folder:
         words += ["--data-dir", "DIR"]
+    if origin.get("added_data"):
+        words += ["--add-data", *(entry["file"] for entry in origin["added_data"])]
     if origin.get("preset"):
         words += ["--preset", origin["preset"]]
     if origin.get("init") and not origin.get("first"):  # with --first, the same command trains the initial model
@@ -44,7 +46,7 @@ def write_card(
     if note:
         lines += [note, ""]
     lines += ["## Model", "", *_bullets(model_facts(settings.model, n_parameters)), ""]
-    lines += ["## Training", "", *_bullets(_training_facts(task, settings, results)), ""]
+    lines += ["## Training", "", *_bullets(_training_facts(task, settings, origin, results)), ""]
     lines += ["## Scores", "", *_scores(name, task, results), ""]
     lines += ["## Train it again", "", f"    {reproduce_command(name, task, origin)}", ""]
     lines += ["## Licence", "", _licence(task), ""]
@@ -85,18 +87,29 @@ def model_facts(model: ModelConfig, n_parameters: int) -> list[str]:
     ]
 
 
-def _training_facts(task: Task, settings: Settings, results: Mapping[str, Any]) -> list[str]:
+def _training_facts(task: Task, settings: Settings, origin: Mapping[str, Any], results: Mapping[str, Any]) -> list[str]:
     training = settings.training
+    n_train, added = len(task.splits["train"]), origin.get("added_data") or ()
+    n_added = sum(entry.get("pairs", 0) for entry in added)
+    union = f" ({n_train - n_added:,} of the task and {n_added:,} added)" if n_added else ""
     facts = [
-        f"data: task `{task.name}`, {plural(len(task.splits['train']), 'training pair')}, "
-        f"split seed {settings.data.split_seed}",
+        f"data: task `{task.name}`, {plural(n_train, 'training pair')}{union}, split seed {settings.data.split_seed}",
         f"{training.optimizer}, learning rate {training.learning_rate:g} ({training.schedule}, "
         f"{plural(training.warmup_steps, 'warm-up update')}), label smoothing {training.label_smoothing:g}, "
         f"dropout {settings.model.dropout:g}, seed {training.seed}",
     ]
+    if training.consistency != "none":
+        facts.append(_consistency(training))
     if results.get("trained_steps"):
         facts.append(f"{plural(results['trained_steps'], 'update')} of at most {_batch(training)} tokens per side")
     return facts
+
+
+def _consistency(training: TrainConfig) -> str:
+    """The consistency loss in words, with its weight."""
+    if training.consistency == "simcut":
+        return f"SimCut: consistency weight {training.consistency_weight:g}, token cutoff {training.cutoff:g}"
+    return f"R-Drop: consistency weight {training.consistency_weight:g}"
 
 
 def _scores(name: str, task: Task, results: Mapping[str, Any]) -> list[str]:

@@ -90,6 +90,7 @@ class Launch:
     wait: bool = True
     resume: bool = False
     data_dir: Path | None = None
+    added_data: tuple[Path, ...] = ()
 
     def run(self, setup: Setup) -> bool:
         """Train `setup`, whose folder exists; True if it finished, False if it was stopped on request.
@@ -101,7 +102,11 @@ class Launch:
         if not self.world.is_main:
             # Rank 0 tells whether it got the lock or was stopped while waiting.
             return self.world.share(None) is True and self._train(setup, None, [])
-        run = RunFolder(folder, data_dir=str(self.data_dir.resolve()) if self.data_dir else None)
+        run = RunFolder(
+            folder,
+            data_dir=str(self.data_dir.resolve()) if self.data_dir else None,
+            added_data=[str(path.resolve()) for path in self.added_data],
+        )
         run.clear_stop()
         terminal = Terminal(setup.settings.training.max_steps)
         listeners: list[Listener] = [terminal, *tensorboard_if_installed(folder)]

@@ -15,6 +15,8 @@ from torch import Tensor, nn
 from model.architectures import Model
 from model.config import PAD
 from model.masks import causal_mask, padding_mask
+from model.tap import Tap
+from model.training.consistency import Consistency, TokenCutoff, projected_consistency
 from model.training.fused import additive, fused_twin
 from model.transformer import Transformer
 
@@ -22,6 +24,11 @@ SLICE_NUMBERS = {
     "cpu": 750_000,
     "cuda": 100_000_000,
 }  # logits per slice, sized for the cache of a CPU and the memory of a GPU
+
+
+def slice_rows(device: str, weight: Tensor) -> int:
+    """The number of rows whose logits are computed at a time, for an output weight [vocab, d_model]."""
+    return max(64, SLICE_NUMBERS.get(device, SLICE_NUMBERS["cuda"]) // len(weight))
 
 
 class _ProjectedCrossEntropy(torch.autograd.Function):
@@ -35,7 +42,7 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         mean_row = weight.mean(dim=0)  # [d_model]: hidden · mean_row is the mean logit, which smoothing needs
         grad_hidden, grad_weight = torch.empty_like(hidden), torch.zeros_like(weight)
         total = torch.zeros((), dtype=torch.float64 if kind == "cpu" else torch.float32, device=hidden.device)
-        size = max(64, SLICE_NUMBERS.get(kind, SLICE_NUMBERS["cuda"]) // len(weight))
+        size = slice_rows(kind, weight)
         for at in range(0, len(labels), size):
             rows, wanted = hidden[at : at + size].to(dtype), labels[at : at + size, None]
             logits = rows @ table.T  # [token, vocab]
@@ -79,38 +86,71 @@ def projected_cross_entropy(hidden: Tensor, weight: Tensor, labels: Tensor, smoo
 class TrainingLoss(nn.Module):
     """Model and loss as one module, so that DDP and torch.compile see a single forward pass."""
 
-    def __init__(self, model: Model, *, smoothing: float, fused: bool) -> None:
+    def __init__(
+        self,
+        model: Model,
+        *,
+        smoothing: float,
+        fused: bool,
+        consistency: Consistency = "none",
+        consistency_weight: float = 0.0,
+    ) -> None:
         super().__init__()
         if fused and not isinstance(model, Transformer):
             raise ValueError("only a Transformer has attention that the fused kernel can compute.")
         self.model: Model = fused_twin(model) if fused and isinstance(model, Transformer) else model
         self.smoothing = smoothing
         self.fused = fused
+        self.consistency = consistency
+        self.consistency_weight = consistency_weight
 
-    def forward(self, src: Tensor, tgt_in: Tensor, labels: Tensor) -> Tensor:
+    def forward(self, src: Tensor, tgt_in: Tensor, labels: Tensor, kept: tuple[Tensor, Tensor] | None = None) -> Tensor:
         """Summed loss of a batch in nats over its target tokens, without padding.
+
+        With consistency of two views, both are one batch of twice the size, in which dropout differs.
 
         Shapes:
             src: [batch, src]; tgt_in, labels: [batch, tgt], right-padded; returns a scalar.
+            kept: [batch, src] and [batch, tgt] bool, the tokens that SimCut's second view sees.
         """
         model = self.model
+        cutoff = None
+        if self.consistency != "none":
+            src, tgt_in = torch.cat((src, src)), torch.cat((tgt_in, tgt_in))  # [2 · batch, seq]
+            if kept is not None:
+                cutoff = TokenCutoff(*(torch.cat((torch.ones_like(side), side)) for side in kept))
         # On a CPU, bf16 pays for the output projection only: converting the many small products costs too much.
         rounds = torch.is_autocast_enabled(src.device.type) and src.device.type != "cpu"
         with torch.autocast(src.device.type, enabled=rounds, dtype=torch.get_autocast_dtype(src.device.type)):
-            hidden = self._fused(src, tgt_in) if self.fused else self._explicit(src, tgt_in)
+            hidden = self._fused(src, tgt_in, cutoff) if self.fused else self._explicit(src, tgt_in, cutoff)
         real = labels != PAD
-        rows, table = hidden[real], model.output.weight
+        views, table = hidden.chunk(1 if self.consistency == "none" else 2), model.output.weight
+        rows = [view[real] for view in views]  # [token, d_model] of each view
         if model.output.bias is not None:  # one more column, which every row multiplies by 1
-            rows = torch.cat((rows, rows.new_ones(len(rows), 1)), dim=1)
+            rows = [torch.cat((each, each.new_ones(len(each), 1)), dim=1) for each in rows]
             table = torch.cat((table, model.output.bias[:, None]), dim=1)
-        return projected_cross_entropy(rows, table, labels[real], self.smoothing)
+        if self.consistency == "none":
+            return projected_cross_entropy(rows[0], table, labels[real], self.smoothing)
+        return projected_consistency(
+            *rows,
+            table,
+            labels[real],
+            self.smoothing,
+            alpha=self.consistency_weight,
+            symmetric=self.consistency == "rdrop",
+            slice_rows=slice_rows(src.device.type, table),
+        )
 
-    def _explicit(self, src: Tensor, tgt_in: Tensor) -> Tensor:
+    def _explicit(self, src: Tensor, tgt_in: Tensor, tap: Tap | None) -> Tensor:
         src_mask = padding_mask(src)
-        return self.model.decode(tgt_in, self.model.encode(src, src_mask=src_mask), src_mask=src_mask)
+        memory = self.model.encode(src, src_mask=src_mask, tap=tap)
+        return self.model.decode(tgt_in, memory, src_mask=src_mask, tap=tap)
 
-    def _fused(self, src: Tensor, tgt_in: Tensor) -> Tensor:
-        """The same with the fused kernel; a causal row cannot see the padding on its right, so that needs no mask."""
+    def _fused(self, src: Tensor, tgt_in: Tensor, tap: Tap | None) -> Tensor:
+        """The same with the fused kernel; a causal row cannot see the padding on its right, so that needs no mask.
+
+        The tap sees the embeddings only, because the kernel has no points.
+        """
         model = self.model
         assert isinstance(model, Transformer)
         dtype = torch.get_autocast_dtype(src.device.type) if torch.is_autocast_enabled(src.device.type) else None
@@ -118,5 +158,8 @@ class TrainingLoss(nn.Module):
         src_mask = additive(padding_mask(src), dtype)
         causal = causal_mask(tgt_in.size(1), tgt_in.device)
         tgt_mask = additive(causal if model.config.causal else padding_mask(tgt_in), dtype)
-        memory = model.encode(src, src_mask=src_mask)
-        return model.decode(tgt_in, memory, src_mask=src_mask, tgt_mask=tgt_mask)
+        memory = model.encoder(model.embed(src, side="src", tap=tap), mask=src_mask)
+        cross_kv = model.decoder.project_memory(memory)
+        x = model.embed(tgt_in, side="tgt", tap=tap)
+        hidden: Tensor = model.decoder(x, cross_kv, self_mask=tgt_mask, cross_mask=src_mask)[0]
+        return hidden

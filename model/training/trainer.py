@@ -20,6 +20,7 @@ from torch.nn.parallel import DistributedDataParallel
 from model.checkpoint import average_weights, stored_weights, write_weights
 from model.config import TrainConfig
 from model.folder import STATE, WEIGHTS
+from model.training.consistency import draw_cutoff
 from model.training.corpus import MicroBatch, Update
 from model.training.distributed import World
 from model.training.evaluation import eval_line, evaluate, is_better
@@ -61,7 +62,13 @@ class Trainer:
         self.new_weights = new_weights
         self.device = setup.runtime.torch_device
         self.model = setup.model.to(self.device).train()
-        loss = TrainingLoss(self.model, smoothing=self.config.label_smoothing, fused=setup.runtime.fused)
+        loss = TrainingLoss(
+            self.model,
+            smoothing=self.config.label_smoothing,
+            fused=setup.runtime.fused,
+            consistency=self.config.consistency,
+            consistency_weight=self.config.consistency_weight,
+        )
         if setup.runtime.compile:
             loss.compile(dynamic=True)
         self.loss: torch.nn.Module = loss
@@ -168,18 +175,22 @@ class Trainer:
                 if number:
                     self.check_stop()
                 start_stream(self.config.seed, "update", step, number, self.world.rank)
-                total += self._backward(batch, update.target_tokens, last=number == len(share) - 1)
+                place = (step, number * self.world.size + self.world.rank)  # among the update's batches
+                total += self._backward(batch, place, update.target_tokens, last=number == len(share) - 1)
         except StopRequested:
             self.optimizer.zero_grad(set_to_none=True)  # a partial update is discarded and repeated
             raise
         return total
 
-    def _backward(self, batch: MicroBatch, target_tokens: int, *, last: bool) -> Tensor:
+    def _backward(self, batch: MicroBatch, place: tuple[int, int], target_tokens: int, *, last: bool) -> Tensor:
         tensors = self.setup.corpus.tensors(batch, self.device)
+        kept = None
+        if self.config.consistency == "simcut":
+            kept = draw_cutoff(*tensors[:2], self.config.cutoff, self.config.seed, *place)
         wait = isinstance(self.loss, DistributedDataParallel) and not last
         with self.loss.no_sync() if wait else contextlib.nullcontext():  # type: ignore[operator]
             with self.setup.runtime.autocast():
-                loss = self.loss(*tensors) * batch.weight
+                loss = self.loss(*tensors, kept) * batch.weight
             # DDP averages over processes; we want the sum.
             (loss * (self.world.size / target_tokens)).backward()
         return loss.detach()

@@ -112,6 +112,25 @@ def cut_anew(world: World, gradient_accumulation_steps: int) -> dict[str, torch.
     return weights | {"bpe.ids": torch.tensor([i for epoch in ids for line in epoch for i in (-1, *line)])}
 
 
+def cut_off(world: World, gradient_accumulation_steps: int) -> dict[str, torch.Tensor]:
+    """With SimCut: float64 weights after ten updates, in which the same tokens are cut off."""
+    runtime = Runtime(precision="fp32", threads=1, settled=True, processes=world.size)
+    setup = string_setup(
+        runtime=runtime,
+        consistency="simcut",
+        cutoff=0.3,
+        dropout=0.0,
+        gradient_accumulation_steps=gradient_accumulation_steps,
+        max_steps=STEPS,
+        max_tokens=40,
+    )
+    setup.model.double()
+    trainer = Trainer(setup, world, None)
+    while not trainer.done:
+        trainer.update()
+    return {f"simcut.weights.{name}": t.clone().contiguous() for name, t in setup.model.state_dict().items()}
+
+
 def main() -> None:
     """Write this process's results into the folder."""
     torch.set_num_threads(1)
@@ -119,6 +138,7 @@ def main() -> None:
     with joined_world("cpu") as world:
         results = everything(world, gradient_accumulation_steps=2)
         results |= cut_anew(world, gradient_accumulation_steps=2)
+        results |= cut_off(world, gradient_accumulation_steps=2)
         results["stop.questions"] = torch.tensor([questions_until_stopped(world, which) for which in STOPS])
         safetensors.torch.save_file(results, Path(sys.argv[1]) / f"rank{world.rank}.safetensors")
 

@@ -1,0 +1,236 @@
+"""SimCut and R-Drop: the loss recomputed by other means, the tokens that are cut off, and runs that can be repeated."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+from torch.nn import functional as F
+
+from model.architectures import Model
+from model.config import PAD, ConfigError, TrainConfig
+from model.folder import WEIGHTS
+from model.training import loss
+from model.training.consistency import draw_cutoff, projected_consistency
+from model.training.loss import TrainingLoss
+from tests.model.engine import StopAfter, run, string_setup
+from tests.model.test_lstm import tiny_lstm
+from tests.model.training.test_resume import assert_same_run
+from tests.tiny import sources, targets, tiny_model
+
+BLANK = 12
+"""A token whose embedding is zero in the models below, as if it had been cut off."""
+
+
+def reference(p: Tensor, q: Tensor, labels: Tensor, smoothing: float, alpha: float, kind: str) -> Tensor:
+    """The formulas of the two papers, from PyTorch's own losses; logits [token, vocab]."""
+    log_p, log_q = p.log_softmax(-1), q.log_softmax(-1)
+
+    def cross_entropy(logits: Tensor) -> Tensor:
+        return F.cross_entropy(logits, labels, label_smoothing=smoothing, reduction="sum")
+
+    def divergence(log_from: Tensor, log_to: Tensor) -> Tensor:
+        return F.kl_div(log_to, log_from, log_target=True, reduction="sum")  # KL(from ‖ to)
+
+    if kind == "simcut":
+        return cross_entropy(p) + alpha * divergence(log_p, log_q)
+    both = divergence(log_p, log_q) + divergence(log_q, log_p)
+    return cross_entropy(p) + cross_entropy(q) + alpha * both / 2
+
+
+@given(
+    kind=st.sampled_from(["simcut", "rdrop"]),
+    smoothing=st.sampled_from([0.0, 0.1]),
+    alpha=st.sampled_from([0.0, 1.0, 3.0]),
+    rows=st.sampled_from([1, 7, 64]),
+    n=st.integers(1, 20),
+    seed=st.integers(0, 9),
+)
+def test_the_loss_and_its_gradients_are_those_of_the_papers(
+    kind: str, smoothing: float, alpha: float, rows: int, n: int, seed: int
+) -> None:
+    """For both views and the projection, whether all tokens fit into one slice or not."""
+    generator = torch.Generator().manual_seed(seed)
+    draw = partial(torch.randn, generator=generator, dtype=torch.float64, requires_grad=True)
+    hidden, other, weight = draw(n, 5), draw(n, 5), draw(11, 5)
+    labels = torch.randint(0, 11, (n,), generator=generator)
+    ours = projected_consistency(
+        hidden, other, weight, labels, smoothing, alpha=alpha, symmetric=kind == "rdrop", slice_rows=rows
+    )
+    theirs = reference(hidden @ weight.T, other @ weight.T, labels, smoothing, alpha, kind)
+    torch.testing.assert_close(ours, theirs)
+    inputs = (hidden, other, weight)
+    for mine, wanted in zip(
+        torch.autograd.grad(3 * ours, inputs), torch.autograd.grad(3 * theirs, inputs), strict=True
+    ):
+        torch.testing.assert_close(mine, wanted)
+
+
+def test_opposite_certainties_have_a_finite_loss() -> None:
+    hidden = torch.tensor([[300.0]], requires_grad=True)
+    weight = torch.tensor([[1.0], [-1.0]])
+    found = projected_consistency(
+        hidden, -hidden.detach(), weight, torch.tensor([0]), 0.0, alpha=3.0, symmetric=True, slice_rows=9
+    )
+    assert found.item() == pytest.approx(600 + 3 * 600)
+    found.backward()
+    assert torch.isfinite(hidden.grad).all()
+
+
+def batch() -> tuple[Tensor, Tensor, Tensor]:
+    """Sources and targets of two lengths, and the labels of the targets."""
+    src, tgt = sources(5, 3), targets(6, 4)
+    labels = torch.cat((tgt[:, 1:], tgt.new_full((2, 1), PAD)), dim=1)
+    labels[0, 5] = labels[1, 3] = 2
+    return src, tgt, labels
+
+
+def with_blank(make: Callable[[], Model]) -> Model:
+    """A float64 model in which the token BLANK has no embedding."""
+    model = make().double()
+    with torch.no_grad():
+        model.src_embedding.weight[BLANK] = 0
+        model.tgt_embedding.weight[BLANK] = 0
+    return model
+
+
+MODELS: dict[str, tuple[Callable[[], Model], bool]] = {
+    "explicit": (partial(tiny_model, share_embeddings="none"), False),
+    "fused": (partial(tiny_model, share_embeddings="none", norm_first=True), True),
+    "lstm": (partial(tiny_lstm, share_embeddings="none"), False),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_simcut_hides_whole_tokens_of_source_and_target_from_the_second_view(name: str) -> None:
+    """The second view is that of a sentence with blanks in it; masks are those of the full sentence."""
+    make, fused = MODELS[name]
+    model = with_blank(make)
+    src, tgt, labels = batch()
+    src_kept, tgt_kept = torch.ones_like(src, dtype=torch.bool), torch.ones_like(tgt, dtype=torch.bool)
+    src_kept[0, 2] = src_kept[1, 0] = tgt_kept[0, 0] = tgt_kept[1, 3] = False
+    training = TrainingLoss(model, smoothing=0.1, fused=fused, consistency="simcut", consistency_weight=3.0)
+    ours = training(src, tgt, labels, (src_kept, tgt_kept))
+    ours.backward()
+    gradients = {key: p.grad.clone() for key, p in model.named_parameters() if p.grad is not None}
+    model.zero_grad()
+    whole = model(src, tgt)
+    cut = model(src.masked_fill(~src_kept, BLANK), tgt.masked_fill(~tgt_kept, BLANK))
+    real = labels != PAD
+    theirs = reference(whole[real], cut[real], labels[real], 0.1, 3.0, "simcut")
+    theirs.backward()
+    torch.testing.assert_close(ours, theirs)
+    for key, parameter in model.named_parameters():
+        if key in ("src_embedding.weight", "tgt_embedding.weight"):
+            parameter.grad[BLANK] = gradients[key][BLANK] = 0  # read in the recomputation only
+        torch.testing.assert_close(gradients[key], parameter.grad, msg=key)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_without_noise_the_views_are_one(name: str) -> None:
+    """SimCut without cutoff is the plain loss, and R-Drop without dropout twice the plain loss."""
+    make, fused = MODELS[name]
+    model = with_blank(make)
+    plain = TrainingLoss(model, smoothing=0.1, fused=fused)(*batch())
+    for kind, times in (("simcut", 1), ("rdrop", 2)):
+        both = TrainingLoss(model, smoothing=0.1, fused=fused, consistency=kind, consistency_weight=5.0)  # type: ignore[arg-type]
+        torch.testing.assert_close(both(*batch()), times * plain)
+
+
+def test_the_views_of_rdrop_have_different_dropout() -> None:
+    model = tiny_model(dropout=0.3).train()
+    losses = []
+    for weight in (0.0, 5.0):
+        torch.manual_seed(1)
+        both = TrainingLoss(model, smoothing=0.0, fused=True, consistency="rdrop", consistency_weight=weight)
+        losses.append(both(*batch()).item())
+    assert losses[1] > losses[0] + 0.01
+
+
+def test_each_token_is_cut_off_with_the_given_probability() -> None:
+    src, tgt = torch.ones(200, 50, dtype=torch.int64), torch.ones(200, 30, dtype=torch.int64)
+    kept = draw_cutoff(src, tgt, 0.05, 1, 2, 3)
+    assert [side.shape for side in kept] == [src.shape, tgt.shape]
+    for side in kept:
+        n = side.numel()
+        assert abs((~side).sum().item() - 0.05 * n) < 5 * (n * 0.05 * 0.95) ** 0.5  # five standard deviations
+    assert all(bool(side.all()) for side in draw_cutoff(src, tgt, 0.0, 1, 2, 3))
+
+
+def test_what_is_cut_off_depends_on_seed_update_and_batch_alone() -> None:
+    src, tgt = torch.ones(4, 50, dtype=torch.int64), torch.ones(4, 30, dtype=torch.int64)
+    draws = {}
+    for place in itertools.product((1, 2), (1, 12), (0, 1)):
+        draws[place] = draw_cutoff(src, tgt, 0.3, *place)
+    state = torch.get_rng_state()
+    for place, (src_kept, tgt_kept) in draws.items():
+        torch.rand(7)
+        again = draw_cutoff(src, tgt, 0.3, *place)
+        assert torch.equal(again[0], src_kept)
+        assert torch.equal(again[1], tgt_kept)
+    assert len({src_kept.numpy().tobytes() for src_kept, _ in draws.values()}) == len(draws)
+    torch.set_rng_state(state)
+    draw_cutoff(src, tgt, 0.3, 1, 1, 1)
+    assert torch.equal(torch.get_rng_state(), state), "dropout draws what it would have drawn"
+
+
+KINDS = {
+    "simcut": {"consistency": "simcut", "gradient_accumulation_steps": 2, "cutoff": 0.2},
+    "rdrop": {"consistency": "rdrop", "consistency_weight": 5.0},
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_stop_and_resume_is_the_same_run(tmp_path: Path, kind: str) -> None:
+    make = partial(string_setup, snapshots=5, log_every=1, **KINDS[kind])
+    assert run(tmp_path / "whole", make)
+    assert run(tmp_path / "again", make)
+    assert_same_run(tmp_path / "whole" / "run", tmp_path / "again" / "run")
+    for questions in (5, 9):
+        folder = tmp_path / f"cut{questions}"
+        assert not run(folder, make, signals=StopAfter(questions))
+        assert run(folder, make, resume=True)
+        assert_same_run(tmp_path / "whole" / "run", folder / "run")
+
+
+def test_each_setting_has_an_effect(tmp_path: Path) -> None:
+    settings = [
+        {},
+        {"consistency": "rdrop"},
+        {"consistency": "simcut"},
+        {"consistency": "simcut", "cutoff": 0.5},
+        {"consistency": "simcut", "consistency_weight": 1.0},
+    ]
+    for number, changes in enumerate(settings):
+        assert run(tmp_path / str(number), partial(string_setup, snapshots=0, **changes))
+    weights = {(tmp_path / str(number) / "run" / WEIGHTS).read_bytes() for number in range(len(settings))}
+    assert len(weights) == len(settings)
+    without = partial(string_setup, snapshots=0, cutoff=0.5, consistency_weight=9.0)
+    assert run(tmp_path / "without", without)
+    assert (tmp_path / "without" / "run" / WEIGHTS).read_bytes() == (tmp_path / "0" / "run" / WEIGHTS).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"cutoff": 1.0}, "cutoff=1.0 must be at least 0 and below 1"),
+        ({"consistency_weight": -1.0}, "consistency_weight=-1.0 must be 0 or more"),
+        ({"consistency_weight": float("inf")}, "must be a finite number"),
+    ],
+)
+def test_impossible_settings_are_refused(changes: dict[str, float], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        TrainConfig(**changes)  # type: ignore[arg-type]
+
+
+def test_slices_are_sized_by_the_vocabulary(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(loss.SLICE_NUMBERS, "cpu", 1300)
+    assert loss.slice_rows("cpu", torch.zeros(13, 2)) == 100
+    assert loss.slice_rows("cpu", torch.zeros(1300, 2)) == 64
