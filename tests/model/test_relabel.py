@@ -1,0 +1,127 @@
+"""The command for data diversification: what the models write, which side they write, and what training makes of it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from model import relabel, train
+from model.data import Example
+from model.data.files import save_splits
+from model.folder import CONFIG, STATUS, WEIGHTS, read_config, read_json
+from tests.model.commands import failure
+from tests.paths import ROOT
+
+WORDS = ("cat", "house", "tree", "lamp", "abcdef", "garden")
+"""What the shipped model `reverse` reverses without an error."""
+
+REVERSE = ["--checkpoints", str(ROOT / "checkpoints")]
+
+
+@pytest.fixture
+def wrong(tmp_path: Path) -> list[str]:
+    """A task of a person's own, in which no target is the reversal of its source."""
+    train_pairs = tuple(Example(word, f"{word}s") for word in (*WORDS, "cat"))
+    save_splits({"train": train_pairs, "valid": (Example("valid", "dilav"),)}, tmp_path)
+    return ["--task", "files", "--data-dir", str(tmp_path)]
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_each_model_writes_the_side_that_it_translates_into(
+    wrong: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "both.jsonl"
+    command = [*wrong, *REVERSE, "--model", "reverse", "--reverse", "reverse", "--out", str(out), "--beam", "2"]
+    assert relabel.main(command) == 0
+    found = rows(out)
+    forward = [row for row in found if row["made"] == "target"]
+    backward = [row for row in found if row["made"] == "source"]
+    assert len(found) == len(forward) + len(backward) == 2 * len(WORDS)
+    assert {(row["source"], row["target"]) for row in forward} == {(word, word[::-1]) for word in WORDS}
+    assert {(row["source"], row["target"]) for row in backward} == {("s" + word[::-1], f"{word}s") for word in WORDS}
+    assert f"12 pairs written to {out}" in capsys.readouterr().out
+    first = out.read_bytes()
+    assert relabel.main([*command, "--overwrite"]) == 0
+    assert out.read_bytes() == first
+    assert list(tmp_path.glob("*.tmp")) == []
+
+
+def test_languages_name_the_columns_so_that_one_file_serves_both_directions() -> None:
+    from model.data import get_task
+
+    assert relabel.columns(get_task("phrases-en-de")) == ("en", "de")
+    assert relabel.columns(get_task("multi30k-de-en")) == ("de", "en")
+    assert relabel.columns(get_task("reverse")) == ("source", "target")
+
+
+def test_wrong_use_is_one_sentence(wrong: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = ["--out", str(tmp_path / "x.jsonl")]
+    assert "--reverse" in failure(relabel.main, [*wrong, *out, *REVERSE], capsys)
+    wanted = "'phrases-en-de' translates en to de, but the sources of phrases-en-de need de to en"
+    backwards = ["--task", "phrases-en-de", "--reverse", "phrases-en-de", *out, *REVERSE]
+    assert wanted in failure(relabel.main, backwards, capsys)
+    (tmp_path / "x.jsonl").write_text("mine", encoding="utf-8")
+    assert "--overwrite" in failure(relabel.main, [*wrong, "--model", "reverse", *out, *REVERSE], capsys)
+    assert (tmp_path / "x.jsonl").read_text(encoding="utf-8") == "mine"
+    nowhere = ["--out", str(tmp_path / "no" / "x.jsonl")]
+    assert "there is no folder" in failure(relabel.main, [*wrong, "--model", "reverse", *nowhere, *REVERSE], capsys)
+    capsys.readouterr()
+
+
+SMALL = ["d_model=16", "d_ff=16", "n_encoder_heads=2", "n_decoder_heads=2", "snapshots=0", "max_steps=4"]
+SMALL += ["eval_every=2", "save_every=2", "eval_sentences=4", "max_tokens=64"]
+
+
+@pytest.mark.slow
+def test_training_reads_the_union_and_resumes_with_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    added = tmp_path / "more.jsonl"
+    pairs = [{"source": f"q{i} red", "target": f"red q{i}"} for i in range(5)]
+    added.write_text("".join(json.dumps(pair) + "\n" for pair in [*pairs, pairs[0]]), encoding="utf-8")
+    where = ["--checkpoints", str(tmp_path / "models"), "--threads", "1", "--precision", "fp32"]
+    task = ["--task", "adjective-swap", "--set", *SMALL, "tokenizer=whitespace"]
+    assert train.main([*task, "--name", "plain", *where]) == 0
+    assert train.main([*task, "--name", "union", "--add-data", str(added), *where]) == 0
+    said = capsys.readouterr().err
+    config = read_config(tmp_path / "models" / "union")
+    assert [(entry["file"], entry["pairs"]) for entry in config["added_data"]] == [("more.jsonl", 5)]
+    assert "(5 of them added)" in said
+    folder = tmp_path / "models"
+    assert (folder / "union" / WEIGHTS).read_bytes() != (folder / "plain" / WEIGHTS).read_bytes()
+    card = (folder / "union" / "README.md").read_text(encoding="utf-8")
+    assert "--name union --add-data more.jsonl --preset" in card
+    assert "and 5 added)" in card
+    assert str(tmp_path) not in card + (folder / "union" / CONFIG).read_text(encoding="utf-8")
+
+    assert train.main([*task, "--name", "cut", "--add-data", str(added), *where, "--set", "max_steps=4"]) == 0
+    status = read_json(folder / "cut" / STATUS)
+    assert status["added_data"] == [str(added.resolve())]
+    (folder / "cut" / STATUS).write_text(json.dumps(status | {"state": "stopped"}), encoding="utf-8")
+    capsys.readouterr()
+    moved = added.rename(tmp_path / "moved.jsonl")
+    assert "more.jsonl" in failure(train.main, ["--resume", "cut", *where], capsys)
+    added.write_text('{"source": "a", "target": "b"}\n{"source": "c", "target": "d"}\n', encoding="utf-8")
+    assert "other added data (files: more.jsonl)" in failure(train.main, ["--resume", "cut", *where], capsys)
+    assert train.main(["--resume", "cut", "--add-data", str(moved), *where]) == 0
+    assert (folder / "cut" / WEIGHTS).read_bytes() == (folder / "union" / WEIGHTS).read_bytes()
+
+
+@pytest.mark.slow
+def test_a_run_that_is_cut_ends_in_the_weights_of_one_that_is_not(tmp_path: Path) -> None:
+    """Both parts of `--first` read the union, also when the second part is started by --resume."""
+    added = tmp_path / "more.jsonl"
+    added.write_text("".join(f'{{"source": "q{i} red", "target": "red q{i}"}}\n' for i in range(9)), encoding="utf-8")
+    task = ["--task", "adjective-swap", "--name", "two", "--add-data", str(added), "--threads", "1"]
+    task += ["--precision", "fp32", "--set", *SMALL, "tokenizer=whitespace", "--first", "max_steps=2"]
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    assert train.main([*task, "--checkpoints", str(whole)]) == 0
+    assert train.main([*task, "--checkpoints", str(cut)]) == 0
+    shutil.rmtree(cut / "two")
+    assert train.main(["--resume", "two", "--checkpoints", str(cut)]) == 0
+    assert (cut / "two" / WEIGHTS).read_bytes() == (whole / "two" / WEIGHTS).read_bytes()
+    assert read_config(cut / "two")["added_data"] == read_config(whole / "two")["added_data"]
