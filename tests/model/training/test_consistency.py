@@ -103,7 +103,7 @@ def with_blank(make: Callable[[], Model]) -> Model:
 
 MODELS: dict[str, tuple[Callable[[], Model], bool]] = {
     "explicit": (partial(tiny_model, share_embeddings="none"), False),
-    "fused": (partial(tiny_model, share_embeddings="none", norm_first=True), True),
+    "fused": (partial(tiny_model, share_embeddings="none", norm_first=True, output_bias=True), True),
     "lstm": (partial(tiny_lstm, share_embeddings="none"), False),
 }
 
