@@ -59,7 +59,7 @@ def layer_output(config: ModelConfig, stack: str, layer: int) -> str:
 
 
 def embedded(side: str, config: ModelConfig) -> str:
-    """The point at the end of the embedding of a Transformer, on the "src" or "tgt" side: what its first layer reads."""
+    """The last point of a Transformer's embedding, on the "src" or "tgt" side: what its first layer reads."""
     return f"{side}.norm" if config.norm_embeddings else f"{side}.positions"
 
 

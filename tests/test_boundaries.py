@@ -179,7 +179,7 @@ def ours_reached(module: str) -> frozenset[str]:
     return frozenset(seen)
 
 
-def test_there_is_a_house_to_look_at() -> None:
+def test_every_package_is_found() -> None:
     assert {room_of(path) for path in SOURCES} >= {"model", "explorer", "pages", "tests", "app.py"}
     assert {
         module.split(".")[1] for module in modules() if module.count(".") and module.startswith("explorer.")
@@ -191,13 +191,13 @@ def test_imports_point_one_way() -> None:
     assert not crossed
 
 
-def test_rooms_import_only_what_stands_below_them() -> None:
+def test_packages_import_only_packages_below_them() -> None:
     found = {(short(path), name) for path in SOURCES for name in climbs(path)}
     assert found <= KNOWN_BREACHES, sorted(found - KNOWN_BREACHES)
     assert found >= KNOWN_BREACHES, f"mended, take out of the list: {sorted(KNOWN_BREACHES - found)}"
 
 
-def test_streamlit_stays_in_the_rooms_that_draw() -> None:
+def test_only_packages_that_draw_import_streamlit() -> None:
     """Directly or through others: what is below web, screens and components can be used from a notebook."""
     below = [name for name in modules() if name.startswith("explorer.") and name.split(".")[1] not in STREAMLIT_ROOMS]
     below += [name for name in modules() if name.split(".")[0] == "model"]
@@ -210,7 +210,7 @@ def test_streamlit_stays_in_the_rooms_that_draw() -> None:
     assert not {name: reached for name, reached in draws.items() if not ours_reached(name) & known}
 
 
-def test_every_edge_can_be_seen() -> None:
+def test_every_import_is_static() -> None:
     """No module is imported by a name that is put together while the program runs."""
     hidden = [
         f"{short(path)}:{call.lineno}"
@@ -298,7 +298,7 @@ def test_browser_code_builds_no_markup_from_text_and_fetches_nothing() -> None:
     assert not found
 
 
-def test_files_are_one_noun_long() -> None:
+def test_files_are_short() -> None:
     lengths = {short(path): len(path.read_text(encoding="utf-8").splitlines()) for path in [*SOURCES, *SCRIPTS]}
     long = {name: n for name, n in lengths.items() if n > (150 if name.startswith("pages/") else MAX_LINES)}
     assert not long, "split by meaning"

@@ -36,7 +36,7 @@ def test_the_map_names_what_exists() -> None:
     assert not missing
 
 
-def test_every_room_is_on_the_map() -> None:
+def test_every_package_is_on_the_map() -> None:
     named = {place for places, _ in rooms() for place in places}
     explorer = {f"explorer/{path.name}/" for path in (ROOT / "explorer").iterdir() if (path / "__init__.py").exists()}
     model = {f"model/{path.name}/" for path in (ROOT / "model").iterdir() if (path / "__init__.py").exists()}

@@ -111,7 +111,7 @@ def test_one_kind_is_sent_at_first_and_another_when_it_is_opened(visit: Visit) -
     wait_for(page, view="heads.beside")
 
 
-def test_lines_show_what_is_pointed_at(visit: Visit, trace: AttentionTrace) -> None:
+def test_lines_follow_the_hovered_token(visit: Visit, trace: AttentionTrace) -> None:
     page = visit(f"/attention?model=adjective-swap&text={TEXT.replace(' ', '+')}&view=lines&layer=2&head=2")
     drawn(page)
     page.locator(".left .end").nth(2).hover()

@@ -107,9 +107,7 @@ def test_files_hold_the_numbers_on_screen(visit: Visit, trace: AttentionTrace, t
     assert again.read_tokens == trace.read_tokens
 
 
-def test_a_map_of_a_panel_is_taken_away_with_its_own_numbers(
-    visit: Visit, trace: AttentionTrace, tmp_path: Path
-) -> None:
+def test_a_map_in_a_panel_is_exported_with_its_own_numbers(visit: Visit, trace: AttentionTrace, tmp_path: Path) -> None:
     page = visit(address(panel="aggregates.which-mean-all"))
     page.get_by_text("The numbers").nth(1).click()
     # The table comes a moment after its box has opened, and pushes the buttons below it down.
@@ -122,7 +120,7 @@ def test_a_map_of_a_panel_is_taken_away_with_its_own_numbers(
     assert download(page, "PDF", tmp_path).read_bytes().startswith(b"%PDF-")
 
 
-def test_pictures_are_whole_files_with_something_on_them(visit: Visit, trace: AttentionTrace, tmp_path: Path) -> None:
+def test_exported_figures_are_complete_and_not_blank(visit: Visit, trace: AttentionTrace, tmp_path: Path) -> None:
     page = visit(address(panel="export"))
     picture = imread(download(page, "PNG", tmp_path))
     assert min(picture.shape[:2]) > 300
@@ -248,7 +246,7 @@ def the_own(page: Page) -> Locator:
     return page.locator(".explorer").nth(1)
 
 
-def test_the_attention_of_another_model_is_loaded_and_looked_at(visit: Visit, tmp_path: Path) -> None:
+def test_the_attention_of_another_model_is_loaded_and_shown(visit: Visit, tmp_path: Path) -> None:
     tokens = [token or "empty" for token in HOSTILE]
     weights = weights_of(2, 3, len(tokens), len(tokens))
     page = visit(address(panel="own"))
@@ -272,7 +270,7 @@ def test_the_attention_of_another_model_is_loaded_and_looked_at(visit: Visit, tm
     np.testing.assert_array_equal(weights_in(rows, weights.shape[2:]), weights[0, 2])
 
 
-def test_a_file_of_something_else_gets_a_sentence(visit: Visit) -> None:
+def test_an_unrelated_file_gets_a_message(visit: Visit) -> None:
     page = visit(address(panel="own"))
     file = {"name": "notes.json", "mimeType": "application/json", "buffer": b'{"encoder": "none"}'}
     page.locator('input[type="file"]').set_input_files(file)  # type: ignore[arg-type]

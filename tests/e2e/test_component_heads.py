@@ -70,7 +70,7 @@ def test_sorting_and_filtering_by_the_numbers(bench: HeadsBench) -> None:
     assert (f"{few} of 6 heads" in bench.text(".caption")) == (few < 6)
 
 
-def test_filters_that_no_head_passes_leave_a_sentence(bench: HeadsBench) -> None:
+def test_filters_that_no_head_passes_leave_a_message(bench: HeadsBench) -> None:
     bench.mount(heads_trace(), kind="cross", view="heads.role-previous")
     assert bench.text(".none") == "No head passes the filters."
     assert bench(".tile").count() == 0

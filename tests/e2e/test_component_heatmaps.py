@@ -87,7 +87,7 @@ def test_the_mean_over_heads_is_the_mean(bench: Bench) -> None:
     assert "0.500 · rank 1 of 5" in bench.text(".cross .readout")
 
 
-def test_click_locks_a_cell_and_again_lets_it_go(bench: Bench) -> None:
+def test_a_click_locks_a_cell_and_a_second_click_unlocks_it(bench: Bench) -> None:
     bench.mount(planted_view(step=3, layer=1, head=1))
     canvas = bench(".cross canvas")
     canvas.click(position=bench.point("cross", 1, 1))

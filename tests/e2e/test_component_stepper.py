@@ -122,7 +122,7 @@ def test_space_pauses(bench: Bench) -> None:
     assert [call["value"]["step"] for call in bench.calls()] == [2]
 
 
-def test_only_a_new_seq_moves_the_person(bench: Bench) -> None:
+def test_only_a_new_seq_changes_the_position(bench: Bench) -> None:
     bench.mount(planted_view(step=2))
     assert bench.step() == "step 2 of 5"
     bench.press("End")
@@ -138,7 +138,7 @@ def test_only_a_new_seq_moves_the_person(bench: Bench) -> None:
     assert bench.calls() == []  # the move before the new sentence is nobody's business any more
 
 
-def test_a_shorter_target_pulls_the_step_in_and_unmounting_lets_the_keys_go(bench: Bench) -> None:
+def test_a_shorter_target_clamps_the_step_and_unmounting_releases_the_keys(bench: Bench) -> None:
     bench.mount(planted_view(step=5))
     bench.send(planted_view(planted_trace(target=("<sos>", "je"))))
     assert bench.step() == "step 2 of 2"
@@ -180,7 +180,7 @@ def test_unknown_words_and_specials_are_marked_in_words_too(bench: Bench) -> Non
     assert "special" in slots.nth(4).get_attribute("class")
 
 
-def test_pieces_of_a_word_are_drawn_attached(bench: Bench) -> None:
+def test_subwords_of_a_word_are_drawn_attached(bench: Bench) -> None:
     trace = planted_trace(("un", "known", "words", "<eos>"), ("<sos>", "un", "bekannt", "e"))
     trace = dataclasses.replace(trace, src_words=(0, 0, 1, -1), tgt_words=(-1, 0, 0, 0))
     bench.mount(planted_view(trace, step=4))
@@ -191,7 +191,7 @@ def test_pieces_of_a_word_are_drawn_attached(bench: Bench) -> None:
 SIDES = ("source", "target")
 
 
-def test_pieces_are_put_together_summed_over_keys_and_averaged_over_queries(bench: Bench) -> None:
+def test_subwords_are_merged_by_sums_over_keys_and_means_over_queries(bench: Bench) -> None:
     trace = planted_trace(
         ("un", "known", "words", "<eos>"), ("<sos>", "un", "bekannt", "e"), layers=(1, 1), heads=(1, 1)
     )

@@ -107,7 +107,7 @@ def test_a_figure_grows_with_the_type_and_knows_where_it_is_clicked(visit: Visit
     expect(page.locator("p", has_text="Done.")).to_be_visible()
 
 
-def test_what_is_done_in_the_figure_is_seen(visit: Visit) -> None:
+def test_actions_in_the_figure_are_recognised(visit: Visit) -> None:
     page = visit("/lessons?lesson=attention&at=1")
     page.get_by_role("button", name="Check what I did").click()
     expect(page.get_by_text("Not yet. Views report a moment after your last move")).to_be_visible()
@@ -119,7 +119,7 @@ def test_what_is_done_in_the_figure_is_seen(visit: Visit) -> None:
     expect(page.locator("p", has_text="Done.")).to_be_visible()
 
 
-def test_the_lesson_comes_along_to_another_page_and_back(visit: Visit) -> None:
+def test_the_lesson_stays_open_on_another_page(visit: Visit) -> None:
     page = visit("/lessons?lesson=masks&at=4")
     page.get_by_role("button", name="Go to Masks, tab 'Given target'").click()
     expect(page.get_by_role("heading", name="Decoder self-attention, masked")).to_be_visible()

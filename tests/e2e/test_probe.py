@@ -102,7 +102,7 @@ def test_a_link_with_a_mean_opens_with_its_sample(visit: Visit) -> None:
 
 
 @pytest.mark.slow
-def test_stopped_work_goes_on_where_it_was(page: Page, server: Server) -> None:
+def test_stopped_work_continues_where_it_stopped(page: Page, server: Server) -> None:
     page.goto(f"{server.url}{ADDRESS}&sample=task.1000")
     counted = page.get_by_text(re.compile(r"Measuring: \d+ of 1,000 sentences"))
     expect(counted).to_be_visible(timeout=30_000)

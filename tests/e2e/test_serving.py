@@ -17,7 +17,7 @@ from tests.browser import Server, serve, settle
 from tests.paths import ROOT
 
 
-def test_the_first_page_opens_without_a_word_in_the_log(visit: Callable[..., Page], server: Server) -> None:
+def test_the_first_page_opens_with_nothing_in_the_log(visit: Callable[..., Page], server: Server) -> None:
     page = visit("/")
     assert "Headlight" in page.title()
     assert page.locator('[data-testid="stSidebar"]').is_visible()
@@ -120,7 +120,7 @@ def test_a_click_during_the_first_run_is_not_lost(fresh_server: Callable, page: 
 
 
 @pytest.mark.slow
-def test_the_running_sign_does_not_blink(fresh_server: Callable, page: Page, small_app: Callable) -> None:
+def test_the_running_indicator_does_not_flicker(fresh_server: Callable, page: Page, small_app: Callable) -> None:
     """A page that looks for news each second would show it each second; a run that takes long still does."""
     page.add_init_script(NOTE_THE_SIGN)
     with fresh_server(app=small_app(LIVE_PAGE)) as server:

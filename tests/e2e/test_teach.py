@@ -31,7 +31,7 @@ def tab(page: Page, name: str) -> None:
     settle(page)
 
 
-def test_position_sliders_make_another_table(visit: Visit) -> None:
+def test_position_sliders_change_the_table(visit: Visit) -> None:
     page = visit("/positions?model=reverse")
     expect(main_part(page)).to_contain_text("the largest difference between the two tables is 0.")
     expect(page.locator(".js-plotly-plot")).to_have_count(2)
@@ -79,7 +79,7 @@ def test_the_whole_diagram_is_in_sight(visit: Visit) -> None:
     assert inside, "at 1366 pixels no column lies beyond the edge"
 
 
-def test_the_rotation_answers_the_slider(visit: Visit) -> None:
+def test_the_rotation_follows_the_slider(visit: Visit) -> None:
     page = visit("/positions?model=reverse")
     tab(page, "The rotation")
     expect(main_part(page)).to_contain_text("PE(p + 5) = M · PE(p) holds at all 59 positions")
@@ -107,7 +107,7 @@ def test_the_causal_mask_can_be_lifted(visit: Visit) -> None:
     expect(page.get_by_role("heading", name="Decoder self-attention, mask lifted")).to_be_visible()
 
 
-def test_the_pair_tells_its_story(visit: Visit) -> None:
+def test_the_models_with_and_without_the_mask_are_compared(visit: Visit) -> None:
     page = visit("/masks?model=adjective-swap")
     tab(page, "Trained without it")
     expect(main_part(page)).to_contain_text("Translated exactly right at the end: with the mask 100 %, without it 0 %.")
@@ -126,7 +126,7 @@ def test_opening_an_operation(visit: Visit) -> None:
     expect(page.get_by_role("heading", name="Active units")).to_be_visible()
 
 
-def test_the_budget_answers_its_sliders(visit: Visit) -> None:
+def test_the_sizes_follow_their_sliders(visit: Visit) -> None:
     page = visit("/inside?model=adjective-swap")
     tab(page, "Sizes")
     expect(main_part(page)).to_contain_text("Paper base: 63 million parameters")

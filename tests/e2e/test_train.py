@@ -152,7 +152,7 @@ def test_heads_form_in_the_browser(page: Page, server: Server) -> None:
     expect(film.locator("figure p")).to_contain_text("→")
 
 
-def test_nothing_lies_over_the_choice_of_a_run(page: Page, server: Server) -> None:
+def test_nothing_covers_the_choice_of_a_run(page: Page, server: Server) -> None:
     """It stands in the page's first line, where Streamlit has a header of its own."""
     page.set_default_timeout(PATIENCE)
     page.goto(f"{server.url}/train")

@@ -196,7 +196,7 @@ def test_cut_off_weights_are_refused(broken: Path, kept: int) -> None:
     "content", [b"", b"{", b"[]", b"null", b"\xff\xfe\x00", b'{"a": ' * 100_000, b'{"format_version": 1}', b'"' * 10]
 )
 @pytest.mark.parametrize("name", ["config.json", "tokenizer.json"])
-def test_json_that_is_none_or_another_is_refused(broken: Path, name: str, content: bytes) -> None:
+def test_invalid_or_foreign_json_is_refused(broken: Path, name: str, content: bytes) -> None:
     (broken / name).write_bytes(content)
     assert name in refusal(broken)
 

@@ -30,7 +30,7 @@ def stdin(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
 # translate
 
 
-def test_translate_prints_one_line_a_sentence(checkpoints: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_translate_prints_one_line_per_sentence(checkpoints: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert translate.main(["--model", "run", "--checkpoints", str(checkpoints), "abc", "", "   ", "f\nf"]) == 0
     lines = capsys.readouterr().out.split("\n")
     assert len(lines) == 5

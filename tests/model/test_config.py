@@ -35,7 +35,7 @@ ONE_HEAD = {"n_encoder_heads": 1, "n_decoder_heads": 1}
 
 @pytest.mark.parametrize("cls", CLASSES)
 @given(data=st.data())
-def test_a_configuration_comes_back_from_json(cls: type, data: st.DataObject) -> None:
+def test_a_configuration_survives_json(cls: type, data: st.DataObject) -> None:
     values = {name: data.draw(a_value_like(cls, name), label=name) for name in get_type_hints(cls)}
     if cls is ModelConfig:
         values |= {"d_model": 24, "n_encoder_heads": data.draw(st.sampled_from([1, 2, 3, 8])), "n_decoder_heads": 4}
@@ -116,7 +116,7 @@ def test_every_setting_explains_itself(cls: type) -> None:
         (DecodeConfig, {"alpha": math.nan}, "alpha"),
     ],
 )
-def test_what_cannot_be_used_is_refused_with_a_sentence(cls: type, values: dict[str, Any], says: str) -> None:
+def test_what_cannot_be_used_is_refused_with_a_message(cls: type, values: dict[str, Any], says: str) -> None:
     with pytest.raises(ConfigError, match=says):
         from_dict(cls, values)
 

@@ -275,7 +275,7 @@ def test_edits_name_themselves_as_on_screen() -> None:
         ({"op": "output", "values": np.ones(2)}, "axes"),
     ],
 )
-def test_an_edit_without_sense_is_refused_with_a_sentence(options: dict, says: str) -> None:
+def test_an_edit_without_sense_is_refused_with_a_message(options: dict, says: str) -> None:
     settings = {"kind": "cross", "layer": 0, "head": 0} | options
     with pytest.raises(EditError, match=says):
         HeadEdit(**settings)
@@ -298,7 +298,7 @@ def test_an_edit_without_sense_is_refused_with_a_sentence(options: dict, says: s
     ],
     ids=str,
 )
-def test_an_edit_that_does_not_fit_the_model_is_refused_with_a_sentence(
+def test_an_edit_that_does_not_fit_the_model_is_refused_with_a_message(
     model: Transformer, edit: HeadEdit, says: str
 ) -> None:
     with pytest.raises(EditError, match=says):

@@ -72,7 +72,7 @@ def test_bleu_is_sacrebleus_with_its_signature() -> None:
         bleu(["a"], [])
 
 
-def test_texts_are_cut_as_papers_cut_them() -> None:
+def test_texts_are_tokenized_as_in_papers() -> None:
     """Lower-cased before the rules see it, quotes straightened, French apostrophes split, nothing escaped."""
     assert moses_tokens(["Ein Mann, namens „El Corazon“ — im T-Shirt."], "de") == [
         'ein mann , namens " el corazon " - im t-shirt .'

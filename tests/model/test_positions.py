@@ -90,7 +90,7 @@ def test_what_is_added_is_the_table() -> None:
     assert not list(encoding.parameters())
 
 
-def test_learned_positions_end_with_a_sentence() -> None:
+def test_positions_beyond_the_learned_ones_raise_a_clear_error() -> None:
     encoding = PositionalEncoding(tiny_config(positions="learned", max_positions=8))
     assert encoding(torch.zeros(1, 8, 16)).shape == (1, 8, 16)
     assert torch.equal(encoding.table(8), encoding.embedding.weight)

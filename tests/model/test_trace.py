@@ -144,7 +144,7 @@ def test_a_pickle_in_the_file_is_never_opened(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("kept", [0, 1, 10, 100, 0.5, 0.9, 0.999])
-def test_a_truncated_file_is_refused_with_a_sentence(tmp_path, kept: float) -> None:
+def test_a_truncated_file_is_refused_with_a_message(tmp_path, kept: float) -> None:
     path = tmp_path / "torn.npz"
     a_trace().save_npz(path)
     content = path.read_bytes()
@@ -166,7 +166,7 @@ def test_a_damaged_file_is_refused_or_read_but_never_a_traceback(
         AttentionTrace.load_npz(path)
 
 
-def test_a_file_of_another_kind_is_refused_with_a_sentence(tmp_path) -> None:
+def test_a_file_of_another_kind_is_refused_with_a_message(tmp_path) -> None:
     text, array, archive = tmp_path / "text.npz", tmp_path / "array.npz", tmp_path / "zip.npz"
     text.write_text("encoder decoder cross")
     with array.open("wb") as file:
@@ -201,7 +201,7 @@ def test_a_file_of_another_kind_is_refused_with_a_sentence(tmp_path) -> None:
         ("top_tokens", np.array(["flat", "list"])),
     ],
 )
-def test_arrays_that_do_not_fit_each_other_are_refused_with_a_sentence(tmp_path, name: str, value: np.ndarray) -> None:
+def test_arrays_that_do_not_fit_each_other_are_refused_with_a_message(tmp_path, name: str, value: np.ndarray) -> None:
     path = tmp_path / "odd.npz"
     a_trace().save_npz(path)
     with np.load(path) as archive:

@@ -42,7 +42,7 @@ def test_a_future_token_changes_no_earlier_row(row: int, column: int, norm_first
         assert (after - before).abs().max() > 1e-4, "a row must see itself and its past"
 
 
-def test_without_causality_the_future_shows() -> None:
+def test_without_the_causal_mask_the_future_shows() -> None:
     src, tgt = sources(6), targets(9)
     changed = tgt.clone()
     changed[0, -1] = 4 + (tgt[0, -1] - 3) % (VOCAB - 4)
@@ -73,7 +73,7 @@ def test_target_padding_changes_no_real_row(norm_first: bool, causal: bool) -> N
 
 
 @PLACEMENTS
-def test_a_sentence_does_not_notice_its_neighbours_in_the_batch(norm_first: bool) -> None:
+def test_a_sentence_does_not_depend_on_its_batch(norm_first: bool) -> None:
     model = tiny_model(norm_first=norm_first)
     src, tgt = sources(7, 1, 4), targets(2, 6, 5)
     together = model(src, tgt)
@@ -218,7 +218,7 @@ def test_parameters_are_counted_by_the_papers_arithmetic(share: str, norm_first:
 # Initial weights
 
 
-def test_initial_weights_have_the_spread_of_the_design() -> None:
+def test_initial_weights_have_the_designed_standard_deviation() -> None:
     config = tiny_config(d_model=64, d_ff=128, src_vocab_size=400, tgt_vocab_size=400, share_embeddings="none")
     model = Transformer(config)
     for name, parameter in model.named_parameters():
@@ -256,7 +256,7 @@ def test_the_generator_decides_the_weights() -> None:
     assert not torch.equal(first["tgt_embedding.weight"], other["tgt_embedding.weight"])
 
 
-def test_new_weights_forget_the_old_ones() -> None:
+def test_reset_weights_do_not_depend_on_the_old_ones() -> None:
     """Training a model, then resetting it, is starting afresh: norms and biases included."""
     model, fresh = tiny_model(), Transformer(tiny_config())
     model.reset_parameters(torch.Generator().manual_seed(5))

@@ -102,7 +102,7 @@ def test_a_link_restores_the_view_and_the_address_says_the_same(app: AppTest) ->
     assert address(at) == query
 
 
-def test_where_the_person_is_goes_into_the_address(app: AppTest) -> None:
+def test_the_position_is_written_to_the_address(app: AppTest) -> None:
     at = app.run()
     before = header(at)
     report(at, kind="encoder", layer=1, head=2, source=3, col=1, view="head.max", wanted=["encoder"])
@@ -113,7 +113,7 @@ def test_where_the_person_is_goes_into_the_address(app: AppTest) -> None:
     assert expected.items() <= address(at).items()
 
 
-def test_words_are_sent_where_words_are_asked_for(app: AppTest) -> None:
+def test_words_are_sent_when_the_view_shows_words(app: AppTest) -> None:
     at = link(app, model="reverse", text="abc", kind="encoder", view="head.words")
     assert not at.exception
     assert header(at)["subwords"]
@@ -131,7 +131,7 @@ def test_a_new_sentence_keeps_the_head_and_forgets_the_cell(app: AppTest) -> Non
     assert "cell" not in at.query_params
 
 
-def test_the_view_is_no_part_of_the_address_of_other_pages(app: AppTest) -> None:
+def test_the_view_is_not_part_of_the_address_of_other_pages(app: AppTest) -> None:
     at = report(app.run(), head=3, view="lines")
     at.switch_page("pages/translate.py").run()
     assert not at.exception
@@ -183,7 +183,7 @@ def test_the_button_of_a_cell_opens_its_panel(app: AppTest) -> None:
         "a a a a a",
     ],
 )
-def test_odd_input_gives_pictures(app: AppTest, text: str) -> None:
+def test_odd_input_gives_figures(app: AppTest, text: str) -> None:
     at = app.run()
     at.text_input(key="text").set_value(text).run()
     assert not at.exception
@@ -200,7 +200,7 @@ def test_odd_input_gives_pictures(app: AppTest, text: str) -> None:
         ({"text": "   "}, "type a sentence"),
     ],
 )
-def test_a_link_that_makes_no_sense_says_so(app: AppTest, query: dict[str, str], said: str) -> None:
+def test_an_invalid_link_gets_a_message(app: AppTest, query: dict[str, str], said: str) -> None:
     at = link(app, **query)
     assert not at.exception
     assert said in notes(at)
@@ -212,7 +212,7 @@ def test_a_link_beyond_the_model_is_moved_into_it(app: AppTest) -> None:
     assert (start["kind"], start["layer"], start["head"], start["source"], start["col"]) == ("encoder", 1, 2, 4, 4)
 
 
-def test_without_any_model_there_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_any_model_there_gets_a_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runtime, "CHECKPOINTS", tmp_path)
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     at.run()

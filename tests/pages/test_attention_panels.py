@@ -92,7 +92,7 @@ def test_the_cells_numbers_on_screen_give_the_weight(
     assert ("not scaled" in said(at)) == (model == "unscaled")
 
 
-def test_what_has_no_cell_says_what_to_choose(app: AppTest) -> None:
+def test_without_a_cell_the_panel_says_what_to_choose(app: AppTest) -> None:
     at = opened(app, "cell", cell="2-0")
     assert "Choose a cell first" in said(at)
     for query, words in (({"head": "0"}, "Choose one head"), ({"kind": "decoder", "cell": "1-2"}, "did not exist yet")):
@@ -106,7 +106,7 @@ def test_what_has_no_cell_says_what_to_choose(app: AppTest) -> None:
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_aggregates_stand_beside_the_raw_weights(app: AppTest, checkpoints: Path, kind: str) -> None:
+def test_aggregates_are_shown_beside_the_raw_weights(app: AppTest, checkpoints: Path, kind: str) -> None:
     at = opened(app, "aggregates", kind=kind, head="1")
     weights = translation(checkpoints).trace.weights(kind)
     mask = translation(checkpoints).trace.mask(kind)
@@ -213,7 +213,7 @@ def test_two_steps_are_subtracted(app: AppTest, checkpoints: Path) -> None:
     np.testing.assert_allclose(both[0], weights[3] - weights[1], atol=1e-7)
 
 
-def test_another_sentence_of_other_length_stands_beside_without_a_difference(app: AppTest) -> None:
+def test_a_sentence_of_another_length_is_shown_without_a_difference(app: AppTest) -> None:
     at = opened(app, "compare", kind="encoder")
     at.segmented_control(key="compare_way").set_value("text").run()
     assert "Type another sentence" in said(at)
@@ -256,7 +256,7 @@ def test_own_attention_explains_itself_and_shows_a_file(app: AppTest) -> None:
     )
 
 
-def test_a_malformed_file_gets_a_sentence(app: AppTest) -> None:
+def test_a_malformed_file_gets_a_message(app: AppTest) -> None:
     at = opened(app, "own")
     at.file_uploader(key="own_file").upload("mine.npz", npz(encoder=weights_of(2, 3, 4, 4))).run()
     assert not at.exception
@@ -311,7 +311,7 @@ def upload(at: AppTest, content: bytes) -> AppTest:
     return at
 
 
-def test_a_manifest_of_other_weights_or_of_nothing_says_so(app: AppTest, checkpoints: Path) -> None:
+def test_a_manifest_of_other_weights_or_an_invalid_one_gets_a_message(app: AppTest, checkpoints: Path) -> None:
     at = opened(app, "export")
     for content in (b"", b"{}", b"[1]", b"\xff", b'{"manifest_version": 9}', b'{"manifest_version": 1, "model": 3}'):
         upload(at, content)

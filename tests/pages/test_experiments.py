@@ -52,7 +52,7 @@ def test_every_experiment_is_shown_with_its_question_figures_and_commands(name: 
     assert list(scores["runs"]) == [len(one.runs) for one in arms]
 
 
-def test_the_address_says_what_is_chosen_and_a_name_of_nothing_is_passed_over() -> None:
+def test_the_address_says_what_is_chosen_and_an_unknown_name_is_ignored() -> None:
     at = opened("nothing of the kind")
     assert not at.exception
     assert at.selectbox(key="experiment").value == next(iter(EXPERIMENTS))
@@ -62,7 +62,7 @@ def test_the_address_says_what_is_chosen_and_a_name_of_nothing_is_passed_over() 
     assert at.run().selectbox(key="experiment").value == "residual"
 
 
-def test_the_loss_can_be_seen_instead() -> None:
+def test_the_loss_can_be_shown_instead() -> None:
     at = opened("lstm-reverse")
     before = words(at)
     at.session_state["experiment_measure_exact_match"] = "loss"
@@ -123,7 +123,7 @@ def test_run_again_fills_the_train_form(
     assert make_settings(data, preset, parse_assignments(options.set)) == make_settings(data, preset, wanted)
 
 
-def test_damaged_results_are_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_damaged_results_get_a_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = EXPERIMENTS["norm"].recipe(EXPERIMENTS["norm"].arms[0])
     write_run(recipe, read_runs(EXPERIMENTS["norm"].recipe(EXPERIMENTS["norm"].arms[0]))[0], tmp_path)
     monkeypatch.setattr(experiment_facts.arm_runs, "__defaults__", (tmp_path,))

@@ -184,7 +184,7 @@ def test_the_papers_models(app: AppTest) -> None:
 
 @pytest.mark.parametrize("model", ["pre", "unplaced"])
 @pytest.mark.parametrize("tab", TABS)
-def test_every_model_can_be_taught_with(app: AppTest, tab: str, model: str) -> None:
+def test_every_model_can_be_shown(app: AppTest, tab: str, model: str) -> None:
     app.selectbox(key="model").set_value(model).run()
     at = on_tab(app, tab)
     assert_shows_something(at)
@@ -192,13 +192,13 @@ def test_every_model_can_be_taught_with(app: AppTest, tab: str, model: str) -> N
 
 @pytest.mark.parametrize("text", ["x", "<img src=x onerror=alert(1)> </script>", "日本語 👩‍👩‍👧", "$x$ **b** w" * 5])
 @pytest.mark.parametrize("tab", TABS)
-def test_any_sentence_does(app: AppTest, tab: str, text: str) -> None:
+def test_any_sentence_can_be_shown(app: AppTest, tab: str, text: str) -> None:
     app.text_input(key="text").set_value(text).run()
     at = on_tab(app, tab)
     assert_shows_something(at)
 
 
-def test_the_step_is_the_one_of_the_other_pages(app: AppTest) -> None:
+def test_the_step_is_shared_with_the_other_pages(app: AppTest) -> None:
     (slider,) = (box for box in app.select_slider if box.label == "Step")
     assert slider.value == len(slider.options), "the last one at first"
     slider.set_value(2).run()

@@ -106,7 +106,7 @@ def test_the_answer_can_be_shown_and_nothing_is_asked_of_an_empty_one() -> None:
     assert asked(at, "done") == "attention.03"
 
 
-def test_what_is_held_back_comes_with_the_answer() -> None:
+def test_hidden_parts_appear_with_the_answer() -> None:
     lesson = LESSONS[0]
     at = app(lesson=lesson.name, at="2")
     assert "The picture is shown once you have answered." in words(at)
@@ -132,7 +132,7 @@ def test_a_step_opens_its_own_model_and_sentence_and_says_when_the_reader_went_e
     assert at.text_input(key="text").value == "hello"
 
 
-def test_progress_comes_with_the_link_and_nonsense_in_it_is_named() -> None:
+def test_progress_is_read_from_the_link_and_invalid_parts_are_named() -> None:
     at = app(lesson="attention", at="3", done="attention.105~masks.4")
     assert "Done." in words(at)
     at.button(key="lesson_leave").click().run()

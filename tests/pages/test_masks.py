@@ -145,7 +145,7 @@ def test_lifting_the_mask_while_decoding_runs_the_prefix_again(shipped: AppTest)
     assert plotted(at)[0]["data"][0]["z"].shape == (2, 2)
 
 
-def test_the_pair_has_a_wonderful_loss_and_a_wrong_translation(shipped: AppTest) -> None:
+def test_the_model_without_the_mask_has_a_low_loss_and_a_wrong_translation(shipped: AppTest) -> None:
     at = on_tab(shipped, "Trained without it")
     assert not at.exception
     losses, right = plotted(at)[:2]
@@ -177,7 +177,7 @@ def test_closed_padding_changes_nothing_and_open_padding_does(shipped: AppTest) 
 
 @pytest.mark.parametrize("model", ["learned", "unplaced"])
 @pytest.mark.parametrize("tab", TABS)
-def test_every_model_can_be_taught_with(app: AppTest, tab: str, model: str) -> None:
+def test_every_model_can_be_shown(app: AppTest, tab: str, model: str) -> None:
     app.selectbox(key="model").set_value(model).run()
     at = on_tab(app, tab)
     assert_shows_something(at)
@@ -185,7 +185,7 @@ def test_every_model_can_be_taught_with(app: AppTest, tab: str, model: str) -> N
 
 @pytest.mark.parametrize("text", ["x", "<img src=x onerror=alert(1)> </script>", "日本語 👩‍👩‍👧", "<pad>", "w" * 60])
 @pytest.mark.parametrize("tab", TABS)
-def test_any_sentence_does(app: AppTest, tab: str, text: str) -> None:
+def test_any_sentence_can_be_shown(app: AppTest, tab: str, text: str) -> None:
     app.text_input(key="text").set_value(text).run()
     at = on_tab(app, tab)
     assert_shows_something(at)

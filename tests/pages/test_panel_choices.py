@@ -54,7 +54,7 @@ LINKS = [
 
 
 @pytest.mark.parametrize(("panel", "other", "chosen"), LINKS)
-def test_a_link_brings_back_what_was_chosen(app: AppTest, panel: str, other: str, chosen: dict[str, Any]) -> None:
+def test_a_link_restores_the_choices(app: AppTest, panel: str, other: str, chosen: dict[str, Any]) -> None:
     at = opened(app, panel, **({"other": other} if other else {}))
     for key, value in chosen.items():
         assert at.session_state[key] == value
@@ -66,7 +66,7 @@ def test_a_link_brings_back_what_was_chosen(app: AppTest, panel: str, other: str
     assert address(at)["panel"] == panel, "a second run says the same"
 
 
-def test_what_is_chosen_goes_into_the_address(app: AppTest) -> None:
+def test_choices_are_written_to_the_address(app: AppTest) -> None:
     at = opened(app, "aggregates")
     at.selectbox(key="aggregates_which").set_value("max-all").run()
     assert address(at)["panel"] == "aggregates.which-max-all"
@@ -101,7 +101,7 @@ def test_choices_that_do_not_exist_are_the_defaults(app: AppTest, panel: str, ke
     assert at.session_state[key] == value
 
 
-def test_a_manifest_brings_back_the_choices(app: AppTest) -> None:
+def test_a_manifest_restores_the_choices(app: AppTest) -> None:
     wanted = Selection("adjective-swap", TEXT, kind="cross", layer=1, head=2, view="head", panel="compare.way-text")
     wanted = dataclasses.replace(wanted, other="They buy blue cars")
     text = attention_export.manifest_text(wanted, path=(), translation="", edits=(), model_hash="")
@@ -127,7 +127,7 @@ def test_panels_by_token_say_so_where_whole_words_are_shown(app: AppTest) -> Non
     assert any("shows tokens" in each for each in said)
 
 
-def test_the_other_text_is_left_out_of_a_link_where_it_is_too_long_or_nobodys() -> None:
+def test_the_other_text_is_left_out_of_a_link_if_it_is_too_long_or_unused() -> None:
     kept = Selection("m", "a b", panel="forcing", other="c d")
     assert from_query(to_query(kept)) == (kept, [])
     assert "other" not in to_query(dataclasses.replace(kept, other="x" * MAX_TEXT))

@@ -50,7 +50,7 @@ def test_the_table_on_screen_is_the_buffer_in_the_model(app: AppTest, checkpoint
     assert "the largest difference between the two tables is 0." in words(app)
 
 
-def test_sliders_make_another_table_and_say_so(app: AppTest) -> None:
+def test_sliders_change_the_table_and_say_so(app: AppTest) -> None:
     app.slider(key="pe_width").set_value(20).run()
     app.slider(key="pe_length").set_value(30).run()
     app.select_slider(key="pe_base").set_value(100.0).run()
@@ -162,7 +162,7 @@ def assert_shows(at: AppTest, tab: str) -> None:
 
 @pytest.mark.parametrize("tab", TABS)
 @pytest.mark.parametrize("model", ["learned", "unplaced"])
-def test_every_model_can_be_taught_with(app: AppTest, model: str, tab: str) -> None:
+def test_every_model_can_be_shown(app: AppTest, model: str, tab: str) -> None:
     app.selectbox(key="model").set_value(model).run()
     at = on_tab(app, tab)
     assert_shows(at, tab)
@@ -172,7 +172,7 @@ def test_every_model_can_be_taught_with(app: AppTest, model: str, tab: str) -> N
 
 @pytest.mark.parametrize("text", ["x", "<img src=x onerror=alert(1)> </script>", "日本語 👩‍👩‍👧", "word " * 60])
 @pytest.mark.parametrize("tab", TABS)
-def test_any_sentence_does(app: AppTest, tab: str, text: str) -> None:
+def test_any_sentence_can_be_shown(app: AppTest, tab: str, text: str) -> None:
     app.text_input(key="text").set_value(text).run()
     at = on_tab(app, tab)
     assert_shows(at, tab)

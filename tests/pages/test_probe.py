@@ -49,7 +49,7 @@ def test_statistics_are_computed_with_sample_and_baselines(app: AppTest) -> None
     assert maps[0]["data"][0]["z"].shape == (2, 4)
 
 
-def test_the_table_can_be_narrowed(app: AppTest) -> None:
+def test_the_table_can_be_filtered(app: AppTest) -> None:
     at = app.run()
     at.segmented_control(key="probe_kinds").set_value(["decoder"]).run()
     assert tables(at)[0]["kind"].unique().tolist() == ["decoder"]
@@ -247,7 +247,7 @@ def test_a_model_of_unknown_data_asks_for_sentences(tmp_path: Path, monkeypatch:
     assert "there is none yet: measure first" in words(at)
 
 
-def test_work_that_was_stopped_stays_so_until_asked_for(app: AppTest) -> None:
+def test_stopped_work_stays_stopped_until_it_is_requested(app: AppTest) -> None:
     forget()
     key = ("probe", "reverse", runtime.fingerprint("reverse"), SampleChoice().key)
     at = app

@@ -23,7 +23,7 @@ def app() -> AppTest:
     return opened()
 
 
-def test_without_its_aligned_heads_reverse_is_lost_and_undo_brings_it_back(app: AppTest) -> None:
+def test_without_its_aligned_heads_reverse_fails_and_undo_restores_it(app: AppTest) -> None:
     at = on_tab(app, "Surgery")
     assert "Translation, unchanged: thgildaeh" in words(at).replace("**", "")
     switch_off(at, "cross", (0, 0), (0, 1))
@@ -62,7 +62,7 @@ def test_a_link_restores_the_edits(app: AppTest) -> None:
 
 
 @pytest.mark.parametrize("op", ["uniform", "mean"])
-def test_the_other_ways_to_change_a_head(app: AppTest, op: str) -> None:
+def test_the_other_changes_of_a_head(app: AppTest, op: str) -> None:
     at = on_tab(app, "Surgery")
     at.segmented_control(key="surgery_op").set_value(op).run()
     switch_off(at, "cross", (0, 0), (0, 1))
@@ -122,7 +122,7 @@ def reopened(**asked: str) -> AppTest:
     return at.run()
 
 
-def test_a_link_with_a_mean_brings_its_sample_along(app: AppTest) -> None:
+def test_a_link_with_a_mean_restores_its_sample(app: AppTest) -> None:
     at = reopened(sample="task.60", edit="cross.1.1.mean")
     assert not at.exception
     assert "Measured on 60 of 1,505 test sentences of reverse" in words(at)
@@ -130,7 +130,7 @@ def test_a_link_with_a_mean_brings_its_sample_along(app: AppTest) -> None:
     assert at.query_params["sample"] == "task.60"
 
 
-def test_an_own_list_stands_in_the_link_and_comes_back(app: AppTest) -> None:
+def test_a_typed_list_is_in_the_link_and_is_restored(app: AppTest) -> None:
     at = app.run()
     assert "sample" not in at.query_params
     at.segmented_control(key="probe_origin_reverse").set_value("own").run()
@@ -147,7 +147,7 @@ def test_an_own_list_stands_in_the_link_and_comes_back(app: AppTest) -> None:
 
 
 @pytest.mark.parametrize(("link", "said"), [("own.200.-", "too long for a link"), ("<b>", "cannot be read")])
-def test_a_sample_that_cannot_be_had_is_a_sentence(app: AppTest, link: str, said: str) -> None:
+def test_an_unusable_sample_gets_a_message(app: AppTest, link: str, said: str) -> None:
     at = reopened(sample=link)
     assert not at.exception
     assert said in words(at)

@@ -46,7 +46,7 @@ def on_tab(at: AppTest, tab: str) -> AppTest:
     return at.run()
 
 
-def test_nothing_is_there_yet(app: AppTest) -> None:
+def test_an_empty_folder_says_what_to_do(app: AppTest) -> None:
     at = app.run()
     assert not at.exception
     assert "There is no run and no model here yet." in words(at)
@@ -73,7 +73,7 @@ def test_lists_runs_and_models_with_what_is_known(app: AppTest, checkpoints: Pat
     assert "broken cannot be opened: broken/config.json" in words(at)
 
 
-def test_what_came_with_the_program_stays(app: AppTest, checkpoints: Path) -> None:
+def test_shipped_models_cannot_be_changed(app: AppTest, checkpoints: Path) -> None:
     save_run(checkpoints / SHIPPED[0])
     at = app.run()
     assert button(at, "Rename").disabled
@@ -81,7 +81,7 @@ def test_what_came_with_the_program_stays(app: AppTest, checkpoints: Path) -> No
     assert "It came with Headlight and can be neither renamed nor deleted." in words(at)
 
 
-def test_what_is_at_work_stays(app: AppTest, checkpoints: Path) -> None:
+def test_active_runs_cannot_be_changed(app: AppTest, checkpoints: Path) -> None:
     save_run(checkpoints / "busy", state="running")
     at = app.run()
     assert button(at, "Delete").disabled
@@ -146,7 +146,7 @@ def test_import(app: AppTest, checkpoints: Path, tmp_path: Path) -> None:
     assert (checkpoints / "theirs" / METRICS).is_file()
 
 
-def test_a_hostile_zip_file_is_a_sentence(app: AppTest, checkpoints: Path) -> None:
+def test_a_hostile_zip_file_gets_a_message(app: AppTest, checkpoints: Path) -> None:
     save_run(checkpoints / "mine")
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w") as archive:
@@ -242,7 +242,7 @@ def test_a_model_without_snapshots_says_so(app: AppTest, checkpoints: Path) -> N
     assert "This model has no snapshots" in words(at)
 
 
-def test_a_damaged_snapshot_is_a_sentence(app: AppTest, checkpoints: Path) -> None:
+def test_a_damaged_snapshot_gets_a_message(app: AppTest, checkpoints: Path) -> None:
     folder = save_run(checkpoints / "mine")
     (folder / SNAPSHOTS / "step-00000010.safetensors").write_bytes(b"torn")
     at = app.run()

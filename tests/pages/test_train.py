@@ -116,7 +116,7 @@ def test_a_corpus_is_not_fetched_unasked(app: AppTest, monkeypatch: pytest.Monke
     assert at.segmented_control(key="train_preset_multi30k-en-de").value == "small"
 
 
-def test_what_is_changed_stands_in_the_command(app: AppTest, checkpoints: Path) -> None:
+def test_changes_appear_in_the_command(app: AppTest, checkpoints: Path) -> None:
     at = app.run()
     at.number_input(key="train_reverse_tiny_d_model").set_value(32)
     at.number_input(key="train_reverse_tiny_learning_rate").set_value(0.0123)
@@ -132,7 +132,7 @@ def test_what_is_changed_stands_in_the_command(app: AppTest, checkpoints: Path) 
     assert parser().parse_args(command(at)[3:]).set == []
 
 
-def test_settings_for_few_stand_in_the_command_too(app: AppTest, checkpoints: Path) -> None:
+def test_rarely_changed_settings_appear_in_the_command_too(app: AppTest, checkpoints: Path) -> None:
     save_run(checkpoints / "old")
     at = app.run()
     at.number_input(key="train_reverse_tiny_d_model").set_value(32)
@@ -173,7 +173,7 @@ def test_a_run_may_start_from_another_model(app: AppTest, checkpoints: Path) -> 
     assert parser().parse_args(command(at)[3:]).init is None
 
 
-def test_settings_that_do_not_go_together_are_said_at_once(app: AppTest) -> None:
+def test_conflicting_settings_are_reported_at_once(app: AppTest) -> None:
     at = app.run()
     at.number_input(key="train_reverse_tiny_d_model").set_value(30).run()
     assert "does not divide into" in words(at)
@@ -212,7 +212,7 @@ def test_start_starts_the_command_that_is_shown_and_watches_it(app: AppTest, che
     assert at.number_input(key="train_reverse_tiny_d_model").value == 64, "the form is as it was"
 
 
-def test_a_name_that_cannot_be_is_refused_with_a_sentence(app: AppTest, checkpoints: Path) -> None:
+def test_an_invalid_name_is_refused_with_a_message(app: AppTest, checkpoints: Path) -> None:
     at = planned(app)
     at.text_input(key="train_name").set_value("../evil").run()
     button(at, "Start training").click().run()
@@ -237,13 +237,13 @@ def test_a_running_run_is_watched_after_a_reload(app: AppTest, checkpoints: Path
     assert "Exactly right at step 30: 0 of 1 validation sentence." in words(at)
 
 
-def test_the_form_says_who_is_first(app: AppTest, checkpoints: Path) -> None:
+def test_the_form_says_which_run_is_active(app: AppTest, checkpoints: Path) -> None:
     save_run(checkpoints / "mine", state="running")
     at = planned(app)
     assert "'mine' is running on this machine; a new run waits until it has ended." in words(at)
 
 
-def test_stop_asks_and_resume_goes_on(app: AppTest, checkpoints: Path) -> None:
+def test_stop_is_requested_and_resume_continues(app: AppTest, checkpoints: Path) -> None:
     folder = save_run(checkpoints / "mine", state="running")
     at = watching(app, "mine")
     button(at, "Stop").click().run()
@@ -264,7 +264,7 @@ def test_a_queued_run_says_so(app: AppTest, checkpoints: Path) -> None:
     assert "another run is being trained on this machine" in words(watching(app, "mine"))
 
 
-def test_a_failed_run_says_why_and_can_go_on(app: AppTest, checkpoints: Path) -> None:
+def test_a_failed_run_says_why_and_can_be_resumed(app: AppTest, checkpoints: Path) -> None:
     folder = save_run(checkpoints / "mine")
     write_status(folder, "failed", error="the disk is full: free some *space*.")
     at = watching(app, "mine")
@@ -298,7 +298,7 @@ def test_the_watched_sentence_reaches_the_trainer_and_its_answer_is_drawn(app: A
     assert any(element.proto.bytes for element in at.get("bidi_component"))
 
 
-def test_a_damaged_answer_is_no_answer(app: AppTest, checkpoints: Path) -> None:
+def test_a_damaged_answer_is_ignored(app: AppTest, checkpoints: Path) -> None:
     folder = save_run(checkpoints / "mine", state="running")
     (folder / PROBE_ANSWER).write_bytes(b"PK nonsense")
     at = watching(app, "mine")
@@ -334,7 +334,7 @@ def test_own_data_is_shown_before_anything_is_trained(app: AppTest, checkpoints:
     ("content", "sentence"),
     [(b"a\n", "only one column"), (b"\xff\xfea\x00", "UTF-16"), (b"", "is empty"), (b"a\tb\n\xe9\t\n", "is not UTF-8")],
 )
-def test_a_malformed_file_is_a_sentence(app: AppTest, content: bytes, sentence: str) -> None:
+def test_a_malformed_file_gets_a_message(app: AppTest, content: bytes, sentence: str) -> None:
     at = app.run()
     at.selectbox(key="train_task").set_value("files").run()
     at.get("file_uploader")[0].set_value(("pairs.tsv", content, "text/plain")).run()

@@ -98,7 +98,7 @@ def test_a_link_restores_everything(app: AppTest) -> None:
         ({"text": "   "}, "type a sentence"),
     ],
 )
-def test_a_link_that_makes_no_sense_says_so(app: AppTest, query: dict[str, str], said: str) -> None:
+def test_an_invalid_link_gets_a_message(app: AppTest, query: dict[str, str], said: str) -> None:
     for name, value in query.items():
         app.query_params[name] = value
     at = app.run()
@@ -134,7 +134,7 @@ def fork(at: AppTest, step: int) -> dict[str, Any]:
     return {"token": token, "before": shown}
 
 
-def test_forks_are_listed_and_can_be_gone_back_to(app: AppTest) -> None:
+def test_forks_are_listed_and_can_be_reopened(app: AppTest) -> None:
     at = app.run()
     made = fork(at, 2)
     at.run()
@@ -176,7 +176,7 @@ def test_sampling_draws_again(app: AppTest) -> None:
     assert len(drawn) > 1
 
 
-def test_another_model_brings_its_own_example_but_not_over_typed_text(app: AppTest) -> None:
+def test_another_model_sets_its_example_unless_text_was_typed(app: AppTest) -> None:
     at = app.run()
     at.selectbox(key="model").select("reverse").run()
     assert at.text_input(key="text").value == "headlight"
@@ -200,7 +200,7 @@ def test_another_model_brings_its_own_example_but_not_over_typed_text(app: AppTe
         "a",
     ],
 )
-def test_odd_input_gives_a_picture_or_a_sentence(app: AppTest, text: str) -> None:
+def test_odd_input_gives_a_picture_or_a_message(app: AppTest, text: str) -> None:
     at = app.run()
     at.text_input(key="text").set_value(text).run()
     assert not at.exception
@@ -216,7 +216,7 @@ def test_a_broken_folder_is_named_and_the_rest_works(app: AppTest) -> None:
     assert "broken" not in at.selectbox(key="model").options
 
 
-def test_without_any_model_there_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_any_model_there_gets_a_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runtime, "CHECKPOINTS", tmp_path)
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
     assert not at.exception
@@ -224,7 +224,7 @@ def test_without_any_model_there_is_a_sentence(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("page", ["translate", "attention"])
-def test_a_changed_head_is_labelled_and_can_be_given_back(page: str) -> None:
+def test_a_changed_head_is_labelled_and_can_be_undone(page: str) -> None:
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     for name, value in {"model": "reverse", "text": "abc", "edit": "cross.1.1.zero~cross.9.9.zero"}.items():
         at.query_params[name] = value

@@ -132,7 +132,7 @@ def test_files_are_refused_too(checkpoints: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(("value", "on"), [("1", True), ("yes", True), ("0", False), ("", False), ("off", False)])
-def test_what_switches_it_on(monkeypatch: pytest.MonkeyPatch, value: str, on: bool) -> None:
+def test_values_that_switch_it_on(monkeypatch: pytest.MonkeyPatch, value: str, on: bool) -> None:
     monkeypatch.setenv(VARIABLE, value)
     assert viewing() is on
 

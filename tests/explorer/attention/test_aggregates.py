@@ -105,7 +105,7 @@ def test_rollout_of_a_planted_shift_by_hand() -> None:
 
 
 @given(sizes)
-def test_decoder_rollout_is_what_such_a_network_does_to_vectors(size: tuple[int, ...]) -> None:
+def test_decoder_rollout_is_the_mixture_of_an_averaging_network(size: tuple[int, ...]) -> None:
     """Carry random embeddings through averaging layers, position by position, and read the mixture off the result."""
     enc_layers, dec_layers, heads, n_src, n_tgt, seed = size
     encoder = weights_of(seed, enc_layers, heads, n_src, n_src)
@@ -138,7 +138,7 @@ def test_without_residuals_rollout_is_the_plain_product() -> None:
     np.testing.assert_allclose(from_source[-1], cross.mean(1)[-1] @ product, atol=1e-6)
 
 
-def test_a_row_that_sees_nothing_keeps_what_it_had() -> None:
+def test_a_row_without_visible_keys_keeps_its_own_value() -> None:
     weights = weights_of(4, 2, 2, 4, 4)
     weights[:, :, 2] = 0
     for residual in (True, False):
@@ -210,7 +210,7 @@ def test_norms_are_kobayashis_from_the_matrices_themselves() -> None:
     np.testing.assert_allclose(layer_norms(list(details.values()), 5), np.linalg.norm(together, axis=-1), atol=1e-5)
 
 
-def test_norms_are_zero_where_a_row_could_not_look() -> None:
+def test_norms_are_zero_where_masked() -> None:
     details = head_details(tiny_model(), encoding(), TARGET, PATH, [("decoder", 1, 2)])
     norms = head_norms(details["decoder", 1, 2], len(PATH))
     assert norms.shape == (5, 5)
@@ -218,6 +218,6 @@ def test_norms_are_zero_where_a_row_could_not_look() -> None:
     assert (np.diag(norms) > 0).all()
 
 
-def test_shares_sum_to_one_or_nothing() -> None:
+def test_shares_sum_to_one_or_zero() -> None:
     found = shares(np.array([[1.0, 3.0], [0.0, 0.0]], np.float32))
     np.testing.assert_array_equal(found, [[0.25, 0.75], [0.0, 0.0]])

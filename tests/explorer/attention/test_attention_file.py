@@ -53,7 +53,7 @@ def test_one_kind_is_enough(write: Any) -> None:
 
 
 @given(st.data())
-def test_any_sizes_come_through_bit_for_bit(data: st.DataObject) -> None:
+def test_any_sizes_are_read_bit_for_bit(data: st.DataObject) -> None:
     n_src, n_tgt = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 6))
     shapes = {"encoder": (n_src, n_src), "decoder": (n_tgt, n_tgt), "cross": (n_tgt, n_src)}
     kinds = data.draw(st.lists(st.sampled_from(sorted(shapes)), unique=True, min_size=1))
@@ -74,7 +74,7 @@ def test_any_sizes_come_through_bit_for_bit(data: st.DataObject) -> None:
     assert all(own.trace.src_tokens)
 
 
-def test_leading_axes_may_be_left_out_and_a_batch_of_one_may_stand_there() -> None:
+def test_leading_axes_may_be_missing_or_hold_a_batch_of_one() -> None:
     weights = weights_of(1, 1, 3, 3)
     for shape in ((3, 3), (1, 3, 3), (1, 1, 3, 3), (1, 1, 1, 3, 3)):
         own = read_own(npz(encoder=weights.reshape(shape), src_tokens=tokens(3)), "x")
@@ -85,7 +85,7 @@ def test_leading_axes_may_be_left_out_and_a_batch_of_one_may_stand_there() -> No
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float64, ">f4"])
-def test_other_precisions_and_orders_are_taken(dtype: Any) -> None:
+def test_other_precisions_and_byte_orders_are_accepted(dtype: Any) -> None:
     weights = weights_of(2, 2, 3, 3).astype(dtype)
     own = read_own(npz(encoder=np.asfortranarray(weights), src_tokens=np.array(tokens(3))), "x")
     assert own.trace.encoder.dtype == np.float32
@@ -141,5 +141,5 @@ def test_the_content_names_the_view() -> None:
         ([], (), ()),
     ],
 )
-def test_subword_marks_become_words(given: list[str], labels: tuple[str, ...], words: tuple[int, ...]) -> None:
+def test_subword_markers_become_words(given: list[str], labels: tuple[str, ...], words: tuple[int, ...]) -> None:
     assert labels_and_words(given) == (labels, words)

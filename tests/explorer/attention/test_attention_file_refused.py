@@ -60,7 +60,7 @@ from tests.explorer.attention_files import as_json, npz, tokens, weights_of
     ],
 )
 @pytest.mark.parametrize("write", [npz, as_json])
-def test_what_does_not_fit_gets_a_sentence(write: Any, arrays: dict[str, Any], said: str) -> None:
+def test_what_does_not_fit_gets_a_message(write: Any, arrays: dict[str, Any], said: str) -> None:
     with pytest.raises(OwnAttentionError) as refused:
         read_own(write(**arrays), "odd.npz")
     assert said in str(refused.value)
@@ -89,7 +89,7 @@ def test_what_does_not_fit_gets_a_sentence(write: Any, arrays: dict[str, Any], s
         (b'{"encoder": ' + b"[" * 80 + b"1" + b"]" * 80 + b"}", "nested lists"),
     ],
 )
-def test_files_that_are_something_else_get_a_sentence(content: bytes, said: str) -> None:
+def test_files_that_are_something_else_get_a_message(content: bytes, said: str) -> None:
     with pytest.raises(OwnAttentionError, match=r"cannot be shown") as refused:
         read_own(content, "x")
     assert said in str(refused.value)
@@ -144,7 +144,7 @@ def test_what_is_declared_too_large_is_never_allocated(content: bytes) -> None:
         tracemalloc.stop()
 
 
-def test_a_file_beyond_the_limit_is_not_looked_into() -> None:
+def test_a_file_beyond_the_limit_is_not_read() -> None:
     with pytest.raises(OwnAttentionError, match="at most"):
         read_own(b"PK" + bytes(MAX_BYTES), "x")
 
@@ -169,7 +169,7 @@ GOOD = {
 @given(st.sampled_from(sorted(GOOD)), st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), max_size=12))
 @example("npz", [])
 @example("json", [])
-def test_a_damaged_file_is_shown_or_refused_with_a_sentence(which: str, damage: list[tuple[int, int]]) -> None:
+def test_a_damaged_file_is_shown_or_refused_with_a_message(which: str, damage: list[tuple[int, int]]) -> None:
     content = bytearray(GOOD[which])
     for at, value in damage:
         content[at % len(content)] = value

@@ -49,7 +49,7 @@ def test_keys_are_summed_and_queries_averaged() -> None:
     np.testing.assert_allclose(maps.weights.sum(axis=-1), 1, atol=1e-6)
 
 
-def test_rows_may_be_put_together_by_the_word_that_they_predict() -> None:
+def test_rows_can_be_merged_by_the_word_that_they_predict() -> None:
     trace = subwords()
     maps = attention_maps(trace, "cross", "words-next")
     assert maps.row_spans == ((0, 3), (3, 4), (4, 5))
@@ -62,7 +62,7 @@ def test_rows_may_be_put_together_by_the_word_that_they_predict() -> None:
     )
 
 
-def test_a_cell_is_masked_only_where_all_of_it_is() -> None:
+def test_a_merged_cell_is_masked_only_if_all_of_its_cells_are() -> None:
     maps = attention_maps(subwords(), "decoder", "words")
     assert maps.mask.tolist() == [[0, FUTURE, FUTURE], [0, 0, FUTURE], [0, 0, 0]]
     assert not maps.weights[:, :, maps.mask != 0].any()

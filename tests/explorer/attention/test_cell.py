@@ -140,6 +140,6 @@ def test_the_sentence_says_what_the_table_says() -> None:
 
 
 @pytest.mark.parametrize(("query", "key"), [(1, 0), (-1, 0), (0, 4), (0, -1)])
-def test_a_cell_that_is_not_there_is_refused_with_a_sentence(query: int, key: int) -> None:
+def test_a_cell_that_is_not_there_is_refused_with_a_message(query: int, key: int) -> None:
     with pytest.raises(ValueError, match=r"no row|did not exist yet"):
         cell(planted(1, 4, 8, 0), query, key)

@@ -33,7 +33,7 @@ def test_maps_of_different_size_have_no_difference() -> None:
     assert found.note == "The maps differ in size (5 × 5 and 3 × 3), so there is no difference to draw."
 
 
-def test_other_tokens_are_counted() -> None:
+def test_differing_tokens_are_counted() -> None:
     found = compare(planted("cross"), planted("cross", ("i", "read", "blue", "cars", "<eos>")))
     assert "0 of 5 rows and 2 of 5 columns have other tokens" in found.note
 
@@ -44,7 +44,7 @@ def test_both_maps_share_the_larger_scale() -> None:
     assert found.one.scale == found.other.scale == 1.0
 
 
-def test_two_rows_of_a_causal_map_are_compared_where_both_could_look() -> None:
+def test_two_rows_of_a_causal_map_are_compared_where_both_are_visible() -> None:
     shown = planted("decoder")
     found = compare(single_row(shown, 2), single_row(shown, 4))
     assert found.difference is not None

@@ -52,7 +52,7 @@ def test_masked_cells_have_no_number_anywhere() -> None:
     assert set(marks.hovertext) == {"masked: future"}
 
 
-def test_the_figure_holds_the_numbers_the_right_way_round() -> None:
+def test_the_figure_has_queries_as_rows_and_keys_as_columns() -> None:
     shown = planted("cross", 1, 2)
     figure = map_figure(shown)
     np.testing.assert_array_equal(np.asarray(figure.data[0].z, np.float32), shown.values)
@@ -105,7 +105,7 @@ def test_one_token_and_a_hundred_draw(size: int) -> None:
         assert np.asarray(figure.data[0].z).shape == (size, size)
 
 
-def test_numbers_are_written_where_they_have_room_and_nowhere_else() -> None:
+def test_numbers_are_written_only_where_there_is_room() -> None:
     shown = planted("decoder")
     written = map_figure(shown).data[0].text
     assert [list(row) for row in written[:2]] == [["1.00", "", "", "", ""], ["1.00", "0", "", "", ""]]

@@ -49,7 +49,7 @@ def test_the_shared_examples_are_read_alike(case: dict[str, Any]) -> None:
 
 
 @given(any_options)
-def test_what_is_written_is_read_again(options: ViewOptions) -> None:
+def test_a_written_view_is_read_back(options: ViewOptions) -> None:
     text = format_view(options)
     assert is_view(text)
     assert parse_view(text) == options
@@ -69,6 +69,6 @@ def test_the_default_view_is_all_heads() -> None:
     ("text", "encoder", "cross"),
     [("head", "tokens", "tokens"), ("words", "words", "words"), ("words.next", "words", "words-next")],
 )
-def test_only_decoder_rows_are_put_together_by_what_they_predict(text: str, encoder: str, cross: str) -> None:
+def test_only_decoder_rows_are_merged_by_what_they_predict(text: str, encoder: str, cross: str) -> None:
     assert parse_view(text).form("encoder") == encoder
     assert parse_view(text).form("cross") == cross

@@ -57,7 +57,7 @@ def test_a_module_is_linked_once_and_after_those_that_it_imports() -> None:
     assert _run(_link(entry=entry, base=base, left=left, right=right)) == "1+2"
 
 
-def test_what_nobody_uses_is_left_out() -> None:
+def test_unused_code_is_left_out() -> None:
     tools = "const DEAD = 'dead';\nexport const live = () => 'live';\nexport const unused = () => DEAD;\n"
     entry = (
         'import { live } from "./tools.js";\nimport { gone } from "./gone.js";\nconst never = () => gone();\n'
@@ -149,7 +149,7 @@ def test_minified_javascript_computes_the_same() -> None:
     assert _run(small) == _run(source) == "a  //  b|http://x/a  //  b  ;  }|2|2|3|-2|1|8|5|string"
 
 
-def test_minified_css_and_html_keep_what_counts() -> None:
+def test_minified_css_and_html_keep_their_meaning() -> None:
     css = '/* gone */\n.a > .b ,\n.c :hover {\n  margin: 0 -1px;\n  width: calc(1px + 2px);\n}\n.d { content: " ↑"; }\n'
     assert minify.css(css) == '.a > .b,.c :hover{margin:0 -1px;width:calc(1px + 2px)}\n.d{content:" ↑"}'
     assert minify.html("<p>\n    <b>a</b>\n    <i> b </i>\n</p>\n") == "<p>\n<b>a</b>\n<i> b </i>\n</p>"

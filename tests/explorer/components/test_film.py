@@ -65,11 +65,11 @@ def test_what_does_not_fit_is_refused() -> None:
         ("nonsense", Place(1, 2, 3)),
     ],
 )
-def test_a_browser_may_say_anything(message: object, place: Place) -> None:
+def test_any_message_from_a_browser_gives_a_place_that_exists(message: object, place: Place) -> None:
     assert read_place(message, FILM) == place
 
 
-def test_without_a_word_the_person_is_at_the_start() -> None:
+def test_without_a_message_the_place_is_the_start() -> None:
     assert place_of(FILM, key="nobody") == Place(1, 2, 3)
 
 

@@ -80,7 +80,7 @@ def test_side_by_side_sends_all_kinds() -> None:
     assert list(_run(app)[2]) == ["here/encoder", "here/decoder", "here/cross"]
 
 
-def test_what_the_page_hands_back_disturbs_nobody_but_a_move_of_its_own_does() -> None:
+def test_handing_back_the_position_changes_nothing_but_a_new_start_moves_the_views() -> None:
     app = AppTest.from_function(_page)
     _, before, _ = _run(app)
     app.session_state["here"] = {"at": _message(kind="cross", layer=2, head=1, step=3, col=None)}
@@ -102,7 +102,7 @@ def test_what_the_page_hands_back_disturbs_nobody_but_a_move_of_its_own_does() -
     assert result.place == Place("cross", 1, 1, row=2, step=2)
 
 
-def test_a_caller_that_always_hands_in_the_same_start_disturbs_nobody() -> None:
+def test_a_constant_start_changes_nothing() -> None:
     app = AppTest.from_function(_page)
     app.session_state["asked"] = {"kind": "cross", "layer": 3, "head": 1, "step": 5}
     _, before, _ = _run(app)
@@ -113,7 +113,7 @@ def test_a_caller_that_always_hands_in_the_same_start_disturbs_nobody() -> None:
         assert (header, result.place.kind) == (before, "encoder")
 
 
-def test_going_back_to_a_place_left_just_now_is_a_move() -> None:
+def test_returning_to_the_previous_place_is_a_move() -> None:
     app = AppTest.from_function(_page)
     start = {"kind": "cross", "layer": 3, "head": 1, "step": 2}
     app.session_state["asked"] = {**start, "step": 3}
@@ -178,7 +178,7 @@ def test_numbers_of_large_models_follow_for_the_heads_in_view() -> None:
         {"layer": 10**9, "head": -5, "step": -3, "source": 10**6, "col": 10**6},
     ],
 )
-def test_nonsense_from_a_browser_is_a_place_that_exists(nonsense: dict[str, Any]) -> None:
+def test_an_invalid_message_gives_a_place_that_exists(nonsense: dict[str, Any]) -> None:
     app = AppTest.from_function(_page)
     _run(app)
     app.session_state["here"] = {"at": _message(**nonsense)}
@@ -189,13 +189,13 @@ def test_nonsense_from_a_browser_is_a_place_that_exists(nonsense: dict[str, Any]
     assert place.col is None or 1 <= place.col <= 5
 
 
-def test_words_are_asked_for_by_the_view() -> None:
+def test_words_are_requested_by_the_view() -> None:
     assert heads.form_of("heads", "cross") == "tokens"
     assert heads.form_of("lines.words", "cross") == "words"
     assert heads.form_of("lines.words.next", "cross") == "words-next"
     assert heads.form_of("lines.words.next", "encoder") == "words"
 
 
-def test_the_mean_over_heads_is_no_single_head() -> None:
+def test_the_mean_over_heads_is_not_a_single_head() -> None:
     with pytest.raises(NoSingleHead, match="Choose one head"):
         _ = Place("cross", 1, 0, 1).index

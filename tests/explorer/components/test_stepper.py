@@ -29,13 +29,13 @@ def _message(**changes: Any) -> dict[str, Any]:
     return {"seq": "first", "step": 4, "kind": "decoder", "layer": 1, "head": 2} | changes
 
 
-def test_before_the_person_moves_the_start_counts() -> None:
+def test_before_any_report_the_position_is_the_start() -> None:
     result, payload = _run(AppTest.from_function(_page))
     assert (result.place.step, result.place.kind, result.place.layer, result.fork) == (2, "cross", 2, None)
     assert decode(payload)[0]["step"] == 2
 
 
-def test_a_report_is_the_position_and_leaves_the_bytes_alone() -> None:
+def test_a_report_is_the_position_and_does_not_change_the_payload() -> None:
     app = AppTest.from_function(_page)
     _, before = _run(app)
     app.session_state["here"] = {"at": _message()}
@@ -50,7 +50,7 @@ def test_a_report_is_the_position_and_leaves_the_bytes_alone() -> None:
     assert before == after
 
 
-def test_a_new_sentence_forgets_the_report_of_the_old_one() -> None:
+def test_a_new_sentence_discards_the_old_report() -> None:
     app = AppTest.from_function(_page)
     _run(app)
     app.session_state["here"] = {"at": _message()}
@@ -62,7 +62,7 @@ def test_a_new_sentence_forgets_the_report_of_the_old_one() -> None:
     assert (decode(payload)[0]["seq"], decode(payload)[0]["step"]) == ("second", 1)
 
 
-def test_coming_back_to_the_page_starts_where_the_person_was() -> None:
+def test_returning_to_the_page_restores_the_position() -> None:
     app = AppTest.from_function(_page)
     _run(app)  # nothing reported: as after a switch of pages, which drops the component's state
     app.session_state["step"] = 5
@@ -78,7 +78,7 @@ def test_a_fork_names_the_step_and_the_token() -> None:
     assert result.place.layer == 1
 
 
-def test_nonsense_from_a_browser_is_no_position_and_no_fork() -> None:
+def test_an_invalid_message_is_neither_a_position_nor_a_fork() -> None:
     app = AppTest.from_function(_page)
     app.session_state["here"] = {"at": _message(step="x", layer=1e9, head=True, kind=None)}
     result, _ = _run(app)

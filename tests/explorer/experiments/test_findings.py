@@ -62,7 +62,7 @@ def planted(first: Sequence[StoredRun], second: Sequence[StoredRun]) -> tuple[Ar
     return tuple(ArmRuns(arm, PLANTED.recipe(arm), tuple(runs)) for arm, runs in pairs)
 
 
-def test_what_the_runs_show_is_said_and_no_more() -> None:
+def test_findings_state_what_the_runs_show_and_no_more() -> None:
     _, target, against, chance = findings(PLANTED, planted(GOOD, BAD))
     assert target == (
         "The target is 99 % right on test: 'one' reaches it in 2 of 2 runs; on validation it first reached that "
@@ -76,7 +76,7 @@ def test_what_the_runs_show_is_said_and_no_more() -> None:
     assert "in one case in 3." in chance  # 4 choose 2, halved: which of the two is above does not matter
 
 
-def test_runs_that_overlap_are_not_told_apart() -> None:
+def test_overlapping_runs_show_no_clear_difference() -> None:
     mixed = (run(1, 1.0, 0.15, (0.5, 0.5, 1.0)), run(2, 0.995, 0.3, (0.99,)))
     said = findings(PLANTED, planted(GOOD, mixed))[2]
     assert said.count("the runs overlap: no clear difference") == 3
@@ -85,7 +85,7 @@ def test_runs_that_overlap_are_not_told_apart() -> None:
     assert said.count("the same in the one run of each") == 3
 
 
-def test_single_runs_are_called_what_they_are() -> None:
+def test_single_runs_are_reported_as_single_runs() -> None:
     *_, against, chance = findings(PLANTED, planted(GOOD[:1], BAD[:1]))
     assert "(less in the one run of each)" in against
     assert "every run" not in against
@@ -97,7 +97,7 @@ def test_a_target_that_is_missed_by_some_is_counted() -> None:
     assert "1 of 2 runs reached 99 % on validation, against 2 of 2" in said
 
 
-def test_what_was_not_run_and_what_failed_is_said() -> None:
+def test_missing_and_failed_runs_are_reported() -> None:
     few = "Runs are missing: 'one' has 2 of 3."
     assert findings(PLANTED, planted(GOOD, ()))[:2] == ["Not run yet: 'two'.", few]
     assert findings(PLANTED, planted((), ())) == ["Not run yet: 'one' and 'two'."]
@@ -116,7 +116,7 @@ def test_the_table_has_mean_range_and_count() -> None:
     assert (second["runs"], second["right on test (%)"], second["parameters"]) == (0, None, None)
 
 
-def test_speed_is_told_where_models_differ_and_answers_are_counted() -> None:
+def test_speed_is_reported_where_models_differ_and_answers_are_counted() -> None:
     assert speed_sentence(planted(GOOD, BAD)) == ""
     other = (run(1, 1, 1, (1.0,), parameters=200, tokens_per_s=3000.0),)
     assert speed_sentence(planted(GOOD, other)) == (
@@ -127,7 +127,7 @@ def test_speed_is_told_where_models_differ_and_answers_are_counted() -> None:
     assert answers_sentence(planted((flawless,), ())) == ""
 
 
-def test_what_lies_beyond_training_is_told_by_split() -> None:
+def test_scores_beyond_training_are_reported_by_split() -> None:
     far = replace(PLANTED, base=replace(PLANTED.base, splits=("long",)))
     one, two = (replace(GOOD[0], scores={"long": {"exact_match": share}}) for share in (0.1, 0.305))
     arms = tuple(ArmRuns(arm, far.recipe(arm), runs) for arm, runs in zip(far.arms, ((one, two), ()), strict=True))
@@ -184,7 +184,7 @@ def test_bands_hold_mean_and_range_at_each_step() -> None:
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=lambda one: one.name)
-def test_every_experiment_has_something_to_say(experiment: Experiment) -> None:
+def test_every_experiment_has_findings(experiment: Experiment) -> None:
     arms = arm_runs(experiment)
     said = findings(experiment, arms)
     assert said

@@ -54,7 +54,7 @@ def page(shown: ShownMaps) -> tuple[str, Reader]:
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_the_page_runs_nothing_and_asks_nobody(view: str) -> None:
+def test_the_page_runs_nothing_and_requests_nothing(view: str) -> None:
     text, reader = page(on_screen(noisy(), view))
     assert not reader.tags & {"script", "img", "link", "iframe", "object", "form", "foreignobject"}
     assert reader.outside == []

@@ -79,12 +79,12 @@ def test_it_names_versions_hash_and_edits() -> None:
         b" " * (MAX_BYTES + 1),
     ],
 )
-def test_what_is_no_manifest_gets_a_sentence(content: bytes) -> None:
+def test_what_is_not_a_manifest_gets_a_message(content: bytes) -> None:
     with pytest.raises(ManifestError):
         read_manifest(content)
 
 
-def test_parts_that_make_no_sense_are_left_out_and_named() -> None:
+def test_invalid_parts_are_dropped_and_named() -> None:
     values = json.loads(text_of(Selection(model="m", text="t", path=(5, 2))))
     values["selection"] = {
         "path": "x",

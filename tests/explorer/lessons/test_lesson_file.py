@@ -150,7 +150,7 @@ def test_a_broken_file_is_named_with_its_line(case: str) -> None:
     assert not str(refused.value).endswith("..")
 
 
-def test_other_files_that_are_no_lessons(tmp_path: Path) -> None:
+def test_other_files_that_are_not_lessons(tmp_path: Path) -> None:
     with pytest.raises(LessonError, match=r"at most 100,000 bytes"):
         parse_lesson(b" " * (MAX_BYTES + 1), "eins.md")
     with pytest.raises(LessonError, match=r"line 2: the file is not UTF-8"):
@@ -163,7 +163,7 @@ def test_other_files_that_are_no_lessons(tmp_path: Path) -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(st.binary(max_size=400))
-def test_any_bytes_are_a_lesson_or_refused_in_a_sentence(content: bytes) -> None:
+def test_any_bytes_are_a_lesson_or_refused_with_a_message(content: bytes) -> None:
     _try(content)
 
 
@@ -187,7 +187,7 @@ PIECES = st.sampled_from(
 
 @settings(max_examples=400, deadline=None)
 @given(st.lists(PIECES, max_size=30))
-def test_any_order_of_what_lessons_are_made_of(pieces: list[str]) -> None:
+def test_any_order_of_the_parts_of_lessons(pieces: list[str]) -> None:
     _try((FRONT + "\n## A\n" + "".join(pieces)).encode())
 
 

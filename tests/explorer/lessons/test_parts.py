@@ -126,7 +126,7 @@ def lesson_of(n_steps: int, name: str = "attention") -> Lesson:
     return Lesson(name, "Title", "About", 5, 1, (*(step,) * (n_steps - 1), Step("Last", "text", 9)))
 
 
-def test_progress_goes_through_a_link_and_nonsense_is_left_out() -> None:
+def test_progress_survives_a_link_and_invalid_parts_are_dropped() -> None:
     progress = Progress((("attention", "10520"), ("masks", "000"), ("order", "4")))
     assert progress.in_link() == "attention.1052~order.4"
     assert read_progress("attention.1052~order.4") == (Progress((("attention", "1052"), ("order", "4"))), False)
@@ -325,7 +325,7 @@ def test_checks_agree_with_the_trace(live: Live) -> None:
 
 
 @pytest.mark.parametrize("name", CHECKS)
-def test_a_place_that_is_not_there_is_a_sentence(live: Live, name: str) -> None:
+def test_a_place_that_is_not_there_gets_a_message(live: Live, name: str) -> None:
     samples = {"kind": "cross", "count": "99", "number": "2", "heads": "cross.9.9", "word": "nothing"}
     check = CHECKS[name]
     written = tuple((key, samples.get(kind, kind.split("|")[0])) for key, kind in check.needs.items())

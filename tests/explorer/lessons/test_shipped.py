@@ -62,7 +62,7 @@ def test_the_nine_lessons_are_there_and_none_is_broken() -> None:
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
-def test_a_lesson_has_five_to_ten_steps_that_ask_and_let_do(lesson: Lesson) -> None:
+def test_a_lesson_has_five_to_ten_steps_with_questions_and_exercises(lesson: Lesson) -> None:
     assert 5 <= len(lesson.steps) <= 10
     for step in lesson.steps:
         assert step.do, f"{lesson.name}: '{step.title}' has nothing to do"
@@ -170,7 +170,7 @@ def test_a_tab_that_a_step_opens_is_on_its_page(page: str, tab: str) -> None:
 
 
 @pytest.mark.parametrize(("lesson", "at"), WITH_EXERCISE)
-def test_an_exercise_is_open_at_first_and_done_by_doing_it(lesson: Lesson, at: int) -> None:
+def test_an_exercise_is_open_until_it_is_done(lesson: Lesson, at: int) -> None:
     step, start = here(lesson, at)
     assert step.done is not None
     term = step.done.left
@@ -224,7 +224,7 @@ def done_and_nearly(term: Term, before: ReaderState) -> tuple[ReaderState, list[
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
-def test_a_handout_has_every_step_and_the_figures_of_now(lesson: Lesson) -> None:
+def test_a_handout_has_every_step_and_current_figures(lesson: Lesson) -> None:
     page = make_handout(lesson, answers=True).decode()
     for number, step in enumerate(lesson.steps, start=1):
         assert f"{number}. {html.escape(step.title)}" in page
@@ -235,7 +235,7 @@ def test_a_handout_has_every_step_and_the_figures_of_now(lesson: Lesson) -> None
     assert make_handout(lesson, answers=False).decode().count("<h2>Answers</h2>") == 0
 
 
-def test_switches_that_exercises_look_at_exist() -> None:
+def test_switches_named_in_exercises_exist() -> None:
     keys = [
         step.done.left.values["widget"]
         for lesson in LESSONS
@@ -248,7 +248,7 @@ def test_switches_that_exercises_look_at_exist() -> None:
     assert all(f'key="{key}"' in sources for key in keys)
 
 
-def test_a_model_that_says_something_else_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_with_other_answers_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The test of the tests: with another model's weights behind a name, claims break and say so."""
     st.cache_resource.clear()
     lesson = next(lesson for lesson in LESSONS if lesson.name == "masks")

@@ -80,7 +80,7 @@ def test_a_perfect_previous_head_scores_one() -> None:
     assert found["previous" + WITHOUT_SINKS][0, 0] == 1.0
 
 
-def test_few_sentences_carry_no_role() -> None:
+def test_few_sentences_show_no_role() -> None:
     found = probed(MIN_SENTENCES - 1, encoder=(HEADS["previous"],)).kinds["encoder"]
     role = role_of(found, 0, 0)
     assert role.name == TOO_FEW
@@ -99,7 +99,7 @@ def test_evidence_holds_score_baselines_and_size() -> None:
     assert item.uniform < threshold(item, 0) - 0.25
 
 
-def test_what_does_not_reach_the_margin_is_no_role() -> None:
+def test_a_score_below_the_margin_is_not_a_role() -> None:
     def weak(q: int, n: int) -> np.ndarray:
         return 0.8 * HEADS["uniform"](q, n) + 0.2 * one_hot(q - 1, n)
 

@@ -22,14 +22,14 @@ LINES = ("abc\tcba", "日本語 </script> & ü", "a.b~c")
         SampleChoice("own", ("x",), 7, True),
     ],
 )
-def test_a_choice_comes_back_from_its_link(choice: SampleChoice) -> None:
+def test_a_choice_is_restored_from_its_link(choice: SampleChoice) -> None:
     link = to_link(choice)
     assert from_link(link) == choice
     assert from_link(link).key == choice.key
     assert all(letter.isalnum() or letter in ".-_" for letter in link), "it needs no escapes in an address"
 
 
-def test_what_is_measured_by_itself_needs_no_words() -> None:
+def test_the_default_sample_needs_no_parameter() -> None:
     assert to_link(SampleChoice()) == ""
     assert to_link(SampleChoice(size=50)) == "task.50"
     assert to_link(SampleChoice(size=50, translated=True)) == "task.50.translated"
@@ -67,7 +67,7 @@ def bomb() -> str:
         "task.5.translated.x",
     ],
 )
-def test_anything_else_is_a_sentence(text: str) -> None:
+def test_any_other_text_gets_a_message(text: str) -> None:
     with pytest.raises(SampleError):
         from_link(text)
 

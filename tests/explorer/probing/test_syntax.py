@@ -74,7 +74,7 @@ def planted(parsed: list[Parsed]) -> list[Observed]:
     ]
 
 
-def test_a_head_that_knows_grammar_is_told_from_one_that_counts(nlp: Language) -> None:
+def test_a_head_that_knows_grammar_differs_from_one_with_a_fixed_distance(nlp: Language) -> None:
     parsed = parse(nlp, sample().sources) * 10
     found = by_relation(planted(parsed), parsed)
     assert found.rows == {"det": 60, "amod": 20, "nsubj": 30, "obj": 30}
@@ -90,7 +90,7 @@ def test_a_head_that_knows_grammar_is_told_from_one_that_counts(nlp: Language) -
     assert (row["relation"], row["best head"], row["best distance"]) == ("det", "L1 H1", "+1")
 
 
-def test_few_words_carry_no_relation(nlp: Language) -> None:
+def test_few_words_show_no_relation(nlp: Language) -> None:
     parsed = parse(nlp, sample().sources)
     assert by_relation(planted(parsed), parsed).clear("det") == []
 
@@ -123,7 +123,7 @@ def test_tags_for_the_search(nlp: Language) -> None:
 
 
 @pytest.mark.parametrize("kind", ["words", "subwords"])
-def test_target_words_have_tags_where_their_text_leads_back_to_them(nlp: Language, kind: str) -> None:
+def test_target_words_have_tags_where_their_text_can_be_recovered(nlp: Language, kind: str) -> None:
     made, (_, target) = sample(kind), tokenizers(kind)
     sentences = targets_of(made, target)
     assert tuple(sentence.ids for sentence in sentences) == made.targets

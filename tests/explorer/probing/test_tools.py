@@ -84,7 +84,7 @@ def test_own_sentences_with_and_without_translations(reverse: LoadedModel) -> No
     assert [reverse.target.decode(ids) for ids in mixed.targets] == ["cba", "ed"]
 
 
-def test_alignments_hold_where_the_model_says_what_was_written(reverse: LoadedModel) -> None:
+def test_alignments_apply_where_the_model_says_what_was_written(reverse: LoadedModel) -> None:
     sample, _, _ = gather(SampleChoice(size=20, translated=True), reverse, quiet)
     assert all(
         alignment == tuple((i,) for i in reversed(range(len(ids))))
@@ -92,12 +92,12 @@ def test_alignments_hold_where_the_model_says_what_was_written(reverse: LoadedMo
     )
 
 
-def test_nothing_that_can_be_read_is_a_sentence(reverse: LoadedModel) -> None:
+def test_a_sample_without_readable_sentences_gets_a_message(reverse: LoadedModel) -> None:
     with pytest.raises(SampleError, match="too long"):
         gather(SampleChoice("own", ("a" * 300,)), reverse, quiet)
 
 
-def test_a_missing_corpus_is_a_sentence(reverse: LoadedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_corpus_gets_a_message(reverse: LoadedModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import dataclasses
 
     data = dataclasses.replace(reverse.data_config, task="multi30k-en-de", src_lang="en", tgt_lang="de")
@@ -163,7 +163,7 @@ def test_similar_heads_are_those_of_the_smallest_divergence(found: Measured) -> 
 # Search.
 
 
-def test_search_finds_the_strongest_look_of_each_sentence() -> None:
+def test_search_finds_the_largest_weight_of_each_sentence() -> None:
     def head(strength: float):  # type: ignore[no-untyped-def]
         def row(q: int, n: int) -> np.ndarray:
             return strength * one_hot(2, n) + (1 - strength) * np.full(n, 1 / n)
@@ -195,7 +195,7 @@ def test_search_by_tags() -> None:
     assert search(sample, "encoder", 0, 0, "VERB", "NOUN", tags=tags) == []
 
 
-def test_what_is_said_about_hits() -> None:
+def test_sentences_about_search_hits() -> None:
     sample = [observed(5, 4, cross=(HEADS["uniform"],))]
     hits = search(sample, "cross", 0, 0, "t1", "s2")
     assert hit_rows(hits, sample) == [

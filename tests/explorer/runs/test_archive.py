@@ -71,7 +71,7 @@ def test_out_and_in_again(run: Path, tmp_path: Path) -> None:
     assert all((tensor == after.model.state_dict()[name]).all() for name, tensor in before.model.state_dict().items())
 
 
-def test_with_its_state_a_stopped_run_can_go_on(run: Path, tmp_path: Path) -> None:
+def test_with_its_state_a_stopped_run_can_be_resumed(run: Path, tmp_path: Path) -> None:
     path = export(run, resumable=True)
     try:
         with open(path, "rb") as file:
@@ -81,7 +81,7 @@ def test_with_its_state_a_stopped_run_can_go_on(run: Path, tmp_path: Path) -> No
     assert (tmp_path / "mine" / STATE / "state.json").is_file()
 
 
-def test_files_without_a_folder_are_taken_too(files: dict[str, bytes], tmp_path: Path) -> None:
+def test_files_without_a_folder_are_accepted_too(files: dict[str, bytes], tmp_path: Path) -> None:
     bare = {name.removeprefix("mine/"): content for name, content in files.items()}
     assert import_zip(packed(bare), tmp_path, "bare") == "bare"
     assert load_model(tmp_path / "bare").name == "bare"
@@ -91,9 +91,7 @@ def test_files_without_a_folder_are_taken_too(files: dict[str, bytes], tmp_path:
 @pytest.mark.parametrize(
     ("state", "kept"), [("running", None), ("stopped", None), ("failed", None), ("finished", "finished")]
 )
-def test_no_process_is_at_work_on_what_comes_in(
-    files: dict[str, bytes], tmp_path: Path, state: str, kept: str | None
-) -> None:
+def test_an_imported_run_is_not_running(files: dict[str, bytes], tmp_path: Path, state: str, kept: str | None) -> None:
     status = json.dumps({"state": state, "pid": 1, "started": 5.0, "step": 7, "error": "x", "more": "y"}).encode()
     import_zip(packed({**files, f"mine/{STATUS}": status}), tmp_path)
     path = tmp_path / "mine" / STATUS
@@ -129,7 +127,7 @@ def test_paths_that_lead_out_are_refused(files: dict[str, bytes], tmp_path: Path
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
-def test_absolute_and_escaping_names_get_their_own_sentence(files: dict[str, bytes], tmp_path: Path) -> None:
+def test_absolute_and_escaping_names_get_a_message_of_their_own(files: dict[str, bytes], tmp_path: Path) -> None:
     assert "leads out" in refused(packed({**files, "mine/../../evil.json": b"x"}), tmp_path / "x")
 
 
@@ -168,9 +166,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked(files: dict[str, bytes], tmp_pa
     )
 
 
-def test_too_much_altogether_is_refused(
-    files: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_large_a_total_is_refused(files: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_archive, "MAX_BYTES", 1000)
     assert "too much" in refused(packed(files), tmp_path / "x")
 
@@ -238,7 +234,7 @@ def test_a_torn_zip_file_is_refused(files: dict[str, bytes], tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_a_damaged_zip_file_is_a_sentence_whatever_packed_it(
+def test_a_damaged_zip_file_gets_a_message_whatever_packed_it(
     files: dict[str, bytes], tmp_path: Path, method: int
 ) -> None:
     """A few bytes are wrong in the packed data, the names, the directory: nothing but a sentence comes of it."""

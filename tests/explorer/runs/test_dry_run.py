@@ -68,7 +68,7 @@ def test_the_command_is_what_the_command_line_takes(tmp_path: Path) -> None:
     assert parser().parse_args(resume_command("mine", tmp_path)[3:]).resume == "mine"
 
 
-def test_the_project_s_own_folder_needs_no_word() -> None:
+def test_the_default_folder_is_not_named() -> None:
     assert TrainingOrder("mine", "reverse", "tiny").command(ROOT / "checkpoints")[3:] == [
         *("--task", "reverse"),
         *("--name", "mine"),
@@ -88,7 +88,7 @@ def test_a_plan_is_read() -> None:
 
 
 @pytest.mark.parametrize("output", ["", "[]", "{}", '{"parameters": "many"}', json.dumps(ANSWER | {"schedule": 3})])
-def test_what_is_no_plan_is_said(output: str) -> None:
+def test_output_that_is_not_a_plan_is_reported(output: str) -> None:
     with pytest.raises(PlanError, match="no plan"):
         read_plan(output)
 
@@ -103,14 +103,14 @@ def test_a_refusal_is_the_command_s_own_sentence() -> None:
     assert not caught.value.refused
 
 
-def test_an_estimate_that_takes_too_long_forbids_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_estimate_that_takes_too_long_prevents_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dry_run, "TIMEOUT_SECONDS", 0.2)
     with pytest.raises(PlanError, match="was abandoned") as caught:
         run_trial(["python", "-c", "import time; time.sleep(60)"])
     assert not caught.value.refused
 
 
-def test_the_desk_never_waits_and_answers_everybody_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_asking_never_waits_and_each_question_is_answered_once(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[tuple[str, ...]] = []
     go = threading.Event()
 
@@ -129,7 +129,7 @@ def test_the_desk_never_waits_and_answers_everybody_once(monkeypatch: pytest.Mon
     assert made == [("x",)]
 
 
-def test_a_question_that_nobody_has_any_more_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_abandoned_question_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []
     go = threading.Event()
 
@@ -165,7 +165,7 @@ def test_a_failed_estimate_can_be_asked_for_again(monkeypatch: pytest.MonkeyPatc
     assert isinstance(wait_for(desk, "a", ["x"]), Plan)
 
 
-def test_the_desk_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_open_questions_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dry_run, "run_trial", lambda command: read_plan(json.dumps(ANSWER)))
     desk = PlanService()
     for number in range(dry_run.MAX_ASKERS + 20):

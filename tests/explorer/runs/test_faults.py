@@ -57,7 +57,7 @@ def test_a_file_is_whole_whenever_its_writer_is_killed(tmp_path: Path, number: i
 
 @forked
 @pytest.mark.parametrize("number", range(5))
-def test_an_import_is_there_whole_or_not_at_all(tmp_path: Path, number: int) -> None:
+def test_an_import_is_complete_or_absent(tmp_path: Path, number: int) -> None:
     theirs = save_run(tmp_path / "theirs")
     packed = export(theirs)
     content = packed.read_bytes()
@@ -75,7 +75,7 @@ def test_an_import_is_there_whole_or_not_at_all(tmp_path: Path, number: int) -> 
     assert all(path.name.startswith((".import-", "take-")) for path in checkpoints.iterdir())
 
 
-def test_what_a_killed_import_left_is_swept_away_later(tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_import_are_removed_later(tmp_path: Path) -> None:
     packed = export(save_run(tmp_path / "theirs"))
     checkpoints = tmp_path / "checkpoints"
     for name, hours in (("old", 12), ("new", 1)):
@@ -97,7 +97,7 @@ class Upload:
 
 @forked
 @pytest.mark.parametrize("number", range(3))
-def test_an_upload_is_kept_whole_or_not_at_all(tmp_path: Path, number: int) -> None:
+def test_an_upload_is_complete_or_absent(tmp_path: Path, number: int) -> None:
     killed_while(
         lambda: [path.unlink() for path in (store(Upload(), tmp_path),)],  # type: ignore[func-returns-value]
         chance("an upload", number).uniform(0.005, 0.05),
@@ -106,7 +106,7 @@ def test_an_upload_is_kept_whole_or_not_at_all(tmp_path: Path, number: int) -> N
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES])
-def test_a_folder_that_cannot_be_written_is_a_sentence(
+def test_a_folder_that_cannot_be_written_gets_a_message(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     """A full disk and a read-only folder; for root no permission bites, so the system's answer is put in by hand."""
@@ -135,7 +135,7 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
-def test_errors_of_our_own_speak_for_themselves() -> None:
+def test_our_own_errors_are_shown_unchanged() -> None:
     assert why(RunError("No.")) == "No."
     assert why(OSError("odd")) == "A file cannot be read or written: odd. Is the disk full, or the folder read-only?"
 

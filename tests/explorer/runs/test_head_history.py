@@ -97,7 +97,7 @@ def test_batching_changes_no_score(run: Path, loaded: LoadedModel) -> None:
     np.testing.assert_allclose(together.aligned, expected, atol=1e-6)
 
 
-def test_all_moments_read_the_same_rows_but_speak_for_themselves(run: Path, loaded: LoadedModel) -> None:
+def test_all_moments_share_rows_and_have_answers_of_their_own(run: Path, loaded: LoadedModel) -> None:
     path = (*loaded.target.encode("cba").ids, EOS)
     found = [moment(load_snapshot(run, step), step, "abc", path) for step in snapshot_steps(run)]
     assert [each.step for each in found] == [0, 10, 30]
@@ -114,7 +114,7 @@ def test_a_stamp_changes_with_its_snapshot(run: Path) -> None:
     assert stamp(run, 10) != before
 
 
-def test_a_snapshot_that_is_gone_is_a_sentence(run: Path) -> None:
+def test_a_snapshot_that_is_gone_gets_a_message(run: Path) -> None:
     with pytest.raises(CheckpointError, match="missing"):
         load_snapshot(run, 11)
 

@@ -62,7 +62,7 @@ def test_impossible_names_start_nothing(runs: Runs, name: str) -> None:
     assert not (runs.checkpoints / LAUNCHES).exists()
 
 
-def test_a_name_is_given_once(runs: Runs) -> None:
+def test_a_name_is_used_once(runs: Runs) -> None:
     save_run(runs.checkpoints / "old")
     started(runs)
     for taken in ("old", "mine", SHIPPED[0]):
@@ -95,7 +95,7 @@ def test_stop_before_there_is_a_folder_ends_the_process(runs: Runs) -> None:
     assert runs.entries() == []
 
 
-def test_resume_starts_the_command_that_goes_on(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_resume_starts_the_resuming_command(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[list[str]] = []
     monkeypatch.setattr(lifecycle, "start_process", lambda checkpoints, name, arguments: asked.append(list(arguments)))
     save_run(runs.checkpoints / "mine", state="stopped")
@@ -116,7 +116,7 @@ def test_resume_of_a_run_that_never_began_starts_it_again(runs: Runs) -> None:
 
 
 @pytest.mark.parametrize("state", ["running", "finished"])
-def test_only_what_has_stopped_can_go_on(runs: Runs, state: str) -> None:
+def test_only_a_stopped_run_can_be_resumed(runs: Runs, state: str) -> None:
     save_run(runs.checkpoints / "mine", state=state)
     with pytest.raises(RunError, match=f"it is {state}"):
         runs.resume("mine")
@@ -182,7 +182,7 @@ def test_a_run_with_a_damaged_state_can_be_renamed_and_deleted(runs: Runs) -> No
     assert runs.entries() == []
 
 
-def test_a_run_at_work_is_left_alone_whatever_the_page_last_started_for_it(runs: Runs) -> None:
+def test_an_active_run_is_left_alone_whatever_the_page_last_started_for_it(runs: Runs) -> None:
     """The page's own process was refused, because one that somebody started on a terminal is at work there."""
     runs.start("mine", ["python", "-c", "raise SystemExit('being trained right now.')"])
     launch = runs.launch("mine")
@@ -218,7 +218,7 @@ def test_watching_is_what_the_trainer_reads(runs: Runs) -> None:
     assert runs.watched("mine") == ""
 
 
-def test_entries_put_work_first_and_then_the_newest(runs: Runs) -> None:
+def test_entries_list_active_runs_first_and_then_the_newest(runs: Runs) -> None:
     save_run(runs.checkpoints / "a")
     write_status(runs.checkpoints / "a", "finished", updated=time.time() + 50)
     save_run(runs.checkpoints / "b")
@@ -228,7 +228,7 @@ def test_entries_put_work_first_and_then_the_newest(runs: Runs) -> None:
     assert [entry.name for entry in runs.entries()] == ["c", "b", "a"]
 
 
-def test_what_came_along_is_listed_last_and_what_can_be_watched_first_of_it(runs: Runs) -> None:
+def test_shipped_models_are_listed_last_those_with_snapshots_first(runs: Runs) -> None:
     for name in SHIPPED[:3]:
         shutil.rmtree(save_run(runs.checkpoints / name) / "snapshots", ignore_errors=True)
     watched = runs.checkpoints / SHIPPED[1] / "snapshots"
@@ -251,13 +251,13 @@ def test_entries_hold_what_cannot_be_opened(runs: Runs) -> None:
     assert [status.name for status in runs.statuses()] == ["broken"]
 
 
-def test_statuses_put_the_run_at_work_before_those_that_wait(runs: Runs) -> None:
+def test_statuses_list_the_active_run_before_those_that_wait(runs: Runs) -> None:
     for name, state in (("a", "queued"), ("b", "running"), ("c", "finished")):
         write_status(runs.checkpoints / name, state)
     assert [status.name for status in runs.statuses()] == ["b", "a", "c"]
 
 
-def test_a_dead_run_is_seen_without_anybody_telling(runs: Runs) -> None:
+def test_a_dead_run_is_noticed_without_a_message(runs: Runs) -> None:
     write_status(runs.checkpoints / "mine", "running", **gone())
     assert [status.state for status in runs.statuses()] == ["failed"]
 

@@ -47,7 +47,7 @@ def test_the_file_is_read_once_however_many_ask(tmp_path: Path, monkeypatch: pyt
     assert len(parsed) == 1
 
 
-def test_half_a_line_waits_for_its_other_half(tmp_path: Path) -> None:
+def test_an_incomplete_line_waits_for_its_rest(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     line = text(train_line(10, 1.5))
     path.write_bytes(line + line[:20])
@@ -102,13 +102,13 @@ def test_each_step_once(tmp_path: Path) -> None:
         b"[" * 100_000,
     ],
 )
-def test_lines_that_make_no_sense_are_passed_over(tmp_path: Path, line: bytes) -> None:
+def test_invalid_lines_are_skipped(tmp_path: Path, line: bytes) -> None:
     path = tmp_path / "metrics.jsonl"
     path.write_bytes(line + b"\n" + text(train_line(10, 1.0)))
     assert [point["step"] for point in MetricsReader(path).read().train] == [10]
 
 
-def test_values_that_are_no_numbers_are_left_out(tmp_path: Path) -> None:
+def test_values_that_are_not_numbers_are_dropped(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     path.write_bytes(
         b'{"kind": "eval", "step": 5, "loss": NaN, "bleu": "12", "exact_match": true, "samples": [3, {}]}\n'
@@ -132,14 +132,14 @@ def test_memory_is_bounded(tmp_path: Path) -> None:
     assert (found.samples[0][0], found.samples[-1][0]) == (0, 49)
 
 
-def test_a_line_beyond_all_measure_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_overlong_line_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_metrics, "CHUNK", 256)
     path = tmp_path / "metrics.jsonl"
     path.write_bytes(b'{"kind": "train", "step": 1, "x": "' + b"y" * 5000 + b'"}\n' + text(train_line(10, 1.0)))
     assert [point["step"] for point in MetricsReader(path).read().train] == [10]
 
 
-def test_a_deleted_run_leaves_nothing_to_the_next_of_its_name(tmp_path: Path) -> None:
+def test_a_deleted_run_leaves_nothing_to_a_new_run_of_its_name(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     reader = MetricsReader(path)
     path.write_text('{"kind": "train", "step": 5, "loss": 1.0}\n', encoding="utf-8")

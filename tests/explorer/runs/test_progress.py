@@ -30,7 +30,7 @@ def test_numbers_that_are_not_known_yet() -> None:
     }
 
 
-def test_samples_stand_beside_those_of_the_evaluation_before() -> None:
+def test_samples_are_shown_beside_those_of_the_previous_evaluation() -> None:
     assert sample_table([]) is None
     first = (10, (SampleTranslation("ab", "ba", "b"),))
     alone = sample_table([first])

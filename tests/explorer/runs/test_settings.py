@@ -19,7 +19,7 @@ def test_a_changed_setting_takes_the_place_of_the_preset() -> None:
     assert setting(preset, (("max_steps", "12"),), "max_steps") == 12
 
 
-def test_settings_that_do_not_fit_are_a_sentence() -> None:
+def test_settings_that_do_not_fit_get_a_message() -> None:
     assert problem(PRESETS["tiny"], ()) == ""
     assert "does not divide into" in problem(PRESETS["tiny"], (("d_model", "65"),))
 

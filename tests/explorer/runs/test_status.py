@@ -63,7 +63,7 @@ def test_a_stop_file_shows_at_once(tmp_path: Path) -> None:
     assert found.state == "stopping"
 
 
-def test_a_pid_that_was_given_out_again_is_not_the_run(tmp_path: Path) -> None:
+def test_a_reused_pid_is_not_the_run(tmp_path: Path) -> None:
     write_status(tmp_path / "run", "running", started=psutil.Process().create_time() - 3600)
     found = read_status(tmp_path, "run")
     assert found is not None
@@ -105,7 +105,7 @@ def test_the_reason_is_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert found.error.startswith("The disk is full")
 
 
-def test_the_reason_stands_in_the_log(tmp_path: Path) -> None:
+def test_the_reason_is_taken_from_the_log(tmp_path: Path) -> None:
     write_status(tmp_path / "run", "running", **gone())
     (tmp_path / LAUNCHES).mkdir()
     (tmp_path / LAUNCHES / "run.log").write_text("step 20\nterminate called: std::bad_alloc\n")
@@ -156,7 +156,7 @@ def test_a_resume_that_refused_is_quoted(tmp_path: Path) -> None:
     assert (found.state, found.error, found.step) == ("failed", "its state is damaged.", 30)
 
 
-def test_a_run_that_went_on_in_a_terminal_is_not_called_failed(tmp_path: Path) -> None:
+def test_a_run_resumed_in_a_terminal_is_not_called_failed(tmp_path: Path) -> None:
     """The page's own process was killed; somebody resumed the run by hand, under another pid, later."""
     launch = start_process(tmp_path, "run", ["python", "-c", "import sys; sys.exit(1)"])
     wait_until(lambda: run_process.exit_code(launch.pid) is not None)
@@ -174,7 +174,7 @@ def test_a_run_that_went_on_in_a_terminal_is_not_called_failed(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"state": "dancing"}', '{"state": ["running"]}'])
-def test_a_damaged_state_is_a_sentence(tmp_path: Path, content: str) -> None:
+def test_a_damaged_state_gets_a_message(tmp_path: Path, content: str) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / STATUS).write_text(content)
     with pytest.raises(CheckpointError, match=STATUS):
@@ -218,7 +218,7 @@ def test_a_started_process_yields_to_the_page_and_outlives_it(
 
 
 @pytest.mark.parametrize("given", ["", "20", "-1", "low", "1.5"])
-def test_a_niceness_that_is_none_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+def test_an_invalid_niceness_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str) -> None:
     monkeypatch.setenv(NICENESS, given)
     with pytest.raises(RunError, match="a whole number from 0 to 19"):
         start_process(tmp_path, "run", WAIT)

@@ -69,7 +69,7 @@ def test_branches_are_all_that_the_search_weighed(model: TableModel, width: int,
 
 
 @given(random_tables(), st.integers(1, 3), st.booleans())
-def test_every_node_hangs_on_its_parent_and_has_a_place_of_its_own(model: TableModel, width: int, pruned: bool) -> None:
+def test_every_node_has_its_parent_and_a_place_of_its_own(model: TableModel, width: int, pruned: bool) -> None:
     _, branches = searched(model, width)
     lines = [Line((A, B, A), "fork 1", (0.1, 0.2, 0.3)), Line((B, 9), "fork 2")]
     tree = grow(lines, branches, label, shown=(A, B, A), pruned=pruned)
@@ -109,7 +109,7 @@ def test_a_large_tree_loses_its_worst_dropped_branches_and_says_so() -> None:
     assert f"the worst {tree.left_out} dropped branches" in tree_caption(tree)
 
 
-def test_a_path_longer_than_recursion_goes_is_drawn() -> None:
+def test_a_path_longer_than_the_recursion_limit_is_drawn() -> None:
     tree = grow([Line((4,) * 2000, "long")], (), label)
     assert len(tree.nodes) == 2001
     assert {node.row for node in tree.nodes} == {0}

@@ -66,7 +66,7 @@ ALL = (
 )
 
 
-def test_a_link_gives_back_every_kind_of_change(reverse: Translator) -> None:
+def test_a_link_restores_every_kind_of_change(reverse: Translator) -> None:
     link = to_link(ALL)
     assert from_link(link) == (ALL, [])
     assert fitting(ALL, reverse.loaded.model_config) == (ALL, [])
@@ -98,7 +98,7 @@ def test_a_link_gives_back_every_kind_of_change(reverse: Translator) -> None:
         "<script>.1.1.zero",
     ],
 )
-def test_a_link_that_makes_no_sense_is_a_sentence(reverse: Translator, link: str) -> None:
+def test_a_link_that_makes_no_sense_gets_a_message(reverse: Translator, link: str) -> None:
     found, problems = from_link(f"cross.1.1.zero~{link}")
     found, unfit = fitting(found, reverse.loaded.model_config)
     problems += unfit
@@ -124,7 +124,7 @@ def test_a_new_change_takes_the_place_of_the_old_one_of_that_head() -> None:
     assert added((row, later), [first]) == (first,)
 
 
-def test_words_for_changes() -> None:
+def test_changes_in_words() -> None:
     assert describe(()) == "no change"
     assert describe(ALL[:2]) == "cross L1 H2 switched off; encoder L2 H4 made uniform"
     assert describe((Change("cross", 1, 1, "zero"), Change("cross", 1, 2, "zero"))) == "cross L1 H1, L1 H2 switched off"
@@ -141,12 +141,12 @@ def test_weights_in_thousandths(weights: list[float], expected: tuple[int, ...] 
 
 
 @pytest.mark.parametrize("weights", [[0, 0], [-1, 2], [float("nan"), 1], [float("inf")], []])
-def test_weights_that_are_none(weights: list[float]) -> None:
+def test_invalid_weights(weights: list[float]) -> None:
     with pytest.raises(ValueError, match=r"(?i)weight"):
         thousandths(weights)
 
 
-def test_only_whole_heads_hold_for_any_sentence() -> None:
+def test_only_changes_of_whole_heads_apply_to_any_sentence() -> None:
     assert for_any_sentence(ALL) == ALL[:3]
 
 
@@ -172,7 +172,7 @@ def test_the_effect_on_a_sentence(reverse: Translator) -> None:
     assert effect.divergence == pytest.approx(np.mean([step.divergence for step in effect.steps]))
 
 
-def test_no_edit_moves_nothing(reverse: Translator) -> None:
+def test_no_edit_has_no_effect(reverse: Translator) -> None:
     effect = effect_on(reverse, TEXT, HeadEdits())
     assert effect.after.path == effect.before.path
     assert effect.divergence == pytest.approx(0.0, abs=1e-9)
@@ -185,7 +185,7 @@ def test_divergence_of_distributions() -> None:
     assert np.isfinite(divergence(q, p)).all(), "what became impossible counts as all but impossible"
 
 
-def test_a_row_by_hand_is_what_the_model_goes_on_with(reverse: Translator) -> None:
+def test_a_row_edited_by_hand_is_the_row_that_the_model_uses(reverse: Translator) -> None:
     change = Change("cross", 1, 1, "row", row=2, weights=(0, 500, 500))
     trace = reverse.translate(TEXT, DecodeConfig(), edit=edits(reverse, change)).trace
     assert np.allclose(trace.cross[0, 0, 1], [0, 0.5, 0.5, *[0] * 7])
@@ -211,7 +211,7 @@ def test_a_pattern_from_another_sentence(reverse: Translator) -> None:
     assert np.allclose(found[:rows, :rows], other.decoder[0, 1][:rows, :rows], atol=1e-6)
 
 
-def test_an_output_from_another_sentence_is_what_that_head_said(reverse: Translator) -> None:
+def test_a_patched_output_is_that_of_the_other_sentence(reverse: Translator) -> None:
     head = ("encoder", 1, 2)
     change = Change("encoder", 2, 3, "output", other="attention")
     recorder, plain = AttentionRecorder(details=[head]), AttentionRecorder(details=[head])  # type: ignore[list-item]
@@ -229,7 +229,7 @@ def test_an_output_from_another_sentence_is_what_that_head_said(reverse: Transla
 @pytest.mark.parametrize(
     ("kind", "told"), [("encoder", "4 source tokens"), ("cross", "4 source"), ("decoder", "steps")]
 )
-def test_a_pattern_of_another_length_is_a_sentence(reverse: Translator, kind: str, told: str) -> None:
+def test_a_pattern_of_another_length_gets_a_message(reverse: Translator, kind: str, told: str) -> None:
     with pytest.raises(InputError, match=told):
         edits(reverse, Change(kind, 1, 1, "pattern", other="abc"))  # type: ignore[arg-type]
 

@@ -38,13 +38,13 @@ def test_an_lstm_has_one_head_of_attention() -> None:
     assert "LSTM, 1 encoder layer and 2 decoder layers, one head of attention" in facts(summary(model=lstm))[1]
 
 
-def test_what_was_learned_by_heart_is_not_called_held_out() -> None:
+def test_memorised_sentences_are_not_called_held_out() -> None:
     text = " ".join(facts(summary(task="phrases-en-de")))
     assert "by heart" in text
     assert "held-out" not in text
 
 
-def test_an_untrained_model_and_a_task_of_ones_own() -> None:
+def test_an_untrained_model_and_own_data() -> None:
     text = " ".join(facts(summary(trained=False, task="files", results={})))
     assert "Not trained" in text
     assert "own data" in text

@@ -59,7 +59,7 @@ def test_numbers_that_only_look_like_numbers_are_refused() -> None:
         {"cell": "1-2-3"},
     ],
 )
-def test_views_panels_and_cells_of_no_app_are_refused(query: dict[str, str]) -> None:
+def test_unknown_views_panels_and_cells_are_refused(query: dict[str, str]) -> None:
     selection, problems = from_query(query)
     assert selection == Selection()
     assert len(problems) == 1

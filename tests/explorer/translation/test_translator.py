@@ -46,7 +46,7 @@ def test_rows_are_labelled_with_what_they_read_and_predict(words: Translator) ->
 
 
 @pytest.mark.parametrize("text", ["", " ", "\t\n", "\u00a0  ", "\u2003"])
-def test_nothing_typed_is_a_sentence_not_a_crash(words: Translator, text: str) -> None:
+def test_nothing_typed_gets_a_message(words: Translator, text: str) -> None:
     with pytest.raises(InputError, match="type a sentence"):
         words.translate(text, GREEDY)
 
@@ -61,7 +61,9 @@ def test_unknown_words_are_named(words: Translator) -> None:
 
 
 @pytest.mark.parametrize("text", ["word " * 5000, "x" * 300_000, "I read red books " * 200])
-def test_a_text_beyond_the_model_is_cut_and_says_so(words: Translator, letters: Translator, text: str) -> None:
+def test_a_text_longer_than_the_model_reads_is_cut_with_a_note(
+    words: Translator, letters: Translator, text: str
+) -> None:
     for model in (words, letters):
         shown = model.translate(text, GREEDY)
         assert len(shown.source) <= model.max_source_tokens
@@ -95,7 +97,7 @@ def test_a_text_that_just_fits_is_not_cut(letters: Translator) -> None:
     assert not any("at most" in note for note in shown.notes)
 
 
-def test_a_prefix_is_forced_and_decoding_goes_on(words: Translator) -> None:
+def test_a_prefix_is_forced_and_decoding_continues(words: Translator) -> None:
     own = words.translate("I read red books", GREEDY)
     other = int(own.trace.top_ids[1][3])
     forked = words.translate("I read red books", GREEDY, prefix=(own.path[0], other))
@@ -134,7 +136,7 @@ def test_the_same_seed_draws_the_same_sentence(words: Translator) -> None:
 @example("\x00\x07\x1b[31m")
 @example("\ud800")
 @example("e\u0301" * 10)
-def test_any_text_is_translated_or_refused_with_a_sentence(words: Translator, letters: Translator, text: str) -> None:
+def test_any_text_is_translated_or_refused_with_a_message(words: Translator, letters: Translator, text: str) -> None:
     for model in (words, letters):
         try:
             shown = model.translate(text, GREEDY)
@@ -147,7 +149,7 @@ def test_any_text_is_translated_or_refused_with_a_sentence(words: Translator, le
             np.testing.assert_allclose(weights.sum(-1), 1.0, atol=1e-5)
 
 
-def test_a_target_of_ones_own_is_forced_with_its_probabilities(words: Translator) -> None:
+def test_a_typed_target_is_forced_with_its_probabilities(words: Translator) -> None:
     forced = words.force("I read red books", "je lis des livres rouges")
     target = words.loaded.target
     assert forced.path == (*target.encode("je lis des livres rouges").ids, EOS)
@@ -165,7 +167,7 @@ def test_a_target_of_ones_own_is_forced_with_its_probabilities(words: Translator
     assert again.seq == forced.seq, "the path in a link shows the same"
 
 
-def test_a_forced_target_says_what_it_could_not_take(words: Translator, letters: Translator) -> None:
+def test_a_forced_target_notes_what_it_could_not_use(words: Translator, letters: Translator) -> None:
     unknown = words.force("I read", "je zwiebel")
     assert any("zwiebel" in note and "target vocabulary" in note for note in unknown.notes)
     assert unknown.path[1] == 3
@@ -184,7 +186,7 @@ def test_a_forced_target_says_what_it_could_not_take(words: Translator, letters:
 @example("</script>")
 @example("\ud800")
 @example("人工知能 🏳️‍🌈")
-def test_any_target_is_forced_or_refused_with_a_sentence(letters: Translator, target: str) -> None:
+def test_any_target_is_forced_or_refused_with_a_message(letters: Translator, target: str) -> None:
     try:
         forced = letters.force("abc", target)
     except InputError:

@@ -57,7 +57,7 @@ def test_streamlit_alone_loses_the_file(manager: MediaFileManager) -> None:
 
 
 @pytest.mark.parametrize("content", [b"a,b\n", "Zwei Mädchen\n"])
-def test_the_file_is_there_when_the_browser_comes(
+def test_the_file_is_available_when_the_browser_fetches_it(
     manager: MediaFileManager, press: Callable[..., str], content: bytes | str
 ) -> None:
     address = press(lambda: content)
@@ -74,7 +74,7 @@ def test_files_do_not_pile_up(manager: MediaFileManager, press: Callable[..., st
     assert [fetch(manager, address) for address in addresses[-2:]] == [b"file 62", b"file 63"]
 
 
-def test_a_file_goes_when_its_minute_is_over(manager: MediaFileManager, press: Callable[..., str]) -> None:
+def test_a_file_is_dropped_after_its_minute(manager: MediaFileManager, press: Callable[..., str]) -> None:
     first = press(lambda: "first")
     place, turn = next(
         (place, turn) for place, turn in download._holder.items() if turn == max(download._holder.values())

@@ -61,7 +61,7 @@ def test_the_store_makes_each_result_once_and_forgets_the_oldest() -> None:
     assert kept.known(("a",)) == "a"
 
 
-def test_what_failed_says_why_is_not_kept_and_frees_the_way() -> None:
+def test_failed_work_says_why_is_not_stored_and_lets_others_run() -> None:
     kept = Store()
 
     def fail(report: Report) -> int:
@@ -73,7 +73,7 @@ def test_what_failed_says_why_is_not_kept_and_frees_the_way() -> None:
     assert kept.get(("a",), lambda report: 1, quiet) == 1
 
 
-def test_a_click_does_not_begin_the_work_anew(parts: Parts) -> None:
+def test_a_click_does_not_restart_the_work(parts: Parts) -> None:
     kept = Store()
     for _ in range(3):
         with pytest.raises(Clicked):
@@ -83,7 +83,7 @@ def test_a_click_does_not_begin_the_work_anew(parts: Parts) -> None:
     assert parts.counted == [0, 1, 2], "each part was done once"
 
 
-def test_two_who_ask_for_the_same_share_the_work(parts: Parts) -> None:
+def test_equal_requests_share_the_work(parts: Parts) -> None:
     kept, results = Store(), list[int]()
     first = threading.Thread(target=lambda: results.append(kept.get(("a",), parts, quiet)))
     first.start()
@@ -95,7 +95,7 @@ def test_two_who_ask_for_the_same_share_the_work(parts: Parts) -> None:
     assert parts.counted == [0, 1, 2]
 
 
-def test_stopped_work_waits_and_goes_on_where_it_was(parts: Parts) -> None:
+def test_stopped_work_waits_and_continues_where_it_stopped(parts: Parts) -> None:
     kept = Store()
     with pytest.raises(Clicked):
         kept.get(("a",), parts, click)
@@ -110,7 +110,7 @@ def test_stopped_work_waits_and_goes_on_where_it_was(parts: Parts) -> None:
     assert parts.counted == [0, 1, 2]
 
 
-def test_work_that_nobody_looks_at_makes_way(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unwatched_work_yields(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe_store, "_UNWATCHED", 0.3)
     kept, said = Store(), list[str]()
     with pytest.raises(Clicked):
@@ -129,7 +129,7 @@ def test_work_that_nobody_looks_at_makes_way(parts: Parts, monkeypatch: pytest.M
     assert parts.counted == [0, 1, 2]
 
 
-def test_what_nobody_asks_for_ends_in_time(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_abandoned_work_ends_in_time(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = Store()
     with pytest.raises(Clicked):
         kept.get(("a",), parts, click)

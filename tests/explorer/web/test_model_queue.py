@@ -26,7 +26,7 @@ def waiting(queue: Queue, count: int) -> None:
     raise AssertionError(f"{len(queue._waiting)} threads wait, not {count}")
 
 
-def test_no_more_than_its_places_at_once_and_the_first_to_wait_goes_first() -> None:
+def test_no_more_threads_than_places_and_the_first_to_wait_goes_first() -> None:
     queue, order = Queue(2), []
     queue.acquire()
     queue.acquire()

@@ -35,7 +35,7 @@ def rules(headers: dict[str, str]) -> dict[str, list[str]]:
     return {name: values for name, *values in parts}
 
 
-def test_every_answer_says_what_a_page_may_do() -> None:
+def test_every_response_says_what_a_page_may_do() -> None:
     status, headers = answered()
     assert status == 200
     assert headers["content-type"] == "text/html"
@@ -51,7 +51,7 @@ def test_every_answer_says_what_a_page_may_do() -> None:
 
 
 @pytest.mark.parametrize("host", ["evil.example; script-src *", "a b", "", "x'y", "[::1]; x"])
-def test_a_host_that_is_none_adds_nothing(host: str) -> None:
+def test_an_invalid_host_adds_nothing(host: str) -> None:
     assert policy(host) == policy("")
     assert "ws:" not in policy(host)
 
@@ -104,7 +104,7 @@ def test_with_auth_configured_nobody_sees_anything_before_the_login() -> None:
         assert not at.get("bidi_component")
 
 
-def test_without_it_the_door_is_open() -> None:
+def test_without_auth_everybody_may_enter() -> None:
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
     assert not at.exception
     assert at.selectbox(key="model")

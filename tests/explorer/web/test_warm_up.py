@@ -42,7 +42,7 @@ def warm(seen: list[str], monkeypatch: pytest.MonkeyPatch) -> tuple[server.WarmU
 
 
 @pytest.mark.parametrize("path", ["/", "/translate", "/attention", "/probe/"])
-def test_the_first_page_with_a_model_begins_the_imports_once(warm, seen: list[str], path: str) -> None:
+def test_the_first_page_with_a_model_starts_the_imports_once(warm, seen: list[str], path: str) -> None:
     middleware, began = warm
     for _ in range(3):
         ask(middleware, path)
@@ -50,7 +50,7 @@ def test_the_first_page_with_a_model_begins_the_imports_once(warm, seen: list[st
     assert seen == [path] * 3
 
 
-def test_whatever_needs_no_model_begins_nothing(warm, seen: list[str]) -> None:
+def test_requests_that_need_no_model_start_no_imports(warm, seen: list[str]) -> None:
     middleware, began = warm
     for path in ("/_stcore/health", "/static/js/index.js", "/runs", "/train", "/attention/more"):
         ask(middleware, path)

@@ -173,7 +173,7 @@ def test_mean_outputs_leave_padding_out() -> None:
         assert np.allclose(found[kind, layer, head], torch.cat(rows).mean(0).numpy(), atol=1e-5)  # type: ignore[index]
 
 
-def test_a_stop_is_heard_before_each_batch() -> None:
+def test_a_stop_is_checked_before_each_batch() -> None:
     model, pairs = tiny_model(), some_pairs()
     calls = []
 

@@ -80,7 +80,7 @@ def test_open_padding_is_attended_to_and_changes_the_answer() -> None:
     assert not torch.allclose(shut.probabilities[1], opened.probabilities[1], atol=1e-3)
 
 
-def test_closed_padding_changes_nothing_that_is_said() -> None:
+def test_closed_padding_does_not_change_the_answer() -> None:
     model = tiny_model()
     alone, padded, opened = (
         say(model, (5, 6, 7, EOS), padding=n, closed=c) for n, c in ((0, True), (9, True), (9, False))
@@ -90,7 +90,7 @@ def test_closed_padding_changes_nothing_that_is_said() -> None:
     assert opened.probabilities[0] != pytest.approx(alone.probabilities[0], abs=1e-4)
 
 
-def test_an_open_decoding_says_something_else_but_begins_the_same() -> None:
+def test_an_open_decoding_differs_after_the_same_first_token() -> None:
     model = tiny_model()
     closed, opened = say(model, (5, 6, 7, EOS)), say(model, (5, 6, 7, EOS), causal=False)
     assert opened.path[0] == closed.path[0], "there is no future to see in front of the first token"
@@ -98,7 +98,7 @@ def test_an_open_decoding_says_something_else_but_begins_the_same() -> None:
     assert opened.probabilities[2] != pytest.approx(closed.probabilities[2], abs=1e-5)
 
 
-def test_the_last_look_is_a_square_when_it_is_open() -> None:
+def test_the_last_map_is_a_square_without_the_mask() -> None:
     model = tiny_model()
     opened, closed = (last_look(model, (5, 6, EOS), (1, 5, 6), causal=c) for c in (False, True))
     assert opened.shape == closed.shape == (3, 4, 3, 3)

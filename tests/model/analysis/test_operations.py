@@ -76,7 +76,7 @@ def test_the_wiring_is_the_models(norm_first: bool, whole: bool) -> None:
         torch.testing.assert_close(model.output(last[:, -1]), found.logits[None], rtol=0, atol=1e-6)
 
 
-def test_softmax_is_over_what_may_be_said() -> None:
+def test_softmax_excludes_tokens_that_are_never_predicted() -> None:
     found = walk(tiny_model(), SOURCE, PATH, 3)
     chances = found["softmax"].value[0]
     assert float(chances.sum()) == pytest.approx(1.0, abs=1e-6)

@@ -87,7 +87,7 @@ def test_what_is_empty_or_too_long_is_left_out_and_counted(reverse: LoadedModel)
     assert not read(reverse, nothing)
 
 
-def test_a_stop_is_heard_before_each_batch(reverse: LoadedModel) -> None:
+def test_a_stop_is_checked_before_each_batch(reverse: LoadedModel) -> None:
     texts = [example.source for example in get_task("reverse").splits["test"][::4]]
     calls: list[int] = []
 

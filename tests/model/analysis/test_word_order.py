@@ -32,7 +32,7 @@ def test_a_model_without_positions_needs_nothing_left_out() -> None:
     assert torch.equal(encode_without_positions(model, src), model.encode(src, src_mask=padding_mask(src)))
 
 
-def test_nothing_moved_changes_nothing() -> None:
+def test_the_original_order_changes_nothing() -> None:
     assert shuffle(tiny_model(), IDS, range(6)).difference == 0.0
 
 

@@ -54,7 +54,7 @@ def test_batches_follow_seed_and_epoch() -> None:
     assert len(first) == 20
 
 
-def test_pairs_of_like_length_go_together() -> None:
+def test_pairs_of_similar_length_are_batched_together() -> None:
     lengths = [(n % 30 + 1, n % 30 + 1) for n in range(3000)]
     made = batches(lengths, max_tokens=300, seed=0, epoch=0)
     padded = sum(len(batch) * max(lengths[i][0] for i in batch) for batch in made)
@@ -83,7 +83,7 @@ def test_rows_are_padded_on_the_right() -> None:
     assert pad([[4], [5, 6]]).tolist() == [[4, PAD], [5, 6]]
 
 
-def test_subwords_are_cut_anew_each_epoch_by_the_seed_alone() -> None:
+def test_subwords_are_resampled_each_epoch_from_the_seed_alone() -> None:
     examples = [Example("the children are playing", "die Kinder spielen"), Example("  the  park", "der Park")] * 4
     config = DataConfig(tokenizer="subwords", src_lang="en", tgt_lang="de", vocab_size=320)
     source, target = build_tokenizers(config, [e.source for e in examples], [e.target for e in examples])

@@ -200,7 +200,7 @@ def test_dates_cover_the_century_and_hold_out_whole_dates() -> None:
     assert (min(everything), max(everything)) == ("1950-01-01", "2049-12-31")
 
 
-def test_weekdays_are_true_and_families_are_recognised() -> None:
+def test_weekdays_are_correct_and_families_are_recognised() -> None:
     rng = random.Random(0)
     for family, templates in FAMILIES.items():
         for template in templates:
@@ -243,7 +243,7 @@ def test_phrases_have_one_answer_each(name: str, pairs: tuple[tuple[str, str], .
     assert "same pairs" in task_named(name).description
 
 
-def test_phrases_take_a_full_stop_and_small_letters() -> None:
+def test_phrases_accept_a_full_stop_and_lower_case() -> None:
     answers = {e.source: e.target for e in task_named("phrases-en-de").splits["train"]}
     assert answers["I am a student"] == answers["i am a student"] == "Ich bin Student"
     assert answers["i am a student."] == "Ich bin Student."

@@ -153,14 +153,12 @@ def test_many_line_numbers_are_not_all_named(tmp_path: Path) -> None:
         ("a.jsonl", b"{}\n[]\n3\n", r"no JSON objects with strings"),
     ],
 )
-def test_what_cannot_be_read_gets_a_sentence(tmp_path: Path, name: str, data: bytes, sentence: str) -> None:
+def test_what_cannot_be_read_gets_a_message(tmp_path: Path, name: str, data: bytes, sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
         read_pairs(write(tmp_path / name, data))
 
 
-def test_a_missing_file_a_folder_and_a_huge_file_get_a_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_file_a_folder_and_a_huge_file_get_a_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DataError, match=r"b\.tsv cannot be read \(No such file"):
         read_pairs(tmp_path / "b.tsv")
     (tmp_path / "c.tsv").mkdir()
@@ -171,7 +169,7 @@ def test_a_missing_file_a_folder_and_a_huge_file_get_a_sentence(
         read_pairs(write(tmp_path / "d.tsv", b"a\tb\n" * 2**19))
 
 
-def test_wrong_columns_get_a_sentence(tmp_path: Path) -> None:
+def test_wrong_columns_get_a_message(tmp_path: Path) -> None:
     path = write(tmp_path / "a.tsv", "en\tde\n" + rows("\t"))
     with pytest.raises(DataError, match=r"a\.tsv has no column 'fr'; its columns are en, de"):
         read_pairs(path, source_column="fr", src_lang="en", tgt_lang="de")
@@ -183,9 +181,7 @@ def test_wrong_columns_get_a_sentence(tmp_path: Path) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(data=st.binary(max_size=200), suffix=st.sampled_from([".tsv", ".csv", ".jsonl"]))
-def test_no_bytes_lead_to_anything_but_pairs_or_a_sentence(
-    tmp_path_factory: pytest.TempPathFactory, data: bytes, suffix: str
-) -> None:
+def test_any_bytes_give_pairs_or_a_message(tmp_path_factory: pytest.TempPathFactory, data: bytes, suffix: str) -> None:
     path = write(tmp_path_factory.mktemp("any") / f"a{suffix}", data)
 
     def outcome() -> Pairs | str:
@@ -247,7 +243,7 @@ def test_pairs_are_kept_in_the_run_folder_and_come_back(tmp_path: Path) -> None:
     "line", ["{", '{"split": "train", "source": "a"}', '{"split": "x", "source": "a", "target": "b"}', "[1]",
              '{"split": "train", "source": 1, "target": "b"}']
 )  # fmt: skip
-def test_a_damaged_copy_gets_a_sentence(tmp_path: Path, line: str) -> None:
+def test_a_damaged_copy_gets_a_message(tmp_path: Path, line: str) -> None:
     write(tmp_path / DATA_FILE, '{"split": "train", "source": "a", "target": "b"}\n' + line)
     with pytest.raises(DataError, match=r"line 2 of .*data\.jsonl is damaged .*provide the data again"):
         load_splits(tmp_path)

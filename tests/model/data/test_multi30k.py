@@ -110,7 +110,7 @@ def test_sides_of_different_length_are_refused(corpus: Path) -> None:
     ],
     ids=("cut off", "not gzip", "not UTF-8"),  # bytes of gzip hold the time of day, which no name may depend on
 )
-def test_a_broken_file_gets_a_sentence(corpus: Path, name: str, data: bytes) -> None:
+def test_a_broken_file_gets_a_message(corpus: Path, name: str, data: bytes) -> None:
     (corpus / name).write_bytes(data)
     with pytest.raises(DataError, match=rf"{name} cannot be read \(.*fetch the file again"):
         _ = get_task("multi30k-en-de", data_dir=corpus).splits
@@ -188,7 +188,7 @@ def test_a_file_is_fetched_once(site: Site, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ranged", [True, False])
-def test_a_download_that_broke_off_goes_on(site: Site, tmp_path: Path, ranged: bool) -> None:
+def test_an_interrupted_download_continues(site: Site, tmp_path: Path, ranged: bool) -> None:
     site.files["a.gz"] = CONTENT
     site.cut, site.ranged = 150_000, ranged
     path = tmp_path / "a.gz"
@@ -203,7 +203,7 @@ def test_a_download_that_broke_off_goes_on(site: Site, tmp_path: Path, ranged: b
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_what_a_killed_process_left_is_taken_up_but_not_what_another_is_writing(site: Site, tmp_path: Path) -> None:
+def test_a_partial_file_is_reused_unless_another_process_is_writing_it(site: Site, tmp_path: Path) -> None:
     site.files["a.gz"] = CONTENT
     abandoned, busy = tmp_path / "a.gz.111.part", tmp_path / "a.gz.222.part"
     abandoned.write_bytes(CONTENT[:1000])
@@ -215,7 +215,7 @@ def test_what_a_killed_process_left_is_taken_up_but_not_what_another_is_writing(
     assert (tmp_path / "a.gz").read_bytes() == CONTENT
 
 
-def test_a_whole_part_is_taken_as_it_is(site: Site, tmp_path: Path) -> None:
+def test_a_complete_partial_file_is_used_as_it_is(site: Site, tmp_path: Path) -> None:
     site.files["a.gz"] = CONTENT
     (tmp_path / "a.gz.part").write_bytes(CONTENT)
     download(site.address + "a.gz", tmp_path / "a.gz", DIGEST)
@@ -229,7 +229,7 @@ def test_wrong_content_is_refused_and_thrown_away(site: Site, tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == []
 
 
-def test_no_such_file_and_no_connection_get_a_sentence(site: Site, tmp_path: Path) -> None:
+def test_no_such_file_and_no_connection_get_a_message(site: Site, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"b\.gz is not available \(HTTP 404"):
         download(site.address + "b.gz", tmp_path / "b.gz", DIGEST)
     with pytest.raises(DataError, match=r"could not be downloaded .*Connection refused.*check the connection"):

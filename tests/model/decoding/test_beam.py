@@ -115,7 +115,7 @@ def test_a_batch_of_beams_is_single_beams(model: TableModel, width: int, penalty
         assert [one.score for one in found] == pytest.approx([one.score for one in alone], abs=1e-5)
 
 
-def test_a_beam_that_is_cut_off_says_so() -> None:
+def test_a_beam_that_is_cut_off_is_marked_unfinished() -> None:
     endless = {path: {A: 0.6, B: 0.4} for n in range(8) for path in itertools.product((A, B), repeat=n)}
     found = best_by_beam(TableModel([endless]), beam(3), limit=4)
     assert len(found) == 3

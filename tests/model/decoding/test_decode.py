@@ -100,7 +100,7 @@ def test_what_is_masked_and_why() -> None:
         np.testing.assert_allclose(trace.weights(kind).sum(-1), 1.0, rtol=0, atol=1e-5)
 
 
-def test_no_alternative_is_a_token_that_search_may_not_choose() -> None:
+def test_alternatives_exclude_forbidden_tokens() -> None:
     trace = decode(model_for(), n_alternatives=50).trace
     assert trace.top_ids.shape[1] <= len(TARGET)
     with_mass = trace.top_probabilities > 0

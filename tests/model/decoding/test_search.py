@@ -80,7 +80,7 @@ def test_greedy_takes_the_likeliest_token_and_stops_at_the_end() -> None:
     assert [step.log_probs[0].exp().sum().item() for step in steps] == pytest.approx([1.0] * 3)
 
 
-def test_greedy_cuts_what_does_not_end() -> None:
+def test_greedy_stops_at_the_limit() -> None:
     model = TableModel([{(A,) * n: {A: 1.0} for n in range(20)}])
     [found] = follow(list(greedy(model.step, model.start(), limit=5)))
     assert found.tokens == (A,) * 5
@@ -101,7 +101,7 @@ def test_sentences_of_a_batch_end_on_their_own() -> None:
         assert one.log_prob == pytest.approx(expected.log_prob)
 
 
-def test_steps_are_made_as_they_are_asked_for_and_cannot_be_changed() -> None:
+def test_steps_are_lazy_and_immutable() -> None:
     model = TableModel([GARDEN_PATH])
     for walk in (
         greedy(model.step, model.start(), limit=9),

@@ -114,7 +114,7 @@ def test_old_states_stay_valid_for_branching(scheme: dict[str, Any]) -> None:
     assert torch.equal(again, first[3]), "the branch must have left the old state alone"
 
 
-def test_a_step_writes_into_nothing_it_was_given() -> None:
+def test_a_step_does_not_modify_its_inputs() -> None:
     model = tiny_model()
     _, states = run_steps(model, sources(5), targets(4))
     kept = [tensor.clone() for pair in states[3].self_kv + states[3].cross_kv for tensor in pair]
@@ -153,7 +153,7 @@ def test_select_repeats_drops_and_reorders_hypotheses(scheme: dict[str, Any]) ->
         {"n_encoder_layers": 4, "n_decoder_layers": 1, "n_encoder_heads": 1, "n_decoder_heads": 8},
     ],
 )
-def test_stacks_of_unlike_depth_and_heads(stacks: dict[str, int]) -> None:
+def test_stacks_of_different_depth_and_heads(stacks: dict[str, int]) -> None:
     model = tiny_model(**stacks)
     src, tgt = sources(5, 2), targets(4, 4)
     logits, states = run_steps(model, src, tgt)
@@ -170,7 +170,7 @@ def test_source_keys_are_projected_once() -> None:
         assert after[1] is before[1]
 
 
-def test_stepping_past_the_learned_positions_ends_with_a_sentence() -> None:
+def test_stepping_past_the_learned_positions_raises_a_clear_error() -> None:
     model = tiny_model(positions="learned", max_positions=4)
     _, states = run_steps(model, sources(3), targets(4))
     with pytest.raises(ValueError, match="4 positions"):

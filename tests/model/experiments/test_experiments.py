@@ -200,7 +200,7 @@ def test_results_of_other_settings_or_damaged_ones_are_refused(tmp_path: Path) -
             read_runs(recipe, tmp_path)
 
 
-def test_an_unknown_experiment_is_a_sentence() -> None:
+def test_an_unknown_experiment_gets_a_message() -> None:
     with pytest.raises(ConfigError, match="did you mean 'norm'"):
         get_experiment("nrom")
 

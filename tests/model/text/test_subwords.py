@@ -169,7 +169,7 @@ def test_dropout_does_not_depend_on_what_was_sampled_before() -> None:
     )
 
 
-def test_dropout_passes_over_merges_as_often_as_it_should() -> None:
+def test_dropout_skips_merges_as_often_as_it_should() -> None:
     merges = learn_merges({"ab": 10}, 300)
     rng = random.Random(0)
     split = sum(len(merges.apply_dropout("ab", 0.25, rng)) == 2 for _ in range(4000))
@@ -213,7 +213,7 @@ GOOD: dict[str, Any] = SubwordTokenizer.train(["ab ab ab"]).to_dict()
         ({"pieces": []}, "unknown field 'pieces'"),
     ],
 )
-def test_hostile_json_gets_a_sentence(change: dict[str, Any], sentence: str) -> None:
+def test_hostile_json_gets_a_message(change: dict[str, Any], sentence: str) -> None:
     with pytest.raises(TokenizerError, match=sentence):
         tokenizer_from_dict({**GOOD, **change})
 

@@ -307,12 +307,12 @@ GOOD = CharacterTokenizer.train(["ab"]).to_dict()
         ({"extra": 1}, "unknown field 'extra'"),
     ],
 )
-def test_hostile_json_gets_a_sentence(change: dict[str, object], sentence: str) -> None:
+def test_hostile_json_gets_a_message(change: dict[str, object], sentence: str) -> None:
     with pytest.raises(TokenizerError, match=sentence):
         tokenizer_from_dict({**GOOD, **change})
 
 
-def test_hostile_folder_files_get_a_sentence() -> None:
+def test_hostile_folder_files_get_a_message() -> None:
     with pytest.raises(TokenizerError, match="lacks the field 'pieces'"):
         tokenizer_from_dict({k: v for k, v in GOOD.items() if k != "pieces"})
     for values in (None, [], {}, {"format_version": 1}, "words"):
@@ -326,7 +326,7 @@ def test_hostile_folder_files_get_a_sentence() -> None:
         tokenizers_from_dict({"format_version": 1, "source": GOOD, "target": {"same_as": "source", "lang": "../x"}})
 
 
-def test_languages_that_cannot_be_split_get_a_sentence() -> None:
+def test_languages_that_cannot_be_split_get_a_message() -> None:
     with pytest.raises(TokenizerError, match="cannot split words of language 'qq'"):
         WordTokenizer.train(["a"], lang="qq")
     with pytest.raises(TokenizerError, match="not a language code"):

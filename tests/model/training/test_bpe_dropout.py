@@ -18,7 +18,7 @@ from tests.model.training.test_resume import assert_same_run
 make = partial(string_setup, task=syllable_task(), bpe_dropout=0.3, snapshots=5, log_every=1, max_steps=20)
 
 
-def test_epochs_are_cut_differently_and_say_the_same() -> None:
+def test_epochs_are_segmented_differently_but_hold_the_same_text() -> None:
     setup = make()
     corpus, source = setup.corpus, setup.source
     assert len(corpus.updates(0)) * 2 < 20, "the runs below see several epochs"
@@ -30,14 +30,14 @@ def test_epochs_are_cut_differently_and_say_the_same() -> None:
         assert sum(map(len, epoch.sources)) > sum(map(len, corpus.pairs.sources))
 
 
-def test_what_is_validated_is_cut_as_usual() -> None:
+def test_validation_is_segmented_without_dropout() -> None:
     usual = make(bpe_dropout=0.0)
     assert make().valid.pairs == usual.valid.pairs
     assert isinstance(usual.corpus.pairs_of(3), EncodedPairs)
     assert usual.corpus.pairs_of(3) is usual.corpus.pairs
 
 
-def test_batches_keep_to_the_length_that_they_are_cut_to() -> None:
+def test_batches_keep_to_the_resampled_lengths() -> None:
     """A batch may hold so many tokens, padding counted: those of the words as this epoch cuts them."""
     corpus = make().corpus
     for epoch in range(3):
@@ -51,7 +51,7 @@ def test_batches_keep_to_the_length_that_they_are_cut_to() -> None:
         assert sorted(seen) == list(range(len(lengths)))
 
 
-def test_both_processes_make_up_the_same_epochs() -> None:
+def test_both_processes_build_the_same_epochs() -> None:
     alone = make().corpus
     ranks = [make(runtime=Runtime(precision="fp32", threads=1, settled=True, processes=2)).corpus for _ in range(2)]
     for epoch in (0, 1):
@@ -71,6 +71,6 @@ def test_stop_and_resume_is_the_same_run(tmp_path: Path, questions: int) -> None
     assert progress.epoch >= 2
 
 
-def test_other_tokenizers_have_nothing_to_cut_anew() -> None:
+def test_other_tokenizers_have_nothing_to_resample() -> None:
     with pytest.raises(DataError, match="needs tokenizer=subwords"):
         string_setup(bpe_dropout=0.1)

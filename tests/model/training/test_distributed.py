@@ -76,7 +76,7 @@ def test_both_processes_agree_to_the_last_bit(shared: list[dict[str, torch.Tenso
     assert all(torch.equal(first[name], second[name]) for name in first if name.startswith("weights"))
 
 
-def test_told_to_stop_in_an_evaluation_both_stop_at_the_same_batch(shared: list[dict[str, torch.Tensor]]) -> None:
+def test_a_stop_during_an_evaluation_ends_both_at_the_same_batch(shared: list[dict[str, torch.Tensor]]) -> None:
     """One of them is told, and has another number of batches than the other."""
     for result in shared:
         assert result["stop.questions"].tolist() == [1, 3, 5, 6]

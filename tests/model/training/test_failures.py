@@ -101,7 +101,7 @@ def test_killed_terminated_and_resumed_is_the_same_run(tmp_path: Path) -> None:
     assert steps == list(range(1, 161)), "each step once"
 
 
-def test_a_full_disk_fails_with_a_sentence_and_can_be_resumed(tmp_path: Path) -> None:
+def test_a_full_disk_fails_with_a_message_and_can_be_resumed(tmp_path: Path) -> None:
     """The state (weights and two moments) does not fit, the weights alone did."""
     new = [*pairs_file(tmp_path), "--name", "run", "--set", *SIZES, "max_steps=6", "save_every=3"]
     process = start(tmp_path, *new, limits={resource.RLIMIT_FSIZE: 40_000})
@@ -116,7 +116,7 @@ def test_a_full_disk_fails_with_a_sentence_and_can_be_resumed(tmp_path: Path) ->
     assert read_json(tmp_path / "run" / STATUS)["state"] == "finished"
 
 
-def test_out_of_memory_fails_with_a_sentence(tmp_path: Path) -> None:
+def test_out_of_memory_fails_with_a_message(tmp_path: Path) -> None:
     """The process may take 200 MB more than it has with everything imported; a batch of all the data needs more."""
     settings = ["tokenizer=whitespace", "d_model=128", "d_ff=512", "max_tokens=2000000", "snapshots=0"]
     new = [*pairs_file(tmp_path, n=9000), "--name", "run", "--preset", "tiny", "--set", *settings]

@@ -102,7 +102,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return checkpoints / "run"
 
 
-def test_a_finished_run_is_a_whole_model_with_its_story(finished: Path) -> None:
+def test_a_finished_run_is_a_complete_model_with_its_history(finished: Path) -> None:
     status = read_json(finished / STATUS)
     assert (status["state"], status["step"], status["max_steps"], status["error"]) == ("finished", 12, 12, None)
     assert isinstance(status["pid"], int)
@@ -146,7 +146,7 @@ def test_the_probe_is_answered_at_an_evaluation(finished: Path) -> None:
 @pytest.mark.parametrize(
     "content", ["", "{", "[]", '{"source": 3}', '{"source": "  "}', '{"source": "' + "a" * 50 + '"}', "x" * 20_000]
 )
-def test_a_probe_that_makes_no_sense_is_no_probe(tmp_path: Path, content: str) -> None:
+def test_an_invalid_probe_is_ignored(tmp_path: Path, content: str) -> None:
     setup = string_setup()
     (tmp_path / "probe.json").write_text(content, encoding="utf-8")
     assert not answer_probe(tmp_path, setup.model, setup.source, setup.target)
@@ -154,7 +154,7 @@ def test_a_probe_that_makes_no_sense_is_no_probe(tmp_path: Path, content: str) -
     assert MAX_PROBE_BYTES < 20_000
 
 
-def test_a_loss_that_is_no_number_fails_with_what_to_change(tmp_path: Path) -> None:
+def test_a_loss_that_is_not_a_number_fails_with_advice(tmp_path: Path) -> None:
     make = partial(string_setup, learning_rate=1e30, clip_norm=0.0, dropout=0.0)
     with pytest.raises(TrainingError, match=r"no longer a number at step \d+: lower learning_rate"):
         run(tmp_path, make)
@@ -180,7 +180,7 @@ def test_an_untrained_run_says_so(tmp_path: Path) -> None:
     assert "this model is untrained" in loaded.card
 
 
-def test_what_went_wrong_becomes_a_sentence() -> None:
+def test_errors_become_messages() -> None:
     config = string_setup().settings.training
     assert "lower max_tokens (now 64" in (sentence(MemoryError(), config) or "")
     cpu = RuntimeError("[enforce fail at alloc_cpu.cpp:124] DefaultCPUAllocator: can't allocate memory: you tried …")
@@ -238,7 +238,7 @@ def test_status_is_json_whatever_the_numbers(tmp_path: Path) -> None:
     assert read_metrics(tmp_path / METRICS) == [{"kind": "train", "step": 1, "loss": None}]
 
 
-def test_the_progress_line_says_how_long(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_progress_line_shows_the_remaining_time(capsys: pytest.CaptureFixture[str]) -> None:
     assert [clock(s) for s in (3.4, 65, 3700)] == ["3 s", "1 min 05 s", "1 h 01 min"]
     terminal = Terminal(100)
     terminal.live = True

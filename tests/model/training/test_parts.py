@@ -162,7 +162,7 @@ def test_each_example_is_seen_once_an_epoch_over_all_processes(
     assert sorted(seen) == list(range(n))
 
 
-def test_processes_and_accumulation_cut_the_same_updates() -> None:
+def test_processes_and_accumulation_divide_the_same_updates() -> None:
     def sets(made: Corpus) -> list[set[int]]:
         return [
             {i for share in update.shares for batch in share if batch.weight for i in batch.indices}
@@ -174,7 +174,7 @@ def test_processes_and_accumulation_cut_the_same_updates() -> None:
     assert alone != sets(corpus(50, gradient_accumulation_steps=1))
 
 
-def test_epochs_differ_and_come_back() -> None:
+def test_epochs_differ_and_are_reproducible() -> None:
     made, again = corpus(50), corpus(50)
     assert made.updates(0) == again.updates(0)
     assert made.updates(0) != made.updates(1)

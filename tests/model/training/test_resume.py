@@ -83,7 +83,7 @@ def test_stop_while_a_finished_run_is_scored_and_resume(tmp_path: Path, wholes: 
         assert_same_run(wholes["averaged"] / "run", folder)
 
 
-def test_resumed_from_an_older_save_does_the_lost_steps_again(tmp_path: Path) -> None:
+def test_resuming_from_an_older_save_repeats_the_lost_steps(tmp_path: Path) -> None:
     """What a kill leaves: metrics, snapshots and best weights that are newer than the last saved state."""
     make = partial(string_setup, snapshots=5, log_every=1)
     assert run(tmp_path / "whole", make)
@@ -114,7 +114,7 @@ def test_a_run_without_any_save_starts_again(tmp_path: Path) -> None:
     assert_same_run(tmp_path / "whole" / "run", tmp_path / "cut" / "run")
 
 
-def test_a_torn_state_is_refused_with_a_sentence(tmp_path: Path) -> None:
+def test_a_torn_state_is_refused_with_a_message(tmp_path: Path) -> None:
     make = partial(string_setup)
     assert not run(tmp_path, make, signals=StopAfter(6))
     (tensors,) = (tmp_path / "run" / "state").glob("step-*.safetensors")

@@ -27,7 +27,7 @@ from tests.model.engine import string_setup
         ([4.0, 6.0, 2.0, 3.0], "bf16", 1),
     ],
 )
-def test_auto_takes_the_simplest_of_the_quickest(
+def test_auto_takes_the_simplest_of_the_fastest(
     monkeypatch: pytest.MonkeyPatch, times: list[float], precision: str, threads: int
 ) -> None:
     """Times are of fp32 on one and two threads, then bf16 on one and two."""
@@ -64,7 +64,7 @@ def test_a_trial_of_long_steps_is_cut_short(monkeypatch: pytest.MonkeyPatch, eno
     assert all(0 <= time < 60 for time in times)
 
 
-def test_the_work_of_others_is_seen_and_ones_own_is_not() -> None:
+def test_the_load_of_other_processes_is_measured_and_ones_own_is_not() -> None:
     """A process that does nothing but count is at least half a core, whatever else the machine does."""
     busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     try:
@@ -79,7 +79,7 @@ def test_the_work_of_others_is_seen_and_ones_own_is_not() -> None:
         busy.wait()
 
 
-def test_what_is_asked_for_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_explicit_choices_are_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("model.training.trial.seconds_of", lambda works: pytest.fail("nothing was left open"))
     setup = string_setup()
     chosen = choose_runtime(setup.model, setup.corpus, Runtime(precision="bf16", threads=3), 0.1)

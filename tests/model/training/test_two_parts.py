@@ -42,7 +42,7 @@ def by_hand(few_sentences: None, tmp_path_factory: pytest.TempPathFactory) -> Pa
     return folder
 
 
-def test_one_command_is_two(tmp_path: Path, by_hand: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_command_equals_two(tmp_path: Path, by_hand: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert train_in_two(tmp_path) == 0
     said = capsys.readouterr().out
     assert said.index("mine-first finished") < said.index("mine finished")
@@ -84,7 +84,7 @@ def test_overwriting_replaces_both(tmp_path: Path, by_hand: Path, capsys: pytest
     assert weights(tmp_path, "mine") == weights(by_hand, "mine")
 
 
-def test_own_data_is_at_hand_for_the_second_part(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_own_data_is_available_to_the_second_part(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pairs = tmp_path / "pairs.tsv"
     pairs.write_text("".join(f"a{i} b{i}\tb{i} a{i}\n" for i in range(30)), encoding="utf-8")
     own = ["--task", "files", "--data", str(pairs), *RUN, "--name", "mine", "--checkpoints", str(tmp_path / "models")]
@@ -123,7 +123,7 @@ def test_refused_in_one_sentence(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_damaged_plan_is_refused_with_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_plan_is_refused_with_a_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert train_in_two(tmp_path) == 0
     capsys.readouterr()
     config = read_json(tmp_path / "mine-first" / "config.json")
