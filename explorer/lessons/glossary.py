@@ -263,6 +263,24 @@ GLOSSARY: tuple[GlossaryEntry, ...] = (
         ("inside", "train"),
     ),
     GlossaryEntry(
+        "consistency",
+        "agreement of two passes",
+        "Training that asks two noisy passes over a sentence for the same prediction, as in SimCut and R-Drop.",
+        ("train",),
+    ),
+    GlossaryEntry(
+        "token cutoff",
+        "hidden words",
+        "Setting the embeddings of a few random tokens to zero while training, so that no word is relied on alone.",
+        ("train",),
+    ),
+    GlossaryEntry(
+        "data diversification",
+        "translated training data",
+        "Training on a model's own translations of the training sentences as well, in both directions.",
+        ("train",),
+    ),
+    GlossaryEntry(
         "learning rate",
         "step size",
         "The factor by which each update changes the parameters.",

@@ -19,7 +19,8 @@ class TrainingOrder:
     """What to train: a task, a preset to start from, and the changes to it.
 
     `changes` are pairs of setting and value as they stand after `--set`; `data` are further arguments for a person's
-    own data, such as ("--data", "pairs.tsv"); `init` is the model whose weights to start from, or empty.
+    own data, such as ("--data", "pairs.tsv"); `init` is the model whose weights to start from, or empty; `added` are
+    files of further training pairs.
     """
 
     name: str
@@ -31,10 +32,13 @@ class TrainingOrder:
     init: str = ""
     precision: str = "auto"
     compile: bool = False
+    added: tuple[str, ...] = ()
 
     def command(self, checkpoints: Path) -> list[str]:
         """The whole command, beginning with "python"."""
         arguments = [*TRAIN, "--task", self.task, "--name", self.name, "--preset", self.preset, *self.data]
+        if self.added:
+            arguments += ["--add-data", *self.added]
         if self.init:
             arguments += ["--init", self.init]
         if self.changes:

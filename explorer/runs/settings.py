@@ -24,6 +24,7 @@ LEARNING_RATE = ("learning_rate", "schedule", "warmup_steps", "optimizer")
 STABILITY = ("label_smoothing", "clip_norm", "weight_decay", "seed")
 SELECTION = ("select_by", "patience", "average_checkpoints", "snapshots")
 FURTHER = ("beta1", "beta2", "epsilon", "log_every", "save_every", "eval_sentences", "snapshot_megabytes")
+CONSISTENCY = ("consistency", "consistency_weight", "cutoff")
 SUBWORDS_ONLY = ("bpe_dropout",)  # has no meaning for other tokenizers
 TOKENS = ("tokenizer", "lowercase", "min_frequency", "vocab_size")
 TRAINING = (LENGTH, LEARNING_RATE, STABILITY, SELECTION)
@@ -60,6 +61,9 @@ _LABELS = {
     "eval_sentences": "Sentences decoded",
     "snapshot_megabytes": "Space for snapshots (MB)",
     "bpe_dropout": "BPE-dropout",
+    "consistency": "Consistency of two passes",
+    "consistency_weight": "Consistency weight α",
+    "cutoff": "Token cutoff",
 }
 
 

@@ -153,6 +153,24 @@ def test_rarely_changed_settings_appear_in_the_command_too(app: AppTest, checkpo
     assert (options.precision, options.compile, options.set) == (None, False, ["d_model=32"])
 
 
+def test_consistency_and_added_pairs_stand_in_the_command(app: AppTest, checkpoints: Path) -> None:
+    at = app.run()
+    at.toggle(key="train_more").set_value(True).run()
+    at.selectbox(key="train_reverse_tiny_consistency").set_value("simcut")
+    at.number_input(key="train_reverse_tiny_cutoff").set_value(0.1)
+    pairs = "source\ttarget\nabc\tcba\n*d*\td\nx\t\n"
+    at.get("file_uploader")[0].set_value(("more.tsv", pairs.encode(), "text/tab-separated-values")).run()
+    assert not at.exception
+    options = parser().parse_args(command(at)[3:])
+    assert sorted(options.set) == ["consistency=simcut", "cutoff=0.1"]
+    assert [path.read_text(encoding="utf-8") for path in options.add_data] == [pairs]
+    assert "more.tsv: 2 pairs, the first “abc” → “cba”. 1 row left out: an empty side (line 4)." in words(at)
+    at.get("file_uploader")[0].set_value(("empty.tsv", b"a\tb\n", "text/tab-separated-values")).run()
+    assert not at.exception
+    assert parser().parse_args(command(at)[3:]).add_data == []
+    assert "empty.tsv" in words(at)
+
+
 def test_a_run_may_start_from_another_model(app: AppTest, checkpoints: Path) -> None:
     """Its sizes and tokenizers are taken over, so that nothing about them stands in the command."""
     save_run(checkpoints / "old")

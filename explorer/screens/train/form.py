@@ -15,6 +15,7 @@ from explorer.runs.process import RunError
 from explorer.runs.progress import busy_sentence
 from explorer.runs.settings import problem, setting
 from explorer.runs.status import clock
+from explorer.screens.train.added_pairs import choose_added
 from explorer.screens.train.more_settings import choose_computation, choose_further
 from explorer.screens.train.setting_fields import size_fields, training_fields
 from explorer.screens.train.training_data import Data, choose_data
@@ -59,7 +60,7 @@ def draw_form(runs: Runs) -> None:
             changes = training_fields(preset, scope)
             order = TrainingOrder(_TRIAL, data.task, preset.name, data=data.arguments)
             if st.toggle("More settings", key="train_more", persist_state="session"):
-                order = dataclasses.replace(order, **choose_computation())
+                order = dataclasses.replace(order, **choose_computation(), added=choose_added(data, runs.checkpoints))
                 changes += choose_further(preset, data, scope, order.init)
     with sizes:
         if order.init:

@@ -12,6 +12,7 @@ import streamlit as st
 from explorer.runs.settings import (
     ABLATIONS,
     ARCHITECTURE,
+    CONSISTENCY,
     FURTHER,
     REGULARISATION,
     SIZES,
@@ -55,7 +56,10 @@ def training_fields(preset: Preset, scope: str) -> Changes:
 def further_fields(preset: Preset, scope: str, tokenizer: str) -> Changes:
     """The settings that are rarely changed; returns what differs from the preset."""
     names = (*FURTHER, *SUBWORDS_ONLY) if tokenizer == "subwords" else FURTHER
-    return _fields(names, cls=TrainConfig, start=preset.training, scope=scope)
+    changes: Changes = ()
+    for group in (CONSISTENCY, names):
+        changes += _fields(group, cls=TrainConfig, start=preset.training, scope=scope)
+    return changes
 
 
 def token_fields(data: DataConfig, scope: str) -> Changes:
