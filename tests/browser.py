@@ -28,7 +28,7 @@ SCREEN = {"width": 1366, "height": 768}
 IDLE = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 TIMEOUT_MS = 60_000  # how long a browser test waits for anything; a busy machine is not a defect
 
-# By name where programs are on the path (Linux), by full path elsewhere (macOS, Windows).
+# By name if programs are on the path (Linux), by full path otherwise (macOS, Windows).
 PROGRAMS = (
     "chromium",
     "chromium-browser",
@@ -40,7 +40,7 @@ PROGRAMS = (
     r"${LOCALAPPDATA}\Google\Chrome\Application\chrome.exe",
 )
 
-# The browser contacts no host of its own accord; its sandbox needs rights that containers do not grant.
+# Keeps the browser from contacting hosts by itself; its sandbox needs rights that containers do not grant.
 FLAGS = (
     "--no-sandbox",
     "--disable-background-networking",
@@ -149,7 +149,7 @@ def serve(environment: Mapping[str, str] | None = None, *, app: str = "app.py") 
 
 @dataclass
 class Watch:
-    """Records what the pages of a browser context do unseen: requests, errors, dialogs, policy violations."""
+    """Records what the pages of a browser context do invisibly: requests, errors, dialogs, policy violations."""
 
     foreign: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
@@ -203,7 +203,7 @@ def settle(page: Page, timeout_ms: float = TIMEOUT_MS) -> None:
 def download(page: Page, button: str, folder: Path) -> Path:
     """Press a download button and save the file to `folder`.
 
-    A press at the moment when a script run replaces the buttons does nothing. A user presses again; so does this, once.
+    A press has no effect while a script run replaces the buttons. A user would press again; so does this, once.
     """
     settle(page)
     for patience in (8_000, TIMEOUT_MS):

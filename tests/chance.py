@@ -1,4 +1,4 @@
-"""Random numbers that can be drawn again: a test that fails prints the seed it used."""
+"""Reproducible random numbers: a test that fails prints the seed it used."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ VARIABLE = "HEADLIGHT_SEED"
 
 
 def chance(*names: object) -> random.Random:
-    """A generator for the test of these names, seeded by them and by HEADLIGHT_SEED (0 where it is not set).
+    """A generator for the test of these names, seeded by them and by HEADLIGHT_SEED (0 if unset).
 
     Equal names and seeds give equal numbers on every machine. The seed is printed; pytest shows it when a test fails.
     """
     seed = ":".join([os.environ.get(VARIABLE, "0"), *map(str, names)])
-    print(f"random numbers of {seed!r} ({VARIABLE} is what stands before the first colon)")
+    print(f"random numbers of {seed!r} ({VARIABLE} is the part before the first colon)")
     return random.Random(seed)

@@ -1,7 +1,7 @@
-"""What holds for every test: fixed seeds, one thread, equal examples on every machine, and how work is spread.
+"""Settings of all tests: fixed seeds, one thread, the same examples on every machine, and the distribution of work.
 
-The whole suite runs in as many processes as there are cores, one test file at a time each. Each process that meets a
-browser test starts one browser and one server of its own (tests/e2e/conftest.py).
+The whole suite runs in as many processes as there are cores; each runs one test file at a time. A process that gets a
+browser test starts its own browser and server (tests/e2e/conftest.py).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests import lines, quick
 
 _LINES = lines.start()
 
-# Runs that tests start would otherwise give way to the tests of the other processes.
+# Runs that tests start would otherwise have lower priority than the tests of other processes.
 os.environ.setdefault("HEADLIGHT_NICE", "0")
 
 hypothesis.settings.register_profile(
@@ -51,7 +51,7 @@ def _is_whole(config: pytest.Config) -> bool:
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """As many processes as cores for the whole suite; for files that were named, none besides this one."""
+    """As many processes as cores for the whole suite; for files that were named, only this one."""
     return min(os.cpu_count() or 1, 8) if _is_whole(config) else 0
 
 
@@ -71,9 +71,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _in_turn(items: list[pytest.Item]) -> list[pytest.Item]:
-    """Files with slow tests first, so that no process is left with a long one at the end; browser files in between.
+    """Files with slow tests come first, so that no process is left with a long one at the end; browser files alternate.
 
-    A browser test mostly waits. In turn with others, they leave the browsers and servers room to answer.
+    Browser tests mostly wait. Alternating them with others leaves CPU time for the browsers and servers.
     """
     files = [list(group) for _, group in groupby(items, key=lambda item: item.path)]
     files.sort(key=lambda file: not any(item.get_closest_marker("slow") for item in file))

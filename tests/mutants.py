@@ -1,4 +1,4 @@
-"""The lines that `python -m tests.mutate` turns wrong, one at a time: scaling, masks, taps, edits, labels and roles."""
+"""The lines that `python -m tests.mutate` breaks, one at a time: scaling, masks, taps, edits, labels and roles."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TESTS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Mutant:
-    """One line of a file and what stands there instead; `line` is the whole line without its indentation."""
+    """One line of a file and its replacement; `line` is the whole line without its indentation."""
 
     file: str
     line: str
@@ -36,15 +36,15 @@ class Mutant:
 
     @property
     def tests(self) -> tuple[str, ...]:
-        """The test files that have to notice."""
+        """The test files that must notice the change."""
         return TESTS[self.file]
 
 
 def _of(file: str, *changes: tuple[str, str, str]) -> tuple[Mutant, ...]:
-    """Mutants from (line, a part of it, what stands for that part)."""
+    """Mutants from (line, a part of it, the replacement of that part)."""
     for line, part, _ in changes:
         if line.count(part) != 1:
-            raise ValueError(f"'{part}' must stand once in the listed line '{line}' of {file}.")
+            raise ValueError(f"'{part}' must occur once in the listed line '{line}' of {file}.")
     return tuple(Mutant(file, line, line.replace(part, other)) for line, part, other in changes)
 
 

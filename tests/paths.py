@@ -1,4 +1,4 @@
-"""Where the project lies, for every test and benchmark that reads a file of it."""
+"""The project's folder, for tests and benchmarks that read its files."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Which tests belong to `python -m pytest -m quick`: what shows within a minute that a change broke something.
+"""The tests of `python -m pytest -m quick`, which show within a minute whether a change broke something.
 
-Quick are the unit tests of the packages that compute and draw nothing on screen, and one case for each page (marked
-in tests/pages/test_every_page.py). Everything that trains, starts a process, or works through the bundled models for
-seconds is left to the whole suite. Other files are not even imported under `-m quick`.
+These are the unit tests of the packages that compute without drawing, and one case per page (marked in
+tests/pages/test_every_page.py). Tests that train, start a process, or need seconds with the bundled models are left to
+the whole suite. Other files are not even imported under `-m quick`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FOLDERS = (
 )
 # … and these files …
 FILES = ("pages/test_every_page.py", "test_boundaries.py")
-# … but for these, which take seconds each: whole commands, whole data sets, every bundled model.
+# … except these, which take seconds each: whole commands, whole data sets, every bundled model.
 LONG = (
     "explorer/lessons/test_shipped.py",
     "explorer/translation/test_head_edits.py",
@@ -37,7 +37,7 @@ LONG = (
     "model/test_cli_train.py",
     "model/test_lstm_run.py",
 )
-# In these, only the tests that carry the mark themselves.
+# In these, only tests with the mark.
 BY_MARK = ("pages/test_every_page.py",)
 
 

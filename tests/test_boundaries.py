@@ -1,6 +1,6 @@
-"""The house holds: arrows point down, Streamlit stays upstairs, and what our sources may never contain.
+"""The rules of the architecture: imports point down, only the upper packages use Streamlit, and forbidden constructs.
 
-One case a rule. A failure names the files and what they import.
+One test per rule. A failure names the files and what they import.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pytest
 from tests.paths import ROOT
 
 HOUSE = ("model", "explorer", "pages", "tests")
-MAX_LINES = 450  # a file of more lines holds more than one noun
+MAX_LINES = 450  # a longer file has more than one subject
 
 SOURCES = sorted(
     path
@@ -33,7 +33,7 @@ SCRIPTS = sorted(
     if "node_modules" not in path.parts
 )
 
-# The rooms of explorer/ from the ground up: a room may import itself and what stands before it.
+# The packages of explorer/ from the bottom up: each may import itself and those before it.
 ROOMS = (
     "text",
     "attention",
@@ -50,7 +50,7 @@ ROOMS = (
 )
 STREAMLIT_ROOMS = {"components", "web", "screens"}
 
-# Edges that break the map and are still to be mended: (file, what it imports). Nothing may be added here.
+# Imports that break the rules and are still to be fixed: (file, what it imports). Nothing may be added here.
 KNOWN_BREACHES: set[tuple[str, str]] = set()
 
 TRAINING = {"model.train", "model.training", "model.experiments.runner", "model.experiments.__main__"}
@@ -61,7 +61,7 @@ FORBIDDEN = {
     "app.py": {"model.train", "model.training", "tests"},
 }
 
-# Spelt in two halves, so that this file passes its own test.
+# Written in two halves, so that this file passes its own test.
 UNSAFE_CALLS = {
     "torch.lo" + "ad",
     "pickle.lo" + "ad",
@@ -95,7 +95,7 @@ def room_of(path: Path) -> str:
 
 @cache
 def calls(path: Path) -> tuple[tuple[str, ast.Call], ...]:
-    """Every call in a file, with what it calls spelt out."""
+    """Every call in a file, with the full dotted name of what it calls."""
     return tuple((ast.unparse(node.func), node) for node in nodes(path) if isinstance(node, ast.Call))
 
 
@@ -106,7 +106,7 @@ def nodes(path: Path) -> tuple[ast.AST, ...]:
 
 @cache
 def imports(path: Path) -> set[str]:
-    """Every module that a file imports anywhere, inside functions too, with `from a import b` as a and a.b."""
+    """Every module that a file imports anywhere, also inside functions; `from a import b` counts as a and a.b."""
     found = set()
     package = path.relative_to(ROOT).with_suffix("").parts
     for node in nodes(path):
@@ -132,7 +132,7 @@ def module_of(path: Path) -> str:
 
 
 def floor_of(module: str) -> int | None:
-    """How high in explorer/ a module stands; None outside of it, and for the empty package itself."""
+    """The level of a module in explorer/; None outside it, and for the empty package itself."""
     parts = module.split(".")
     if parts[0] != "explorer" or len(parts) < 2:
         return None
@@ -140,13 +140,13 @@ def floor_of(module: str) -> int | None:
 
 
 def crossings(path: Path) -> set[str]:
-    """What a file imports though its top-level room may not."""
+    """What a file imports although its top-level package may not."""
     forbidden = FORBIDDEN.get(room_of(path), set())
     return {name for name in imports(path) for room in forbidden if reaches(name, room)}
 
 
 def climbs(path: Path) -> Iterator[str]:
-    """What a module of explorer/ imports from above itself, or from another screen."""
+    """What a module of explorer/ imports from a higher package or from another screen."""
     own = module_of(path).split(".")
     floor = floor_of(".".join(own))
     if floor is None:
@@ -198,7 +198,7 @@ def test_packages_import_only_packages_below_them() -> None:
 
 
 def test_only_packages_that_draw_import_streamlit() -> None:
-    """Directly or through others: what is below web, screens and components can be used from a notebook."""
+    """Directly or indirectly: everything below web, screens and components can be used in a notebook."""
     below = [name for name in modules() if name.startswith("explorer.") and name.split(".")[1] not in STREAMLIT_ROOMS]
     below += [name for name in modules() if name.split(".")[0] == "model"]
     draws = {
@@ -211,7 +211,7 @@ def test_only_packages_that_draw_import_streamlit() -> None:
 
 
 def test_every_import_is_static() -> None:
-    """No module is imported by a name that is put together while the program runs."""
+    """No module is imported by a name that is computed at run time."""
     hidden = [
         f"{short(path)}:{call.lineno}"
         for path in SOURCES
@@ -251,19 +251,19 @@ def test_the_walk_sees_what_it_should(
 
 @cache
 def pinned(*names: str) -> set[str]:
-    """What can be imported from what the requirement files name, each with one exact version."""
+    """The modules that the requirement files provide, each pinned to one exact version."""
     lines = [line for name in names for line in (ROOT / name).read_text(encoding="utf-8").splitlines()]
     wanted = [line.split(" ;")[0] for line in lines if line and not line.startswith("#")]
     assert all(re.fullmatch(r"[A-Za-z0-9-]+==[0-9][0-9a-z.]*", line) for line in wanted), wanted
     named = {line.split("==")[0].lower() for line in wanted}
-    # A few packages are imported under another name than they are installed by.
+    # A few packages are imported under a name other than that of the distribution.
     installed = packages_distributions().items()
     imported = {module for module, owners in installed if named & {owner.lower().replace("_", "-") for owner in owners}}
     return imported | {name.replace("-", "_") for name in named}
 
 
 def unpinned(path: Path) -> set[str]:
-    """What a file imports that no requirement file of its room names."""
+    """What a file imports that no requirement file of its package names."""
     files = ["requirements.txt"]
     if room_of(path) == "tests":
         files.append("tests/requirements.txt")

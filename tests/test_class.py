@@ -1,4 +1,4 @@
-"""Many visitors on one server: nobody sees another visitor's sentence, whatever the others do meanwhile."""
+"""Many visitors on one server: no visitor sees another one's sentence, whatever the others do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Links, manifests, attention files and model folders that the first wave wrote open the same views today."""
+"""Links, manifests, attention files and model folders written by the first version open the same views today."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tests.paths import CHECKPOINTS, ROOT
 DATA = Path(__file__).parent / "data" / "first_wave"
 LINKS: list[dict[str, Any]] = json.loads((DATA / "links.json").read_text(encoding="utf-8"))
 TRACES = sorted(path.stem for path in (DATA / "traces").glob("*.npz"))
-ULPS = 2e-6  # another processor may add up in another order; on the same one the weights are equal bit for bit
+ULPS = 2e-6  # another processor may sum in another order; on the same one the weights are equal bit for bit
 
 
 def flat(query: Any) -> dict[str, str]:
-    """The address as text; the harness gives what came in with a link as a list."""
+    """The address as text; the harness returns the parameters of a link as lists."""
     return {name: value if isinstance(value, str) else value[-1] for name, value in query.items()}
 
 
@@ -38,7 +38,7 @@ def widgets(at: AppTest) -> dict[str, Any]:
 
 
 def starts(at: AppTest) -> list[dict[str, Any]]:
-    """Where the attention views were told to begin."""
+    """The position at which the attention views were told to start."""
     told = [json.loads(element.proto.json) for element in at.get("bidi_component") if element.proto.json]
     found = [each.get("start") or each.get("header", {}).get("start") for each in told]
     return [start for start in found if start]
@@ -46,7 +46,7 @@ def starts(at: AppTest) -> list[dict[str, Any]]:
 
 def opened(link: dict[str, Any]) -> AppTest:
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    # The addresses were recorded on the way over Translate, which knew nothing of edits then and shows them now.
+    # The addresses were recorded via Translate, which did not know edits then and shows them now.
     later = {"edit"} if link["page"] != "translate" else set()
     for name, value in link["query"].items():
         if name not in later:
@@ -65,7 +65,7 @@ def name_of_link(link: dict[str, Any]) -> str:
 
 
 def moves_a_slider(link: dict[str, Any]) -> bool:
-    """Whether the link sets a widget inside a tab, rather than opening the tab alone."""
+    """Whether the link sets a widget inside a tab, and does not only open the tab."""
     known = {
         "model",
         "text",
@@ -116,7 +116,7 @@ def test_a_shipped_model_still_computes_the_same(name: str, tmp_path: Path, caps
 
 
 def assert_near(now: Any, then: Any) -> None:
-    """The same JSON, but for the last digits of its numbers."""
+    """The same JSON, except for the last digits of its numbers."""
     if isinstance(then, dict):
         assert now.keys() == then.keys()
         for key in then:

@@ -1,6 +1,6 @@
-"""No way around the gateway: every computation with a model stands in the queue of `explorer.web.runtime`.
+"""No way around the gateway: every computation with a model goes through the queue of `explorer.web.runtime`.
 
-The first half reads the sources, the second visits every tab of every page and watches every module of every model.
+The first half checks the sources; the second visits every tab of every page and watches every module of every model.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from tests.explorer.toy_runs import save_run
 from tests.paths import ROOT
 
 GATEWAY = "explorer/web/runtime.py"
-# Who may load weights: the gateway, snapshots of a run (computed with inside `runtime.snapshot_turn`), and the check of
-# an imported folder, which computes nothing.
+# The modules that may load weights: the gateway, snapshots of a run (used inside `runtime.snapshot_turn`), and the
+# check of an imported folder, which computes nothing.
 LOADS = {GATEWAY, "explorer/runs/head_history.py", "explorer/runs/archive.py"}
 TURNS = {"runtime.model", "runtime.snapshot_turn"}
-# What reaches a model's weights: attributes of a loaded model, and the functions that load one.
+# What gives access to a model's weights: attributes of a loaded model, and the functions that load one.
 REACHES = {"transformer", "loaded"}
 LOADERS = {"load_model", "load_snapshot", "Translator"}
 
 
 def drawing_sources() -> list[Path]:
-    """Everything that may hold a page together: the rooms above the gateway, and the gateway's neighbours."""
+    """The files to check: the packages above the gateway, and the gateway's neighbours."""
     rooms = [ROOT / "explorer" / room for room in ("web", "screens", "components")] + [ROOT / "pages"]
     found = [path for room in rooms for path in room.rglob("*.py")] + [ROOT / "app.py"]
     return [path for path in found if path.relative_to(ROOT).as_posix() != GATEWAY]
 
 
 def ways_around(source: str) -> list[str]:
-    """Where a source reaches a loaded model outside a `with runtime.model(…)` block, or lets one out of it."""
+    """Where a source uses a loaded model outside a `with runtime.model(…)` block, or lets it leave the block."""
     found: list[str] = []
 
     def visit(node: ast.AST, inside: bool, names: frozenset[str]) -> None:
@@ -68,7 +68,7 @@ def ways_around(source: str) -> list[str]:
     parameters: set[str] = set()
 
     def _is_parameter(node: ast.Attribute) -> bool:
-        """A function that is handed a loaded model computes with it on behalf of a turn that its caller holds."""
+        """A function that takes a loaded model computes with it in the turn that its caller holds."""
         return isinstance(node.value, ast.Name) and node.value.id in parameters
 
     tree = ast.parse(source)
@@ -136,7 +136,7 @@ def test_the_walk_lets_a_turn_pass(source: str) -> None:
 
 
 class Watched(model_queue.Queue):
-    """The queue, with the largest number of threads that ever held a place at once."""
+    """The queue, with a record of the largest number of threads that held a place at once."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -156,7 +156,7 @@ class Watched(model_queue.Queue):
 
 
 class Watch:
-    """What ran: how many calls of our modules there were, and those of threads that held no place."""
+    """What ran: the number of calls of our modules, and the calls by threads that held no place."""
 
     def __init__(self, queue: Watched) -> None:
         self.queue, self.calls = queue, 0
@@ -171,7 +171,7 @@ class Watch:
 
 @pytest.fixture
 def watch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Watch]:
-    """Every module of a model is watched, and the toy models are new, so that nothing comes from a cache."""
+    """Watches every module of a model; the toy models are new, so that nothing comes from a cache."""
     queue = Watched()
     monkeypatch.setattr(model_queue, "_queue", queue)
     monkeypatch.setattr(runtime, "CHECKPOINTS", tmp_path)

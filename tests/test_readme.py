@@ -1,4 +1,4 @@
-"""What the README says about the house is true: every file and folder that its map names exists."""
+"""The README's map of the code is correct: every file and folder that it names exists."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_the_map_names_what_exists() -> None:
     missing = []
     for places, files in rooms():
         folders = [ROOT / place.replace("<page>", "probe") for place in places]
-        # `model/tap.py`, `points.py`: a bare name stands beside the first place of its row.
+        # `model/tap.py`, `points.py`: a bare name is in the folder of the first place of its row.
         first = folders[0] if folders[0].is_dir() else folders[0].parent
         for place, folder in zip(places, folders, strict=True):
             if not folder.exists() and not (first / place).exists():

@@ -28,7 +28,7 @@ def line(when: str, ours: float, other: float | None = 50.0, **more: Any) -> res
 
 
 def test_the_table_has_the_oldest_and_the_newest_figure() -> None:
-    """Lines may come in any order; peer and ratio belong to the newest."""
+    """Lines may be in any order; peer and ratio belong to the newest."""
     text = results.table(sorted([line("2026-02", 9.0), line("2026-01", 20.0)], key=lambda one: one["when"]))
     row = next(found for found in text.splitlines() if found.startswith("| step"))
     cells = [cell.strip() for cell in row.replace("\\|", "/").strip("|").split("|")]

@@ -1,4 +1,4 @@
-"""A visitor without a browser: speaks Streamlit's protocol over a websocket, types, steps, and records the answers."""
+"""A visitor without a browser: uses Streamlit's protocol over a websocket, types, steps, and records the responses."""
 
 from __future__ import annotations
 

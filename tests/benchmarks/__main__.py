@@ -55,7 +55,7 @@ def main(arguments: list[str]) -> int:
         description="Measure Headlight against a peer or a baseline, in one run on this machine.",
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(BENCHMARKS)} (default: all)")
-    parser.add_argument("--write", action="store_true", help="store the rows in results/ and write RESULTS.md again")
+    parser.add_argument("--write", action="store_true", help="store the rows in results/ and rewrite RESULTS.md")
     parser.add_argument("--json", action="store_true", help="one JSON object per row on standard output")
     asked = parser.parse_args(arguments)
     unknown = sorted(set(asked.names) - set(BENCHMARKS))

@@ -1,4 +1,4 @@
-"""One sentence translated with everything recorded, beside a MarianMT model of the same sizes, in turns."""
+"""One sentence translated with everything recorded, alternating with a MarianMT model of the same size."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LENGTHS = (5, 10, 20, 50, 100)
 
 
 def marian(config: ModelConfig) -> Any:
-    """An untrained MarianMT model of these sizes, with the attention that shows its weights.
+    """An untrained MarianMT model of these sizes, with the attention implementation that returns its weights.
 
     Raises:
         MissingPeer: the `transformers` package is not installed.
@@ -74,14 +74,14 @@ def marian_work(peer: Any, n_source: int, n_steps: int) -> Callable[[], None]:
 
 
 def milliseconds(work: Callable[[], object]) -> float:
-    """How long a call takes."""
+    """Duration of a call."""
     start = perf_counter()
     work()
     return 1000 * (perf_counter() - start)
 
 
 def without_cache(translator: Translator, text: str, path: tuple[int, ...]) -> None:
-    """The same decoding with the whole prefix run through the decoder again at every step, as notebooks do it."""
+    """The same decoding without a cache: every step runs the whole prefix through the decoder, as notebooks do."""
     model, source = translator.loaded.transformer, translator.loaded.source.encode(text)
     src = torch.tensor([[*source.ids, EOS]])
     for step in range(len(path)):
@@ -104,7 +104,7 @@ def in_turns(works: dict[str, Callable[[], object]], repeats: int) -> dict[str, 
 @benchmark("decode")
 @torch.inference_mode()
 def measure() -> list[Row]:
-    """Translate the sentence in turns: ours from typed text to labelled trace, the peer from ids to tensors."""
+    """Translate the sentence alternately: ours from typed text to labelled trace, the peer from ids to tensors."""
     translator = Translator(load_model(CHECKPOINTS / MODEL))
     with torch_threads(1):
         peer = marian(translator.loaded.model_config)
@@ -136,7 +136,7 @@ def measure() -> list[Row]:
 
 
 def growth(translator: Translator, peer: Any, n_source: int, length: int) -> list[Row]:
-    """A decoding of exactly `length` tokens along a path laid down beforehand: beside MarianMT, and without a cache."""
+    """A decoding of exactly `length` tokens along a given path: beside MarianMT, and without a cache."""
     chance = torch.Generator().manual_seed(length)
     path = tuple(torch.randint(4, translator.loaded.model_config.tgt_vocab_size, (length,), generator=chance).tolist())
     config = DecodeConfig(max_length=length)

@@ -1,9 +1,9 @@
 """All heads at once: time from a click to the painted picture, and bytes sent, beside BertViz's model view.
 
-Both show the same random arrays in the same Chromium. Ours is asked for by a button on a Streamlit page, so that its
-time includes the server and the way there; BertViz's HTML is opened as a file. BertViz loads require.js, jQuery and D3
-from the network; here it gets jQuery and D3 from Python packages, inside the file and not counted, and ten lines in
-place of require.js. All of that is in its favour.
+Both show the same random arrays in the same Chromium. Ours is requested by a button on a Streamlit page, so its time
+includes the server and the connection; BertViz's HTML is opened as a file. BertViz loads require.js, jQuery and D3 from
+the network; here jQuery and D3 come from Python packages, embedded in the file and not counted, and ten lines replace
+require.js. All of that is in its favour.
 """
 
 from __future__ import annotations
@@ -38,23 +38,23 @@ from explorer.web.figures import freeze_after
 from tests.benchmarks.grid import N_SHOWN, trace_of
 
 st.set_page_config(layout="wide")
-copy_link(key="copy")  # stands on every page of the app, so the browser has Streamlit's part of components by then
+copy_link(key="copy")  # is on every page of the app, so the browser has loaded Streamlit's component code by then
 name = st.query_params["size"]
 size = tuple(int(part) for part in name.split("-"))
 made = st.cache_resource(trace_of, max_entries=64, show_spinner=False)
 for number in range(1, 1 + N_SHOWN):
-    made(*size, number)  # making the arrays is no part of what is measured
+    made(*size, number)  # creating the arrays is not part of the measurement
 freeze_after(name)  # as the pages do
 if st.button("Show"):
     st.session_state["shown"] = st.session_state.get("shown", 0) + 1
 if "shown" in st.session_state:
     number = st.session_state["shown"]
-    # What is kept for a decoding is kept under its name: a name that no tab before had finds nothing kept.
+    # Caches are keyed by the name of the decoding: a name that no earlier tab used finds empty caches.
     seq = f"{name}-{st.query_params['tab']}-{number}"
     heads_view(HeadsView(made(*size, number), seq, "random", kind="encoder"), key="heads")
 """
 
-# What require.js would do for BertViz, given that both libraries are there.
+# Stands in for require.js, given that both libraries are loaded.
 LOADER = """
 window.require = { config() {} };
 window.requirejs = (names, run) => {
@@ -67,14 +67,14 @@ window.requirejs = (names, run) => {
 
 
 def trace_of(layers: int, heads: int, tokens: int, seed: int = 0) -> AttentionTrace:
-    """Random attention of an encoder: rows sum to 1, some keys far above the others."""
+    """Random encoder attention: rows sum to 1, with some keys far above the others."""
     words = [f"word{i}" for i in range(tokens - 1)]
     return random_trace([*words, "<eos>"], ["<sos>"], layers=(layers, 1), heads=(heads, 1), seed=seed)
 
 
 @dataclass
 class Ours:
-    """What was measured of our page, in milliseconds and bytes: `size` with the code of the views, `later` without."""
+    """Measurements of our page, in milliseconds and bytes: `size` includes the code of the views, `later` does not."""
 
     first: list[float] = field(default_factory=list)
     shown: list[float] = field(default_factory=list)
@@ -118,7 +118,7 @@ def our_times(browser: Browser, url: str, size: tuple[int, int, int], tabs: int 
 
 
 def _click(page: Page, button: object, drawn: str) -> float:
-    """Milliseconds from the click to the frame in which the views say that they have drawn this."""
+    """Milliseconds from the click to the frame in which the views report that they have drawn this."""
     page.evaluate("want => __bench.arm('click', () => __bench.find('.explorer')?.dataset.drawn === want)", drawn)
     button.click()  # type: ignore[attr-defined]
     took: float = page.evaluate("__bench.pending")
@@ -126,7 +126,7 @@ def _click(page: Page, button: object, drawn: str) -> float:
 
 
 def bertviz_html(trace: AttentionTrace) -> tuple[str, int]:
-    """BertViz's own HTML for the encoder's attention, made to work offline, and its size as BertViz made it.
+    """BertViz's own HTML for the encoder's attention, adapted to work offline, and its original size.
 
     Raises:
         ImportError: BertViz or one of the packages that bring its libraries is not installed.
@@ -143,7 +143,7 @@ def bertviz_html(trace: AttentionTrace) -> tuple[str, int]:
 
 
 def _read(package: str, path: str) -> str:
-    """A file of an installed package, found without running the package."""
+    """A file of an installed package, located without importing the package."""
     found = importlib.util.find_spec(package)
     if found is None or not found.submodule_search_locations:
         raise ImportError(f"{package} is not installed")
@@ -189,12 +189,12 @@ def measure() -> list[Row]:
 
 
 def _warm(browser: Browser, url: str) -> None:
-    """One visit that is not measured: imports, and the browser's own first time."""
+    """One visit that is not measured: it covers imports and the browser's warm-up."""
     our_times(browser, url, (1, 1, 4), tabs=1)
 
 
 def _peer(browser: Browser, size: tuple[int, int, int]) -> tuple[list[float], int, int] | str:
-    """BertViz's figures, or a sentence about why there are none."""
+    """BertViz's figures, or the reason why there are none."""
     try:
         return their_times(browser, trace_of(*size), 1 if size[0] * size[1] > 100 else N_THEIRS)
     except ImportError as missing:
@@ -241,7 +241,7 @@ def _rows(size: tuple[int, int, int], ours: Ours, peer: tuple[list[float], int, 
             target="≥ 30 × smaller" if middle else "",
             met=their_size >= 30 * ours.size if middle and their_size else None,
             detail=(f"{their_size / ours.size:.0f} × smaller; " if their_size else "")
-            + "ours with the code of the views, BertViz's without its libraries",
+            + "ours includes the code of the views, BertViz's excludes its libraries",
         ),
         Row(
             measure=f"{name}: bytes sent to the browser, other arrays in the same tab",

@@ -1,4 +1,4 @@
-"""A class on one server: 30 visitors type, step and switch heads; then the same beside a training run."""
+"""A class on one server: 30 visitors type, step and switch heads; then the same during a training run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ N_VISITORS = 30
 REQUESTS_PER_SECOND = 10.0
 SENTENCES_PER_SECOND = 3.0
 SECONDS = float(os.environ.get("HEADLIGHT_LOAD_SECONDS", "120"))
-MODELS = ("multi30k-en-de", "adjective-swap")  # the first of them is what the page opens with
+MODELS = ("multi30k-en-de", "adjective-swap")  # the page opens with the first
 
 WHO = ("A man", "A woman", "A young girl", "An old man", "A small child", "A dog", "Two men", "Three women", "Boys")
 LIKE = ("in a red shirt", "with a black hat", "with long hair", "in a blue jacket", "with a bag", "in a white dress")
@@ -34,7 +34,7 @@ WHERE = ("in the park", "on the beach", "near a house", "in the street", "beside
 
 
 def sentences() -> Iterator[str]:
-    """Sentences of 8 to 10 words, each once, in an order that looks like chance and is always the same."""
+    """Sentences of 8 to 10 words, each once, in a pseudo-random order that is always the same."""
     found = [" ".join(parts) + "." for parts in itertools.product(WHO, LIKE, DOES, WHERE)]
     random.Random(0).shuffle(found)
     return iter(found)
@@ -42,7 +42,7 @@ def sentences() -> Iterator[str]:
 
 @dataclass
 class Log:
-    """What the visitors went through: seconds of every request, and what was shown for every sentence."""
+    """What the visitors experienced: seconds of every request, and what was shown for every sentence."""
 
     sentences: list[float] = field(default_factory=list)
     looks: list[float] = field(default_factory=list)
@@ -54,7 +54,7 @@ class Log:
 
 
 async def visit(visitor: Visitor, chance: random.Random, supply: Iterator[str], log: Log, end: float) -> None:
-    """One visitor, who does something every few seconds until `end` on the loop's clock."""
+    """One visitor, who acts every few seconds until `end` on the loop's clock."""
     clock = asyncio.get_running_loop().time
     pause = N_VISITORS / REQUESTS_PER_SECOND
     due = clock() + chance.random() * pause
@@ -72,12 +72,12 @@ async def visit(visitor: Visitor, chance: random.Random, supply: Iterator[str], 
 
 
 async def arrive(port: int) -> list[Visitor]:
-    """All visitors, each with a sentence of their own on the page."""
+    """All visitors, each with their own sentence on the page."""
     return [await Visitor.arrive(port, f"text=Visitor+{number}+is+here.") for number in range(N_VISITORS)]
 
 
 async def crowd(port: int, supply: Iterator[str], seconds: float) -> Log:
-    """All visitors at once, for as long as that, once they are all there."""
+    """All visitors at once, for this many seconds after all have arrived."""
     visitors = await arrive(port)
     log, end = Log(), asyncio.get_running_loop().time() + seconds
     async with asyncio.TaskGroup() as group:
@@ -87,7 +87,7 @@ async def crowd(port: int, supply: Iterator[str], seconds: float) -> Log:
 
 
 async def alone(port: int, texts: list[str]) -> dict[str, Shown]:
-    """What a single visitor of a server of their own is shown for each sentence."""
+    """What a single visitor on a separate server is shown for each sentence."""
     visitor, found = await Visitor.arrive(port, "text=Nobody+else+is+here."), {}
     for text in texts:
         await visitor.type(text)
@@ -97,7 +97,7 @@ async def alone(port: int, texts: list[str]) -> dict[str, Shown]:
 
 
 async def burst(port: int, supply: Iterator[str]) -> list[float]:
-    """Everybody presses Enter at the same moment; seconds until each is answered."""
+    """All press Enter at the same moment; seconds until each is answered."""
     visitors = await arrive(port)
     seconds = await asyncio.gather(*(visitor.type(next(supply)) for visitor in visitors))
     await asyncio.gather(*(visitor.leave() for visitor in visitors))
@@ -106,7 +106,7 @@ async def burst(port: int, supply: Iterator[str]) -> list[float]:
 
 @contextmanager
 def training(checkpoints: Path) -> Iterator[None]:
-    """A run as the Train page starts it, for as long as the block lasts."""
+    """A run as the Train page starts it, for the duration of the block."""
     runs = Runs(checkpoints)
     orders = ["--task", "reverse", "--set", "max_steps=1000000", "--checkpoints", str(checkpoints)]
     runs.start("load", ["python", "-m", "model.train", *orders, "--name", "load"])
@@ -126,7 +126,7 @@ def megabytes(server: Server) -> float:
 
 @benchmark("load")
 def measure() -> list[Row]:
-    """Two servers: one for the class, one for a single visitor who asks for the same sentences afterwards."""
+    """Two servers: one for the class, one for a single visitor who requests the same sentences afterwards."""
     supply, rows = sentences(), []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -135,7 +135,7 @@ def measure() -> list[Row]:
                 shutil.copytree(ROOT / "checkpoints" / model, folder / model)
         environment = {"HEADLIGHT_CHECKPOINTS": str(folder)}
         with serve(environment) as server:
-            asyncio.run(alone(server.port, [next(supply) for _ in range(3)]))  # imports and the model: not this test's
+            asyncio.run(alone(server.port, [next(supply) for _ in range(3)]))  # warm-up: imports and loading the model
             before = megabytes(server)
             quiet = asyncio.run(crowd(server.port, supply, SECONDS))
             after = megabytes(server)

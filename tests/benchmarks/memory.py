@@ -1,4 +1,4 @@
-"""Memory of the server: before anybody comes, with a model at work, for each further visitor and each further model."""
+"""Memory of the server: before the first visitor, with one model, per further visitor and per further model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OTHERS = ("adjective-swap", "reverse", "dates")
 
 
 async def come_and_stay(port: int, pid: int, found: list[float]) -> None:
-    """Memory with one visitor, with all, and with a visitor for each further model; nobody leaves."""
+    """Memory with one visitor, with all, and with a visitor for each further model; all stay connected."""
 
     def note() -> None:
         found.append(psutil.Process(pid).memory_info().rss / 1e6)
@@ -36,7 +36,7 @@ async def come_and_stay(port: int, pid: int, found: list[float]) -> None:
 
 @benchmark("memory")
 def measure() -> list[Row]:
-    """One server that fills up, and one of Streamlit's with nothing in it."""
+    """One server that fills up, and one with an empty Streamlit app."""
     with tempfile.TemporaryDirectory() as folder:
         hello = Path(folder) / "hello.py"
         hello.write_text(HELLO, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What a person waits for in the browser: a step, a new sentence, the first picture after a cold start."""
+"""How long a user waits in the browser: for a step, a new sentence, the first figure after a cold start."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from tests.paths import ROOT
 
 SCREEN = {"width": 1366, "height": 768}
 N_STEPS, N_HEADS, N_SENTENCES, N_STARTS = 60, 40, 12, 3
-PATIENCE_MS = 120_000  # a figure from a busy machine is worth more than none
+PATIENCE_MS = 120_000  # generous: a figure from a busy machine is better than none
 PARTS = ("I read red books", "We eat green apples", "They buy blue cars", "You see small houses", "She reads big books")
 SCRIPT = Path(__file__).with_suffix(".js")
 HELLO = "import streamlit as st\nst.write('hello')\n"
 
-# Every message from the server, by its size; a script of ours hears of all of them, the debugger of some too late.
+# Counts the bytes of every message from the server. A script in the page sees all of them; the debugger is told of some
+# too late.
 COUNT = """
 window.received = 0;
 window.WebSocket = class extends WebSocket {
@@ -37,7 +38,7 @@ window.WebSocket = class extends WebSocket {
 
 @contextmanager
 def checkpoints() -> Iterator[dict[str, str]]:
-    """The environment of a server with a model: the bundled ones, or else an untrained one made for the occasion."""
+    """The environment of a server with a model: the bundled ones, or else an untrained one created here."""
     if (ROOT / "checkpoints" / "adjective-swap" / "model.safetensors").exists():
         yield {}
         return
@@ -49,7 +50,7 @@ def checkpoints() -> Iterator[dict[str, str]]:
 
 
 def open_page(browser: Browser, server: Server, address: str = "/?model=adjective-swap") -> Page:
-    """A new tab that has drawn attention, with the stop-watch in it."""
+    """A new tab that has drawn attention, with the stopwatch script installed."""
     page = browser.new_page(viewport=SCREEN)
     page.set_default_timeout(PATIENCE_MS)
     page.add_init_script(COUNT)
@@ -66,7 +67,7 @@ def step_times(page: Page) -> tuple[list[float], list[float]]:
     frames: list[float] = []
     page.keyboard.press("Home")
     for i in range(N_STEPS):
-        page.wait_for_timeout(40 if i % 10 else 400)  # mostly as fast as a person steps; now and then a pause
+        page.wait_for_timeout(40 if i % 10 else 400)  # mostly as fast as people step, with occasional pauses
         before = page.evaluate("__bench.label()")
         last = re.fullmatch(r"step (\d+) of \1", before)
         page.evaluate("before => __bench.arm('keydown', () => __bench.label() !== before)", before)
@@ -96,16 +97,13 @@ def head_times(page: Page) -> list[float]:
 
 
 def sentence_times(page: Page) -> tuple[list[float], list[float]]:
-    """Milliseconds from Enter to the painted attention of a 12-word sentence that nobody asked for before, and bytes.
-
-    The bytes are all that the server sent for it.
-    """
+    """Milliseconds from Enter to the painted attention of a new 12-word sentence, and the bytes sent by the server."""
     times, sizes = [], []
     field = page.get_by_role("textbox", name=re.compile("Type a sentence"))
     sentences = (" ".join(parts) for parts in itertools.permutations(PARTS, 3))
     for text in itertools.islice(sentences, N_SENTENCES + 1):
         field.fill(text)
-        page.wait_for_timeout(700)  # the field's own pause is not part of what is measured
+        page.wait_for_timeout(700)  # the field's own delay is not part of the measurement
         before = page.evaluate("__bench.source()")
         page.evaluate("window.received = 0")
         page.evaluate("before => __bench.arm('keydown', () => __bench.source() !== before)", before)
@@ -117,7 +115,7 @@ def sentence_times(page: Page) -> tuple[list[float], list[float]]:
 
 
 def model_times(server_environment: dict[str, str]) -> list[float]:
-    """Milliseconds of the translation alone, in this process: what no page can be faster than."""
+    """Milliseconds of the translation alone, in this process: a lower bound for any page."""
     import torch
 
     from explorer.translation.translator import Translator
@@ -136,7 +134,7 @@ def model_times(server_environment: dict[str, str]) -> list[float]:
 
 
 def cold_start(browser: Browser, environment: dict[str, str], app: str, shown: str) -> float:
-    """Seconds from starting the server process to `shown` being painted in a tab that opened as soon as it could."""
+    """Seconds from the start of the server process until `shown` is painted in a tab opened as early as possible."""
     start = perf_counter()
     with serve(environment, app=app) as server:
         page = browser.new_page(viewport=SCREEN)

@@ -1,4 +1,4 @@
-"""One decoding step, recorded and not recorded, in turns within one run."""
+"""One decoding step with and without recording, alternating within one run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CONFIG = ModelConfig(
 def timed_step(
     model: Transformer, tokens: torch.Tensor, state: DecodeState, recorder: AttentionRecorder | None
 ) -> tuple[tuple[float, float], torch.Tensor, DecodeState]:
-    """Milliseconds (on the clock, of the processor), logits and the new state of one step."""
+    """Milliseconds (wall-clock, CPU), logits and the new state of one step."""
     start, worked = perf_counter(), thread_time()
     logits, state = model.step(tokens, state, tap=recorder)
     return (1000 * (perf_counter() - start), 1000 * (thread_time() - worked)), logits, state
@@ -38,7 +38,7 @@ def timed_step(
 @benchmark("step")
 @torch.inference_mode()
 def measure() -> list[Row]:
-    """Decode sentences of 20 steps; at each step take it twice from the same state, recorded and plain."""
+    """Decode sentences of 20 steps; compute each step twice from the same state, recorded and plain."""
     generator = torch.Generator().manual_seed(0)
     model = Transformer(CONFIG).eval()
     recorded: list[tuple[float, float]] = []
@@ -61,7 +61,7 @@ def measure() -> list[Row]:
                     plain.append(without_ms)
                 tokens = with_logits.argmax(-1)
     ours, baseline = median([clock for clock, _ in recorded]), median([clock for clock, _ in plain])
-    work = median([worked for _, worked in recorded])  # what a busy machine does not blur
+    work = median([worked for _, worked in recorded])  # hardly affected by other load
     return [
         Row(
             measure="one decoding step with recording, 4+4 layers, d_model 128, vocabulary 6000, 1 thread",

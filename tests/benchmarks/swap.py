@@ -1,4 +1,4 @@
-"""How long `adjective-swap` takes until every held-out sentence is right, with the settings that the page proposes."""
+"""The time until `adjective-swap` gets every held-out sentence right, with the settings that the page proposes."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ TASK, TARGET_SECONDS = "adjective-swap", 120.0
 
 
 def command(*more: str) -> list[str]:
-    """The training command, as the README has it."""
+    """The training command, as in the README."""
     return [sys.executable, "-m", "model.train", "--task", TASK, *more]
 
 
 @benchmark("swap")
 def measure() -> list[Row]:
-    """The whole command, process start and final test included; beside it, what it said beforehand."""
+    """The whole command, including process start and final test, beside its own estimate."""
     with tempfile.TemporaryDirectory() as folder:
         where = ["--checkpoints", folder, "--name", "swap"]
         plan = subprocess.run(

@@ -1,4 +1,4 @@
-"""How long a moved slider on the teaching pages takes: on the server, and until the browser has painted the answer."""
+"""The response time of sliders on the teaching pages: on the server, and until the browser has painted the result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.benchmarks.registry import Row, benchmark, median, percentile, torch_
 from tests.browser import launch, serve, settle
 from tests.paths import ROOT
 
-MODEL, TEXT = "reverse", "abcdefghijklmnop"  # the longest sentence that the model knows
+MODEL, TEXT = "reverse", "abcdefghijklmnop"  # as long as the model's longest training sentence
 N_WARM_UP, N_MOVES = 2, 12
 
 # Page, tab, kind of widget, its key, and the values that it moves between.
@@ -36,7 +36,7 @@ MOVES = (
     ("inside", "The prediction", "slider", "chance_temperature", (0.5, 1.5)),
     ("inside", "Sizes", "select_slider", "budget_size_d_model", (256, 512)),
 )
-# The same in the browser: page, tab, and the label of the slider that an arrow key moves.
+# In the browser: page, tab, and the label of the slider that an arrow key moves.
 SLIDES = (
     ("positions", "The table", "d_model"),
     ("positions", "The table", "Length"),
@@ -53,7 +53,7 @@ SLIDES = (
     ("inside", "The prediction", "Temperature"),
     ("inside", "Sizes", "d_model"),
 )
-QUIET_MS = 400  # without any change and with the script at rest, after which the answer counts as complete
+QUIET_MS = 400  # the response counts as complete after this long without a change or a running script
 SCRIPT = Path(__file__).with_suffix(".js")
 
 
@@ -77,7 +77,7 @@ def in_browser() -> list[Row]:
             page.evaluate(SCRIPT.read_text(encoding="utf-8"))
             wanted = list(slides)
             if not rows:
-                slide(page, *wanted[0])  # a fresh server's and a fresh browser's first moves are slower: not counted
+                slide(page, *wanted[0])  # warm-up: the first moves on a fresh server and browser are slower
             rows += [slide(page, *each) for each in wanted]
             page.close()
         browser.close()
@@ -91,12 +91,12 @@ def slide(page: Page, name: str, tab: str, label: str) -> Row:
     thumb = page.get_by_role("slider", name=label).first
     thumb.focus()
     if label == "Step":
-        thumb.press("End")  # from where each step back is a new one
+        thumb.press("End")  # every step back from here gives a new value
     answered(page)
     times, sent, sizes = [], [], []
     for move in range(N_WARM_UP + N_MOVES):
         page.evaluate("window.received = 0")
-        # A slider that stands at its end can only go back; others go there and back again.
+        # A slider at its end can only go back; others go forward and back.
         thumb.press("ArrowLeft" if label == "Step" or move % 2 else "ArrowRight")
         told, took = answered(page)
         if not took:
@@ -118,13 +118,13 @@ def slide(page: Page, name: str, tab: str, label: str) -> Row:
 
 
 def answered(page: Page) -> tuple[float, float]:
-    """Once nothing changes any more: milliseconds from the last key to the message to the server, and to the end."""
+    """Wait until nothing changes: milliseconds from the last key to the message to the server, and to the end."""
     told, took = page.evaluate(f"__slide.answered({QUIET_MS})")
     return float(told), float(took)
 
 
 def on_server() -> list[Row]:
-    """Each move is a run of the script as the server makes it, models and all."""
+    """Each move is a script run as on the server, including model calls."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     rows = []
     with torch_threads(1):

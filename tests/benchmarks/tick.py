@@ -1,4 +1,4 @@
-"""What one look at a long run costs the server: the part of the Train page that repaints every second."""
+"""The server's cost of watching a long run: the part of the Train page that is redrawn every second."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ N_STEPS, N_READS = 1500, 20
 
 
 def _looks() -> None:
-    """A page that looks at a run 40 times; the median of the seconds of processor time stays in the session."""
+    """A page that reads a run 40 times; the median CPU time in seconds stays in the session."""
     import statistics
     import time
     from pathlib import Path
@@ -44,7 +44,7 @@ def _looks() -> None:
 
 @benchmark("tick")
 def measure() -> list[Row]:
-    """A run of 1 500 log lines and as many evaluations; beside it, what reading all of its metrics anew would take."""
+    """A run of 1,500 log lines and as many evaluations, beside the time of rereading all of its metrics."""
     with tempfile.TemporaryDirectory() as name:
         folder = save_run(Path(name) / "mine", state="running")
         steps = range(20, 20 * N_STEPS, 20)

@@ -1,4 +1,4 @@
-"""Training speed: our trainer against torch.nn.Transformer in a plain loop, in turns over the same batches."""
+"""Training speed: our trainer and torch.nn.Transformer in a plain loop, alternating over the same batches."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ TRAINING = TrainConfig(max_tokens=4096, max_steps=10**6, log_every=10**6, eval_e
 
 
 class Peer(nn.Module):
-    """The same model from PyTorch's own parts, as a tutorial would put it together."""
+    """The same model built from PyTorch's own modules, as a tutorial would."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -121,7 +121,7 @@ def random_corpus() -> Corpus:
 
 def our_trainer(corpus: Corpus, runtime: Runtime) -> Trainer:
     """The trainer of `python -m model.train`, without a run folder to write into."""
-    absent: Any = None  # what only evaluation and saving look at
+    absent: Any = None  # used only by evaluation and saving
     setup = Setup(
         name="benchmark",
         task=absent,
@@ -137,7 +137,7 @@ def our_trainer(corpus: Corpus, runtime: Runtime) -> Trainer:
 
 
 def flops_of(lengths: list[tuple[int, int]]) -> float:
-    """Multiplications and additions that one update needs for these (source, target) lengths, padding not counted.
+    """Multiplications and additions of one update for these (source, target) lengths, without padding.
 
     2 per weight and token forward, twice that backward.
     """
@@ -152,7 +152,7 @@ def flops_of(lengths: list[tuple[int, int]]) -> float:
 
 
 def matmul_peak() -> float:
-    """Floating-point operations a second of a large float32 product: what this machine can do."""
+    """Floating-point operations per second of a large float32 product: the peak of this machine."""
     n = 1024
     a, b = torch.randn(n, n), torch.randn(n, n)
     best = math.inf
@@ -164,9 +164,9 @@ def matmul_peak() -> float:
 
 
 def keep_memory() -> bool:
-    """Let the C library keep freed memory instead of giving each large tensor back to the system; False if it cannot.
+    """Let the C library keep freed memory instead of returning large tensors to the system; False if it cannot.
 
-    The plain loop spends half its time there on Linux. Ours hardly does, because its tensors are smaller.
+    On Linux, the plain loop spends half its time on that. Ours hardly does, because its tensors are smaller.
     """
     if not sys.platform.startswith("linux"):
         return False
@@ -177,7 +177,7 @@ def keep_memory() -> bool:
 
 
 def seconds(work: Any) -> float:
-    """How long a call takes."""
+    """Duration of a call."""
     start = perf_counter()
     work()
     return perf_counter() - start
@@ -185,7 +185,7 @@ def seconds(work: Any) -> float:
 
 @benchmark("train")
 def measure() -> list[Row]:
-    """Updates of the peer and of ours in turns; then a row for each precision that ours may run in."""
+    """Alternate updates of the peer and of ours; return a row for each precision that ours can run in."""
     torch.manual_seed(0)
     with torch_threads(THREADS):
         corpus = random_corpus()
@@ -212,7 +212,7 @@ def measure() -> list[Row]:
 def take_turns(
     corpus: Corpus, works: Callable[[Batch, Batch], dict[str, Callable[[], None]]]
 ) -> dict[str, list[float]]:
-    """Tokens a second of each work at each update, and the share of the matmul peak that one floating-point op makes.
+    """Tokens per second of each work at each update, and the share of the matmul peak that one floating-point op makes.
 
     `works` makes them from the update's batch and a naive one of as many sentences. The entries "flops" (per token)
     and "peak" describe the same updates.

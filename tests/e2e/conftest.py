@@ -36,7 +36,7 @@ def playwright() -> Iterator[Playwright]:
 
 @pytest.fixture(scope="module")
 def browser(playwright: Playwright) -> Iterator[Browser]:
-    """Headless Chromium, a fresh one for each test file: after some seventy tests one browser stopped answering."""
+    """Headless Chromium, a new one for each test file: after some seventy tests one browser stopped responding."""
     chromium = launch(playwright)
     yield chromium
     chromium.close()
@@ -44,7 +44,7 @@ def browser(playwright: Playwright) -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
-    """One server for all tests of this process, apart from those that bring a server of their own."""
+    """One server for all tests of this process, except those that start their own."""
     with serve() as running:
         yield running
 
@@ -63,7 +63,7 @@ def watch() -> Watch:
 
 @pytest.fixture
 def context(browser: Browser, watch: Watch) -> Iterator[BrowserContext]:
-    """A new, empty browser profile; afterwards it checks that nothing went to another host and no script failed."""
+    """A new, empty browser profile; at the end, checks that no request went to another host and no script failed."""
     fresh = browser.new_context(viewport=SCREEN)
     watch.follow(fresh)
     yield fresh
@@ -73,7 +73,7 @@ def context(browser: Browser, watch: Watch) -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def page(context: BrowserContext) -> Page:
-    """An empty tab at 1366 × 768; go somewhere with `visit`."""
+    """An empty tab at 1366 × 768; open an address with `visit`."""
     tab = context.new_page()
     tab.set_default_timeout(TIMEOUT_MS)
     return tab

@@ -1,4 +1,4 @@
-"""The views of the Attention page alone, mounted as Streamlit mounts them, with a server that can be slow or silent."""
+"""The views of the Attention page alone, mounted as by Streamlit, with a stand-in server that can be slow or silent."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ MOUNT = """async ({html, css, js, carrier, variables, width}) => {
 
 
 class HeadsBench:
-    """A page that holds the views once."""
+    """A page with a single instance of the views."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -50,7 +50,7 @@ class HeadsBench:
         self.turn = 0
 
     def mount(self, trace: AttentionTrace, *, dark: bool = False, width: int = 1000, **changes: Any) -> None:
-        """Show a trace; all its kinds are brought at once, unless `kinds` names fewer."""
+        """Show a trace; all its kinds are delivered at once, unless `kinds` names fewer."""
         self.page.set_content("<!doctype html><html><body><input id=elsewhere></body></html>")
         variables = theme("dark" if dark else "light")
         parts = {"html": bundle.markup("heads.html"), "css": bundle.style("heads.css"), "js": bundle.script("heads.js")}
@@ -59,7 +59,7 @@ class HeadsBench:
         self.send(trace, **changes)
 
     def send(self, trace: AttentionTrace, *, kinds: tuple[AttentionKind, ...] | None = None, **changes: Any) -> None:
-        """What the server does for a new decoding or a move of its own."""
+        """Do what the server does for a new decoding or when it moves the views."""
         self.view = HeadsView(**({"trace": trace, "seq": "first", "model": "planted"} | changes))
         self.turn += 1
         header = heads.header(self.view, self.view.start(), turn=self.turn, name="here")
@@ -69,7 +69,7 @@ class HeadsBench:
         self.frame()
 
     def carry(self, kind: AttentionKind, form: Form | None = None) -> None:
-        """Bring the block of one kind, in the form that the view asks for."""
+        """Deliver the block of one kind, in the form that the view requests."""
         maps = attention_maps(self.view.trace, kind, form or heads.form_of(self.view.view, kind))
         self._carry(encode_kind(maps, name=f"here/{kind}", seq=self.view.seq))
 
@@ -85,7 +85,7 @@ class HeadsBench:
         return self.page.locator(f"#host {selector}")
 
     def text(self, selector: str) -> str:
-        """The text on one line, without the marks that only steer its layout."""
+        """The text on one line, without the control characters for its layout."""
         text = self(selector).inner_text().translate({0x2068: "", 0x2069: "", 0x202F: " ", 0x2009: " "})
         return " ".join(text.split())
 
@@ -99,12 +99,12 @@ class HeadsBench:
         self.frame()
 
     def open_table(self) -> None:
-        """Unfold the table; it is filled when the browser says that it is open."""
+        """Open the table; it is filled once the browser reports that it is open."""
         self("summary").click()
         self("tbody tr").first.wait_for()
 
     def frame(self) -> None:
-        """Wait until what was asked for is painted."""
+        """Wait until pending changes are painted."""
         self.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def calls(self) -> list[dict[str, Any]]:
@@ -116,12 +116,12 @@ class HeadsBench:
         return float(left), float(top), float(cell), int(rows), int(columns)
 
     def point(self, kind: str, query: int, key: int) -> dict[str, float]:
-        """A place inside a cell, off its centre, where no number is written."""
+        """A point inside a cell, off its centre, where no number is written."""
         left, top, cell, *_ = self.plot(kind)
         return {"x": left + (key + 0.5) * cell, "y": top + (query + 0.2) * cell + 1}
 
     def colour(self, kind: str, query: int, key: int) -> tuple[int, ...]:
-        """What is painted in a cell of the large map: red, green, blue, opacity."""
+        """The colour of a cell of the large map: red, green, blue, opacity."""
         return self._pixel(f"figure.{kind} canvas", self.point(kind, query, key))
 
     def thumbnail(self, name: str, rows: int, columns: int) -> list[list[float]]:
@@ -131,7 +131,7 @@ class HeadsBench:
         return [[sum(self.in_thumbnail(tile, x, y)[:3]) / 3 for x in across] for y in down]
 
     def in_thumbnail(self, tile: str, x: float, y: float) -> tuple[int, ...]:
-        """What is painted in the thumbnail of a button, at these shares of its width and height."""
+        """The colour of a button's thumbnail at these fractions of its width and height."""
         picture = f".under:has({tile}) > canvas"
         room, canvas = self(f"{tile} i").bounding_box(), self(picture).bounding_box()
         left, top = room["x"] - canvas["x"], room["y"] - canvas["y"]
@@ -145,7 +145,7 @@ class HeadsBench:
         return tuple(self(selector).evaluate(script, point))
 
     def listen(self) -> None:
-        """Keep what the large maps write from now on, with the place on the canvas where it lands."""
+        """From now on, record the texts that the large maps write, with their positions on the canvas."""
         self.page.evaluate(
             """() => {
           window.written = [];
@@ -159,5 +159,5 @@ class HeadsBench:
         )
 
     def written(self) -> dict[str, tuple[float, float]]:
-        """Where each text was written last."""
+        """The last position of each text."""
         return {text: (x, y) for text, x, y in self.page.evaluate("() => window.written")}

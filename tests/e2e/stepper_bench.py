@@ -1,4 +1,4 @@
-"""The stepper alone in a page, mounted as Streamlit mounts it, with a fake server that writes down what it is told."""
+"""The stepper alone in a page, mounted as by Streamlit, with a stand-in server that records what it is sent."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def theme(name: str) -> dict[str, str]:
 
 
 class Bench:
-    """A page that holds one stepper."""
+    """A page with one stepper."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -70,11 +70,11 @@ class Bench:
         self.send(view)
 
     def send(self, view: StepperView) -> None:
-        """What Streamlit does when the data changes."""
+        """Do what Streamlit does when the data change."""
         self.page.evaluate("text => send(text)", base64.b64encode(encode(view)).decode())
 
     def press_and_send(self, key: str, view: StepperView) -> None:
-        """A key, and new data in the same instant, before the key's report can be due."""
+        """Press a key and send new data at the same moment, before the key's report is due."""
         script = """([key, text]) => {
           document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, composed: true }));
           send(text);
@@ -85,7 +85,7 @@ class Bench:
         return self.page.locator(f"#host {selector}")
 
     def text(self, selector: str) -> str:
-        """The text on one line, without the marks that only steer its layout."""
+        """The text on one line, without the control characters for its layout."""
         text = self(selector).inner_text().translate({0x2068: "", 0x2069: ""})
         return " ".join(text.split())
 
@@ -93,7 +93,7 @@ class Bench:
         return self.text("output")
 
     def frame(self) -> None:
-        """Wait until what was asked for is painted."""
+        """Wait until pending changes are painted."""
         self.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def press(self, *keys: str) -> None:
@@ -110,12 +110,12 @@ class Bench:
         return float(left), float(top), float(cell), int(rows), int(columns)
 
     def point(self, kind: str, query: int, key: int) -> dict[str, float]:
-        """A place inside a cell, off its centre, where no number is written."""
+        """A point inside a cell, off its centre, where no number is written."""
         left, top, cell, *_ = self.plot(kind)
         return {"x": left + (key + 0.5) * cell, "y": top + (query + 0.2) * cell + 1}
 
     def colour(self, kind: str, query: int, key: int) -> tuple[int, int, int, int]:
-        """What is painted at that place: red, green, blue, opacity."""
+        """The colour at that point: red, green, blue, opacity."""
         script = """(canvas, { x, y }) => {
           const ratio = canvas.width / parseFloat(canvas.style.width);
           return [...canvas.getContext("2d").getImageData(x * ratio, y * ratio, 1, 1).data];
@@ -134,7 +134,7 @@ class Bench:
         return json.loads(self.page.evaluate("() => JSON.stringify(window.written)"))
 
     def listen(self) -> None:
-        """Keep what the canvases write from now on, with the place on the canvas where it lands."""
+        """From now on, record the texts that the canvases write, with their positions."""
         self.page.evaluate(
             """() => {
           window.written = [];

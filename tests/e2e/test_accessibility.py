@@ -1,7 +1,7 @@
-"""axe-core over every page, light and dark: no serious finding in what we draw; Streamlit's own may only get fewer.
+"""axe-core on every page, light and dark: no serious finding in what we draw; the list of Streamlit's own may shrink.
 
-The list holds (rule, part of the selector). A finding that is not on it fails the test, and so does an entry that no
-finding needs. Meanwhile no page may violate its Content-Security-Policy or contact another host.
+The list holds (rule, part of the selector). A finding that is not on it fails the test, and so does an entry without a
+finding. No page may violate its Content-Security-Policy or contact another host.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SHOWN = {
 }
 STREAMLITS = frozenset(
     {
-        ("scrollable-region-focusable", ".katex-display"),  # a formula in Markdown that is wider than its place
+        ("scrollable-region-focusable", ".katex-display"),  # a formula in Markdown that is wider than its container
     }
 )
 # The page itself is painted in the dark theme's background.
@@ -43,7 +43,7 @@ Findings = dict[tuple[str, str], set[Finding]]
 
 
 def findings(page: Page, *rules: str) -> set[Finding]:
-    """(rule, selector and HTML) of each grave finding, inside components too; of all rules where none is named."""
+    """(rule, selector and HTML) of each serious finding, inside components too; of all rules if none is named."""
     options: dict[str, Any] = {"resultTypes": ["violations"]}
     if rules:
         options["runOnly"] = {"type": "rule", "values": rules}

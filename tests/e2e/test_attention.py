@@ -1,4 +1,4 @@
-"""The Attention page in a real browser: from all heads to one cell, and back again by a link."""
+"""The Attention page in a real browser: from all heads to one cell, and reopening it from a link."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def query(page: Page) -> dict[str, str]:
 
 
 def wait_for(page: Page, **expected: str) -> None:
-    """Until the address says this."""
+    """Wait until the address says this."""
     page.wait_for_function(
         "want => { const has = new URLSearchParams(location.search);"
         " return Object.entries(want).every(([name, value]) => has.get(name) === value); }",

@@ -1,4 +1,4 @@
-"""Taking the Attention page away in a real browser, and coming back: files, manifest, links, tree, files of others."""
+"""Export from the Attention page in a real browser, and reopening: files, manifest, links, tree, uploaded files."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from tests.browser import Watch, download, settle
 from tests.explorer.attention_files import HOSTILE, npz, weights_of
 from tests.paths import ROOT
 
-pytestmark = pytest.mark.slow  # files made and opened, page after page
+pytestmark = pytest.mark.slow  # many files are created and opened
 
 Visit = Callable[[str], Page]
 Open = Callable[[str], Page]
 TEXT = "I read red books"
 HEAD = {"model": "adjective-swap", "text": TEXT, "layer": "2", "head": "2", "view": "head", "step": "3"}
-MARKS = re.compile("[\u2066-\u2069\u200e\u200f]")  # they steer the layout of mixed scripts and say nothing
+MARKS = re.compile("[\u2066-\u2069\u200e\u200f]")  # invisible marks for the layout of mixed scripts
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def trace(translator: Translator) -> AttentionTrace:
 
 @pytest.fixture
 def elsewhere(browser: Browser, watch: Watch) -> Iterator[Open]:
-    """Another person's browser, with nothing in it."""
+    """Another user's browser, with an empty profile."""
     context = browser.new_context(viewport={"width": 1366, "height": 768})
     watch.follow(context)
 
@@ -71,7 +71,7 @@ def query(page: Page) -> dict[str, str]:
 
 
 def wait_for(page: Page, **expected: str | None) -> None:
-    """Until the address says this; None where a parameter must be gone."""
+    """Wait until the address says this; None means that a parameter must be absent."""
     page.wait_for_function(
         "want => { const has = new URLSearchParams(location.search);"
         " return Object.entries(want).every(([name, value]) => has.get(name) === value); }",
@@ -110,7 +110,7 @@ def test_files_hold_the_numbers_on_screen(visit: Visit, trace: AttentionTrace, t
 def test_a_map_in_a_panel_is_exported_with_its_own_numbers(visit: Visit, trace: AttentionTrace, tmp_path: Path) -> None:
     page = visit(address(panel="aggregates.which-mean-all"))
     page.get_by_text("The numbers").nth(1).click()
-    # The table comes a moment after its box has opened, and pushes the buttons below it down.
+    # The table appears a moment after its box has opened, and moves the buttons below it.
     page.locator('[data-testid="stDataFrame"] canvas').locator("visible=true").first.wait_for()
     page.wait_for_timeout(500)
     rows = rows_of(download(page, "CSV", tmp_path))
@@ -224,7 +224,7 @@ def test_a_node_of_the_tree_opens_its_attention(visit: Visit) -> None:
     page = visit(address(panel="tree", step="1"))
     chart = page.locator(".js-plotly-plot")
     expect(chart).to_be_visible()
-    # The first of the branches that beam search dropped: where it is drawn, how long its path is, and what it says.
+    # The first branch that beam search dropped: its position, the length of its path, and its token.
     x, y, step, token = chart.evaluate(
         """plot => {
           const trace = plot.data.find((each) => each.name === "dropped"), { xaxis, yaxis } = plot._fullLayout;

@@ -1,4 +1,4 @@
-"""The Attention views in a real browser: planted heads are drawn where they are, and words say what pictures show."""
+"""The Attention views in a real browser: planted heads are drawn correctly, and texts say what the figures show."""
 
 from __future__ import annotations
 
@@ -232,7 +232,7 @@ def test_brushing_rows_and_columns(bench: HeadsBench) -> None:
     bench.frame()
     mean = trace.cross[0, 0, :2, 1:3].astype(float).sum(axis=-1).mean()
     assert f"rows 1–2 put {100 * mean:.1f} % of their weight on columns 2–3" in bench.text(".cell")
-    assert bench.colour("cross", 2, 3) != before, "what is left out steps back"
+    assert bench.colour("cross", 2, 3) != before, "cells outside the selection are faded"
     bench.press("Escape")
     assert "put" not in bench.text(".cell")
     canvas.focus()

@@ -1,4 +1,4 @@
-"""Lines, the sentence, and what all Attention views share in a real browser: one place, words, any text and length."""
+"""Lines, the sentence, and what all Attention views share in a real browser: the place, words, any text and length."""
 
 from __future__ import annotations
 

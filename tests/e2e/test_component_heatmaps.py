@@ -1,4 +1,4 @@
-"""The stepper's pictures in a real browser: planted weights land in their cells, masks and any text are drawn right."""
+"""The stepper's figures in a real browser: planted weights, masks and any text are drawn correctly."""
 
 from __future__ import annotations
 

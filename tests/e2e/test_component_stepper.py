@@ -1,4 +1,4 @@
-"""Stepping in a real browser: every key press counts, one message goes out, the panels say what the trace says."""
+"""Stepping in a real browser: every key press counts, one message is sent, and the panels agree with the trace."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_keys_typed_elsewhere_or_with_modifiers_do_not_step(bench: Bench) -> Non
 
 
 def stopped_clock(bench: Bench) -> Any:
-    """The page's own time, which from now on passes only when it is told to."""
+    """The page's clock, which from now on advances only on request."""
     bench.page.clock.install(time=0)
     bench.mount(planted_view())
     bench.page.clock.pause_at(60_000)
@@ -135,7 +135,7 @@ def test_only_a_new_seq_changes_the_position(bench: Bench) -> None:
     assert bench("figure.encoder").get_attribute("class") == "encoder focus"
     assert "layer 1 · head 2 (of 2) · planted" in bench.text("figure.encoder small")
     bench.page.wait_for_timeout(400)
-    assert bench.calls() == []  # the move before the new sentence is nobody's business any more
+    assert bench.calls() == []  # the move before the new sentence no longer matters
 
 
 def test_a_shorter_target_clamps_the_step_and_unmounting_releases_the_keys(bench: Bench) -> None:

@@ -28,7 +28,7 @@ def test_choose_an_experiment_and_run_it_again(visit: Callable[[str], Page]) -> 
 
     settle(page, PATIENCE)
     way, wanted = page.get_by_role("combobox", name="Variant"), page.get_by_role("option", name="post-norm", exact=True)
-    for _ in range(5):  # a list closes when the page moves below it, as it does while charts are drawn
+    for _ in range(5):  # a list closes when the page moves below it, as happens while charts are drawn
         way.click()
         with contextlib.suppress(TimeoutError):
             wanted.click(timeout=3000)

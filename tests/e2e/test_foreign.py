@@ -1,7 +1,7 @@
 """Injection probes as tokens, sentences, names, labels, files and parameters on every page: shown as text, never run.
 
-One tab visits every page. Its browser does not enforce the Content-Security-Policy, so that anything a probe loads or
-runs is seen here instead of being stopped by the policy alone.
+One tab visits every page. Its browser does not enforce the Content-Security-Policy, so anything that a probe loads or
+runs is noticed here and not merely blocked by the policy.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.slow  # every page, many times
 # A sample of three sentences, so that the Probe page is measured quickly.
 SAMPLE = to_link(SampleChoice("own", tuple(f"{sentence(i)}\t{sentence(i + 1)}" for i in range(3))))
 HOSTILE = {"model": "hostile", "text": sentence(), "run": "hostile", "entry": "hostile", "sample": SAMPLE}
-# Parameters that pages read themselves; the names of widgets in the address are Streamlit's business.
+# Parameters that pages read themselves; Streamlit handles the names of widgets in the address.
 PARAMETERS = (
     *("model", "text", "path", "step", "kind", "layer", "head", "view", "panel", "cell", "other", "run", "entry"),
     *("edit", "lesson", "at", "done", "present", "experiment", "operation"),
@@ -67,7 +67,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def tour(browser: Browser, server: Server) -> Iterator[Tour]:
     with touring(browser, server, made_by_probes, bypass_csp=True) as going:
         yield going
-        going.page.wait_for_timeout(500)  # scripts and requests of the last page may come late
+        going.page.wait_for_timeout(500)  # scripts and requests of the last page may be late
         going.look("the end")
         assert going.problems() == []
 
@@ -91,7 +91,7 @@ def test_the_search_finds_what_a_probe_would_make(tour: Tour) -> None:
 
 
 def test_a_page_that_takes_probes_for_markup_is_noticed(browser: Browser, server: Server) -> None:
-    """What a page without escaping would do with each probe is reported by the tour."""
+    """The tour reports what each probe would do on a page without escaping."""
     with touring(browser, server, made_by_probes) as tour:
         for probe in PROBES:
             if "<" in probe:

@@ -1,4 +1,4 @@
-"""The Probe page in a real browser: measure, open a card, switch heads off, undo, and come back by link."""
+"""The Probe page in a real browser: measure, open a card, switch heads off, undo, and reopen from a link."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_stopped_work_continues_where_it_stopped(page: Page, server: Server) -> 
     counted = page.get_by_text(re.compile(r"Measuring: \d+ of 1,000 sentences"))
     expect(counted).to_be_visible(timeout=30_000)
     before = int(re.findall(r"\d+", counted.inner_text())[0])
-    # Streamlit's own Stop stands in the header while a run of the page takes long.
+    # Streamlit shows its own Stop button in the header while a script run takes long.
     page.get_by_test_id("stMain").get_by_role("button", name="Stop").click()
     expect(page.get_by_text("stopped. For 5 minutes it can continue where it stopped.")).to_be_visible()
     page.get_by_role("button", name="Go on").click()

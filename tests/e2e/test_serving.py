@@ -1,4 +1,4 @@
-"""The server itself: it starts, stays on this machine, and shows a page whichever address is asked for first."""
+"""The server itself: it starts, listens on this machine only, and shows a page whichever address is opened first."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def small_app(tmp_path: Path) -> Callable[[str], str]:
 
 @pytest.mark.slow
 def test_a_click_during_the_first_run_is_not_lost(fresh_server: Callable, page: Page, small_app: Callable) -> None:
-    """The first run of a fresh server, started by a link, ends apart from all others."""
+    """The first run of a fresh server, started by a link, ends differently from all others."""
     with fresh_server(app=small_app(SLOW_PAGE)) as server:
         page.goto(f"{server.url}/part")
         page.get_by_role("button", name="Count").click()
@@ -121,7 +121,7 @@ def test_a_click_during_the_first_run_is_not_lost(fresh_server: Callable, page: 
 
 @pytest.mark.slow
 def test_the_running_indicator_does_not_flicker(fresh_server: Callable, page: Page, small_app: Callable) -> None:
-    """A page that looks for news each second would show it each second; a run that takes long still does."""
+    """A page that polls every second would show it every second; a run that takes long still shows it."""
     page.add_init_script(NOTE_THE_SIGN)
     with fresh_server(app=small_app(LIVE_PAGE)) as server:
         page.goto(f"{server.url}/part")
@@ -132,7 +132,7 @@ def test_the_running_indicator_does_not_flicker(fresh_server: Callable, page: Pa
 
 
 def upgraded(server: Server, origin: str, host: str) -> int:
-    """The status of a request for a websocket, as a proxy would hand it on."""
+    """The status of a websocket request as a proxy would forward it."""
     head = (
         f"GET /_stcore/stream HTTP/1.1\r\nHost: {host}\r\nOrigin: {origin}\r\nUpgrade: websocket\r\n"
         "Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
@@ -143,7 +143,7 @@ def upgraded(server: Server, origin: str, host: str) -> int:
 
 
 def test_behind_a_proxy_as_the_readme_says() -> None:
-    """The name of the server lets its own pages in; another site's page is refused."""
+    """With the public name set, the server's own pages may connect; another site's page is refused."""
     host = "headlight.example.org"
     with serve({"STREAMLIT_BROWSER_SERVER_ADDRESS": host, "HEADLIGHT_VIEWER": "1"}) as server:
         assert upgraded(server, f"https://{host}", host) == 101

@@ -18,7 +18,7 @@ def main_part(page: Page) -> Locator:
 
 
 def slide(page: Page, label: str, keys: str, times: int = 1) -> None:
-    """Move a slider by keyboard, as those who have no mouse do."""
+    """Move a slider by keyboard, as users without a mouse do."""
     thumb = page.get_by_role("slider", name=label)
     thumb.focus()
     for _ in range(times):
@@ -54,7 +54,7 @@ def test_a_link_shows_what_was_on_screen(visit: Visit, context: BrowserContext) 
     expect(main_part(again)).to_contain_text("PE(p + 7) = M · PE(p) holds at all 57 positions")
     page.get_by_role("link", name="Masks").click()
     settle(page)
-    assert "pe_offset" not in page.url, "what another page shows has no place in this page's link"
+    assert "pe_offset" not in page.url, "another page's parameters are not in this page's link"
 
 
 @pytest.mark.slow

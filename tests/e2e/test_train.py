@@ -48,7 +48,7 @@ def badge(page: Page, state: str) -> Locator:
 
 
 def stop_button(page: Page) -> Locator:
-    """Ours; Streamlit puts one of its own into the header while a slow script runs."""
+    """Our button; Streamlit shows another one in the header while a slow script runs."""
     return page.get_by_test_id("stButton").get_by_role("button", name="Stop")
 
 
@@ -153,7 +153,7 @@ def test_heads_form_in_the_browser(page: Page, server: Server) -> None:
 
 
 def test_nothing_covers_the_choice_of_a_run(page: Page, server: Server) -> None:
-    """It stands in the page's first line, where Streamlit has a header of its own."""
+    """It is in the page's first line, where Streamlit has its header."""
     page.set_default_timeout(PATIENCE)
     page.goto(f"{server.url}/train")
     page.get_by_role("button", name="Start training").wait_for()

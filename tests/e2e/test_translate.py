@@ -1,4 +1,4 @@
-"""The Translate page in a real browser: what a person does first, and what must never happen."""
+"""The Translate page in a real browser: a user's first actions, and what must never happen."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def steps(page: Page) -> tuple[int, int]:
 
 
 def at_step(page: Page, step: int, last: int) -> None:
-    """The stepper is there, within the next frames."""
+    """Wait until the stepper is at this step."""
     expect(page.locator(".controls output")).to_have_text(f"step {step} of {last}")
 
 
@@ -54,7 +54,7 @@ def translated(page: Page, text: str) -> None:
 
 
 def test_open_and_see_a_translation(visit: Visit) -> None:
-    """The first screen: the best model that is there, an example of its task, the answer and all three attentions."""
+    """The first screen: the best available model, an example of its task, the answer and all kinds of attention."""
     page = visit("/")
     model = next(name for name in PREFERRED if (ROOT / "checkpoints" / name).is_dir())
     expect(page.get_by_role("combobox", name="Model")).to_have_value(model)
@@ -112,7 +112,7 @@ def test_a_burst_of_keys_is_that_many_steps_and_one_message(context: BrowserCont
     settle(page)
     pressed = page.evaluate("() => pressed")
     assert len(pressed) == 15
-    # On a machine so busy that two presses arrive further apart than the pause, a pause is what the person made.
+    # On a busy machine, two presses may arrive further apart than the pause; then there was a pause.
     pauses = sum(later - earlier > 200 for earlier, later in pairwise(pressed))
     assert 1 <= len(sent) - before <= 1 + pauses
     at_step(page, 16, 17)

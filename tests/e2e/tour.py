@@ -1,4 +1,4 @@
-"""One tab that visits page after page of one server and records what is wrong with each."""
+"""One tab that visits the pages of one server in turn and records the problems of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Traces whose attention is known by construction, so that pictures and payloads can be held against it."""
+"""Traces whose attention is known by construction, so that figures and payloads can be checked against it."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def planted_trace(
 ) -> AttentionTrace:
     """A decoding in which every head of layer l, head h (from 0) looks at one key only.
 
-    Encoder: l + h places to the right, around the end. Decoder: the token just before (the first one: itself).
-    Cross: row t looks at source token t + l + h, around the end. The mean over heads is therefore uniform over them.
+    Encoder: l + h positions to the right, cyclically. Decoder: the previous token (the first one: itself).
+    Cross: row t looks at source token t + l + h, cyclically. The mean over heads is therefore uniform over these keys.
     """
     n_src, n_tgt = len(source), len(target)
     encoder = np.zeros((layers[0], heads[0], n_src, n_src), dtype=np.float32)

@@ -1,4 +1,4 @@
-"""A trace whose heads have roles by construction: every one looks at the same place, seen from its query."""
+"""A trace whose heads have roles by construction: each looks at a fixed position relative to its query."""
 
 from __future__ import annotations
 

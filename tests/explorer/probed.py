@@ -42,7 +42,7 @@ def observed(
     src_tokens: tuple[str, ...] | None = None,
     alignment: Alignment | None = None,
 ) -> Observed:
-    """One layer of the given heads a kind; `n_src` counts <eos>, `n_tgt` counts <sos>."""
+    """One layer of the given heads per kind; `n_src` counts <eos>, `n_tgt` counts <sos>."""
     sources = src_ids or tuple(range(10, 9 + n_src))
     reads = read_ids or tuple(range(40, 39 + n_tgt))
     words = src_tokens or tuple(f"s{i}" for i in range(n_src - 1))
@@ -72,7 +72,7 @@ def observed(
 
 
 def _rows(heads: tuple[Head, ...], n_rows: int, n_keys: int, *, causal: bool) -> np.ndarray:
-    """[1, head, query, key]; a head of a causal kind is asked for the keys that it may see."""
+    """[1, head, query, key]; a head of a causal kind is given only the keys that it may see."""
     found = np.zeros((1, len(heads), n_rows, n_keys), np.float32)
     for h, head in enumerate(heads):
         for q in range(n_rows):
@@ -82,7 +82,7 @@ def _rows(heads: tuple[Head, ...], n_rows: int, n_keys: int, *, causal: bool) ->
 
 
 def noisy_like(weights: np.ndarray, rng: np.random.Generator, seeds: int) -> np.ndarray:
-    """[seed, layer, head, query, key]: rows close to uniform, open where `weights` are, as untrained models have."""
+    """[seed, layer, head, query, key]: rows as of untrained models, nearly uniform over the keys seen in `weights`."""
     drawn = np.exp(0.3 * rng.normal(size=(seeds, *weights.shape)))
     n_rows, n_keys = weights.shape[-2:]
     if np.triu(weights, 1).any() or n_rows != n_keys:
@@ -94,7 +94,7 @@ def noisy_like(weights: np.ndarray, rng: np.random.Generator, seeds: int) -> np.
 
 
 def with_untrained(item: Observed, seed: int, seeds: int = 5) -> Weights:
-    """The planted heads first, then models that look as if nobody had trained them."""
+    """The planted heads first, then models that look untrained."""
     rng = np.random.default_rng(seed)
     found: Weights = {}
     for kind in ("encoder", "decoder", "cross"):
@@ -104,7 +104,7 @@ def with_untrained(item: Observed, seed: int, seeds: int = 5) -> Weights:
 
 
 def random_observed(seed: int = 3, n_src: int = 7, n_tgt: int = 5, **more: object) -> Observed:
-    """Two heads a kind whose rows are noise."""
+    """Two heads per kind whose rows are noise."""
     rng = np.random.default_rng(seed)
 
     def noise(q: int, n: int) -> np.ndarray:

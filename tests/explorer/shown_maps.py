@@ -1,4 +1,4 @@
-"""What is on screen, made up for tests of what is taken away."""
+"""Artificial maps on screen, for tests of the export."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ VIEWS = (
 
 
 def noisy(layers: tuple[int, int] = (2, 3), heads: tuple[int, int] = (3, 2)) -> AttentionTrace:
-    """A trace with weights of many digits, and tokens that nobody should trust."""
+    """A trace with weights of many digits, and hostile tokens."""
     plain = planted_trace(HOSTILE, ("<sos>", "je", "lis", "=cmd"), layers=layers, heads=heads)
     return AttentionTrace(
         **{

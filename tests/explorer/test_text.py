@@ -1,4 +1,4 @@
-"""Text and numbers as people read them, and text that stays text in Markdown."""
+"""Text and numbers as written for people, and text that stays text in Markdown."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_our_own_errors_speak_for_themselves_and_the_systems_name_file_and_reaso
     "text", ["www.evil.example", "see https://evil.example/x", "HTTP://a.example", "me@evil.example"]
 )
 def test_addresses_do_not_become_links(text: str) -> None:
-    """Bare addresses are broken by a joiner that nobody sees (GFM autolinks work after escapes are read)."""
+    """Bare addresses are broken by an invisible joiner (GFM makes autolinks after it has processed escapes)."""
     shown = plain(text).replace("\\", "")
     assert shown.replace("\u2060", "") == text
     for start in ("www.", "http://", "https://", "@evil"):
@@ -121,7 +121,7 @@ def test_addresses_do_not_become_links(text: str) -> None:
 
 @given(st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")), min_size=1, max_size=60))
 def test_escaped_text_has_no_markup(text: str) -> None:
-    """CommonMark gives back the characters themselves: nothing but text tokens, in one paragraph."""
+    """CommonMark returns the characters themselves: only text tokens, in one paragraph."""
     inline = [token for token in MarkdownIt().parse("x" + plain(text)) if token.type == "inline"]
     assert len(inline) == 1
     assert {child.type for child in inline[0].children or []} <= {"text", "text_special"}

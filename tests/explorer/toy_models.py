@@ -14,7 +14,7 @@ from model.config import ModelConfig, TrainConfig
 from model.data import get_task
 from model.text.tokenizer import build_tokenizers
 
-_task = cache(get_task)  # making its sentences takes longer than all the rest
+_task = cache(get_task)  # generating its sentences takes longer than everything else
 
 
 def save_toy(folder: Path, task_name: str, *, seed: int = 0, **sizes: Any) -> None:

@@ -46,7 +46,7 @@ def write_metrics(folder: Path, lines: Sequence[Mapping[str, Any]] = LINES) -> P
 
 
 def write_status(folder: Path, state: str, **values: Any) -> None:
-    """Write status.json; the process that it names is this very one."""
+    """Write status.json, which names this process."""
     me = psutil.Process()
     known = {"state": state, "pid": os.getpid(), "started": me.create_time(), "error": None, "updated": 2e9}
     folder.mkdir(parents=True, exist_ok=True)
@@ -54,7 +54,7 @@ def write_status(folder: Path, state: str, **values: Any) -> None:
 
 
 def write_snapshots(folder: Path, steps: Sequence[int]) -> None:
-    """Snapshots that differ from one another: the final weights, scaled down the more the earlier."""
+    """Snapshots that all differ: the final weights, scaled down more the earlier the snapshot is."""
     weights = stored_weights(load_model(folder).model)
     (folder / SNAPSHOTS).mkdir(exist_ok=True)
     for step in steps:

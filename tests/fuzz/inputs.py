@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import settings
 from hypothesis import strategies as st
 
-# `HEADLIGHT_FUZZ=50 python -m pytest tests/fuzz` tries fifty times as many examples, and other ones in each run.
+# `HEADLIGHT_FUZZ=50 python -m pytest tests/fuzz` tries fifty times as many examples, and different ones in each run.
 _TIMES = max(1, int(os.environ.get("HEADLIGHT_FUZZ", "1")))
 
 

@@ -1,4 +1,4 @@
-"""Arbitrary command lines: an answer, or one sentence and exit code 2; nothing is written outside the model folders."""
+"""Arbitrary command lines: a result, or one sentence and exit code 2; nothing is written outside the model folders."""
 
 from __future__ import annotations
 

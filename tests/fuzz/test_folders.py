@@ -1,4 +1,4 @@
-"""Folders of models and runs with arbitrary file contents: a model, or a sentence; never any other error."""
+"""Folders of models and runs with arbitrary file contents: a model, or a message; never any other error."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_an_answer_with_damage(tmp_path_factory: pytest.TempPathFactory, data: s
 @tries(40)
 @given(then=st.floats(allow_nan=True), now=st.floats(0, 4e9))
 def test_ages_are_never_negative(then: float, now: float) -> None:
-    """A clock that was set back makes the past the future."""
+    """If the clock is set back, past times lie in the future."""
     said = age(then, now)
     assert "-" not in said
     assert said.endswith(("ago", "now"))

@@ -1,4 +1,4 @@
-"""The sentence box, links, manifests, lessons and pairs: arbitrary input gets an answer or a sentence."""
+"""The sentence box, links, manifests, lessons and pairs: arbitrary input gets a result or a message."""
 
 from __future__ import annotations
 

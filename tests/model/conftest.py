@@ -26,7 +26,7 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def few_sentences() -> Iterator[None]:
     """Tasks whose sentences are generated have 40 in each split but the training split.
 
-    A model of a few updates decodes every test sentence to the length limit: scoring takes most of a short run's time.
+    After a few updates, a model decodes every test sentence to the length limit: scoring dominates a short run.
     """
 
     def shorter(make: Callable[[int], Task]) -> Callable[[int], Task]:

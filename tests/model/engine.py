@@ -1,4 +1,4 @@
-"""Small training runs for the tests of the engine: a task of short strings, and a model that learns it in no time."""
+"""Small training runs for the tests of the engine: a task of short strings, and a model that learns it quickly."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def string_task(n: int = 48, longest: int = 6) -> Task:
 
 
 def syllable_task() -> Task:
-    """Words of a few syllables, in subwords, to be said the other way round."""
+    """Words of a few syllables, in subwords, to be reversed."""
     rng = random.Random(6)
     lines: dict[str, None] = {}
     while len(lines) < 56:
@@ -83,7 +83,7 @@ def string_setup(
 
 
 def pairs_file(folder: Path, n: int = 60) -> list[str]:
-    """The words of a command that trains on a small file of pairs: nothing to count, to split or to wait for."""
+    """The arguments of a command that trains on a small file of pairs, so that preparation takes no time."""
     rng = random.Random(3)
     rows = {" ".join(rng.choices("abcdef", k=rng.randint(1, 5))): None for _ in range(n)}
     path = folder / "pairs.tsv"
@@ -92,7 +92,7 @@ def pairs_file(folder: Path, n: int = 60) -> list[str]:
 
 
 class StopAfter(Signals):
-    """Asks to stop when it has been asked a number of times: once before each batch and each part of an evaluation."""
+    """Requests a stop after a number of checks; one precedes each batch and each part of an evaluation."""
 
     def __init__(self, questions: int) -> None:
         super().__init__()
@@ -106,11 +106,11 @@ class StopAfter(Signals):
 
     @stop.setter
     def stop(self, value: bool) -> None:
-        """A signal changes nothing here."""
+        """Signals have no effect here."""
 
 
 def run(checkpoints: Path, make: Callable[[], Setup], *, resume: bool = False, signals: Signals | None = None) -> bool:
-    """Train in this process; True when the run came to its end."""
+    """Train in this process; True if the run finished."""
     setup = make()
     if not resume:
         create_folder(setup, checkpoints, overwrite=False)

@@ -1,4 +1,4 @@
-"""PyTorch's own Transformer parts carrying the weights of ours: an independent opinion on the same numbers."""
+"""PyTorch's own Transformer modules with our weights: an independent computation of the same numbers."""
 
 from __future__ import annotations
 

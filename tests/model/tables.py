@@ -1,4 +1,4 @@
-"""A language model written as a table, so that every probability in a search test can be checked by hand."""
+"""A language model given as a table, so that every probability in a search test can be checked by hand."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class TableState:
 
 @dataclass
 class TableModel:
-    """One table a sentence: {tokens after <sos>: {next token: probability}}; what no table says ends with <eos>."""
+    """One table per sentence: {tokens after <sos>: {next token: probability}}; after any other prefix, <eos> follows."""
 
     tables: list[Table]
     calls: list[int] = field(default_factory=list)
@@ -70,7 +70,7 @@ GARDEN_PATH: Table = {
 
 @st.composite
 def random_tables(draw: st.DrawFn, n: int = 1, depth: int = 3) -> TableModel:
-    """Tables in which every path up to `depth` has probabilities of its own for A, B and <eos>."""
+    """Tables in which every path up to `depth` has its own probabilities for A, B and <eos>."""
     generator = torch.Generator().manual_seed(draw(st.integers(0, 2**31)))
     tables = []
     for _ in range(n):

@@ -1,4 +1,4 @@
-"""Model folders: what is saved comes back, and a folder that does not hold together is refused with a sentence."""
+"""Model folders: saved models load unchanged, and an inconsistent folder is refused with a message."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def test_names_of_ordinary_models_are_fine(good: Path) -> None:
         find_model(good.parent / "nowhere", "good")
 
 
-# Folders that do not hold together
+# Inconsistent folders
 
 
 @pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "model.safetensors"])
@@ -288,7 +288,7 @@ def test_a_header_length_that_looks_like_a_pickle_is_none(tmp_path: Path) -> Non
 
 
 class Bomb:
-    """What must never be built: unpickling it would leave a file."""
+    """An object that must never be created: unpickling it would leave a file."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return os.mkdir, ("exploded",)
@@ -322,7 +322,7 @@ def test_a_link_that_leads_out_is_refused(broken: Path, good: Path) -> None:
 def test_any_damage_is_noticed_or_harmless(
     good: Path, tmp_path: Path, name: str, at: float, damage: bytes, cut: bool
 ) -> None:
-    """Bytes overwritten or a file cut anywhere: a sentence or a model, never another error."""
+    """Bytes overwritten or a file cut anywhere: a message or a model, never another error."""
     folder = Path(shutil.copytree(good, tmp_path / "damaged", dirs_exist_ok=True))
     content = (good / name).read_bytes()
     position = int(at * min(len(content), 4000))

@@ -1,4 +1,4 @@
-"""The command lines as a person meets them: what they print, and the one sentence that they end with."""
+"""The command lines as a user sees them: what they print, and the one sentence of an error."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_a_groups_name_and_score_stay_apart(
 def test_evaluate_reads_compressed_files_line_by_line(
     checkpoints: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A line ends where the file says, not where Unicode would allow it."""
+    """Lines end only at newlines, not at other line separators of Unicode."""
     for name, text in (("src.gz", "ab\x85c\nba\n"), ("tgt.gz", "c\u2028ba\r\nab\r\n")):
         (tmp_path / name).write_bytes(gzip.compress(text.encode()))
     given = ["--model", "run", "--checkpoints", str(checkpoints), "--json"]

@@ -76,8 +76,8 @@ def test_the_card_has_the_numbers_that_evaluate_prints(name: str, capsys: pytest
 def test_the_command_on_the_card_trains_this_model(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What the command would do today, with today's presets and defaults, is what config.json says was done."""
-    monkeypatch.setattr(estimate, "_time_updates", lambda setup: (0.0, 1.0, 1.0))  # how long it takes is not asked
+    """With today's presets and defaults, the command would do what config.json says was done."""
+    monkeypatch.setattr(estimate, "_time_updates", lambda setup: (0.0, 1.0, 1.0))  # durations do not matter here
     monkeypatch.setattr(estimate, "_time_evaluation", lambda setup: 1.0)
     config = read_json(CHECKPOINTS / name / "config.json")
     if config["data"]["task"] not in MADE_HERE and not CORPUS.is_dir():
@@ -110,7 +110,7 @@ def test_a_translators_card_has_the_numbers_that_evaluate_prints(name: str, caps
     printed = json.loads(capsys.readouterr().out)
     assert printed["sentences"] == told["sentences"] == 1000
     assert printed["loss"] == pytest.approx(told["loss"], abs=1e-3)
-    # Another processor may round another way, and a token that was nearly as likely comes first in some sentence.
+    # Another processor may round differently, so that in some sentence a nearly as likely token comes first.
     assert printed["bleu"] == pytest.approx(told["bleu"], abs=0.2)
     assert printed["bleu_lc_tok"] == pytest.approx(told["bleu_lc_tok"], abs=0.2)
 
@@ -153,7 +153,7 @@ def test_the_pair_with_and_without_the_causal_mask_differs_in_nothing_else() -> 
     masked, unmasked = (read_json(CHECKPOINTS / name / "config.json") for name in ("adjective-swap", UNMASKED))
     assert masked["model"] | {"causal": False} == unmasked["model"]
     assert masked["data"] == unmasked["data"]
-    chosen = {"select_by": "loss"}  # which evaluation's weights are kept has no part in training
+    chosen = {"select_by": "loss"}  # which evaluation's weights are kept does not affect training
     assert masked["training"] | chosen == {key: unmasked["training"][key] for key in masked["training"]}
     with_mask, without = masked["results"]["test"], unmasked["results"]["test"]
     assert without["loss"] < 2 * with_mask["loss"] < 0.01

@@ -1,4 +1,4 @@
-"""The training command as a person meets it: what it prints, and the one sentence that it ends with."""
+"""The training command as a user sees it: what it prints, and the one sentence of an error."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_trained_model_can_be_used_at_once(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_a_start_is_needed_only_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A run that began with another model's weights and tokenizers goes on when that model is gone."""
+    """A run that started from another model's weights and tokenizers can be resumed when that model is gone."""
     where = ["--checkpoints", str(tmp_path)]
     short = ["max_steps=2", "eval_every=2", "save_every=1", "eval_sentences=10", "snapshots=0"]
     assert train.main(["--task", "reverse", "--name", "first", *where, "--set", *SMALL, *short]) == 0

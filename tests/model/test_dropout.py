@@ -1,4 +1,4 @@
-"""Dropout from cheap random numbers is dropout: even, independent, and the same for the same stream."""
+"""Dropout from cheap random numbers: uniform, independent, and reproducible for the same stream."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ PARITY = {"rtol": 1.3e-6, "atol": 4e-5}
 
 
 def away_from_zero(layer: nn.Module) -> nn.Module:
-    """Give biases and norms values of their own, so that forgetting one would show."""
+    """Give biases and norms distinct values, so that omitting one would show."""
     with torch.no_grad():
         for parameter in layer.parameters():
             parameter.add_(0.1 * torch.randn_like(parameter))
@@ -32,7 +32,7 @@ def test_encoder_layer_is_torchs(norm_first: bool, activation: str) -> None:
     expected = peer_encoder_layer(ours, config)(x, src_key_padding_mask=src == 0)
     output = ours(x, mask=padding_mask(src))
     assert output.shape == x.shape
-    real = src != 0  # what stands at padded positions is nobody's business
+    real = src != 0  # padded positions do not matter
     torch.testing.assert_close(output[real], expected[real], **PARITY)
 
 
@@ -71,7 +71,7 @@ def test_decoder_layer_continues_from_past_keys_and_values() -> None:
     torch.testing.assert_close(torch.cat((first, second), dim=1), whole, rtol=0, atol=1e-6)
     torch.testing.assert_close(key, whole_key, rtol=0, atol=1e-6)
     torch.testing.assert_close(value, whole_value, rtol=0, atol=1e-6)
-    assert past[0].size(2) == 4, "the past must stay as it was"
+    assert past[0].size(2) == 4, "the past must not change"
 
 
 @pytest.mark.parametrize("norm_first", [False, True], ids=["post-norm", "pre-norm"])

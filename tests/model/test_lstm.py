@@ -1,4 +1,4 @@
-"""The LSTM answers to the same calls as the Transformer, and by the same rules."""
+"""The LSTM has the same interface as the Transformer and follows the same rules."""
 
 from __future__ import annotations
 

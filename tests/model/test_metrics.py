@@ -73,7 +73,7 @@ def test_bleu_is_sacrebleus_with_its_signature() -> None:
 
 
 def test_texts_are_tokenized_as_in_papers() -> None:
-    """Lower-cased before the rules see it, quotes straightened, French apostrophes split, nothing escaped."""
+    """Lower-cased before the rules apply, quotes straightened, French apostrophes split, nothing escaped."""
     assert moses_tokens(["Ein Mann, namens „El Corazon“ — im T-Shirt."], "de") == [
         'ein mann , namens " el corazon " - im t-shirt .'
     ]
@@ -109,7 +109,7 @@ def test_spread_is_even_and_complete() -> None:
 
 
 def test_scores_do_not_depend_on_how_sentences_are_batched() -> None:
-    """Short and long sentences together: each gets the translation and the loss that it gets alone."""
+    """In batches of short and long sentences, each gets the same translation and loss as alone."""
     examples = [Example(text, text[::-1]) for text in ("a", "abcdefghi", "bc", "hgfedcba", "dd")]
     model = tiny_model()
     together = score_examples(model, LETTERS, LETTERS, examples, DecodeConfig())

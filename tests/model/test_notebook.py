@@ -1,4 +1,4 @@
-"""What a notebook needs, in three lines; and nothing heavy is imported before it is asked for."""
+"""What a notebook needs, in three lines; nothing heavy is imported before it is used."""
 
 from __future__ import annotations
 

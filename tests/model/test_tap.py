@@ -1,4 +1,4 @@
-"""Taps and points: what passes is what is computed, listening changes no bit, and the list of points is the model's."""
+"""Taps and points: what passes is what is computed, listening changes no bit, and the list of points is complete."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def parameters(model: Model, module: str) -> list[Tensor]:
 
 @pytest.mark.parametrize("scheme", MODELS, ids=str)
 def test_each_point_reads_what_the_list_says_and_nothing_else(scheme: dict[str, Any]) -> None:
-    """One point is changed and every other one held: the readers are those that would have come out otherwise."""
+    """One point is changed and all others are held fixed: its readers are the points whose values would change."""
     model = some_model(scheme)
     src, tgt = sources(5, 4), targets(4, 3)
     with torch.inference_mode():
@@ -150,7 +150,7 @@ def readers_of(model: Model, src: Tensor, tgt: Tensor, clean: dict[str, Tensor],
 
 
 def different(tensor: Tensor) -> Tensor:
-    """Another tensor of the kind: every token another, every mask cell turned, every number moved."""
+    """A different tensor of the same kind: every token replaced, every mask cell inverted, every number changed."""
     if tensor.dtype == torch.bool:
         return ~tensor
     if not tensor.is_floating_point():
@@ -167,13 +167,13 @@ def test_a_change_at_any_point_reaches_the_logits(scheme: dict[str, Any]) -> Non
         plain = model(src, tgt)
         for point in points(model.config):
             changed = model(src, tgt, tap=patch(model.config, {point.name: different}))
-            # What is added to every score of a row changes no softmax, but here each score gets a number of its own.
+            # Adding the same number to all scores of a row would not change the softmax; here the numbers differ.
             assert not torch.equal(changed, plain), point.name
 
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
 def test_each_is_what_its_module_gives(scheme: dict[str, Any]) -> None:
-    """The tensor at one point, sent through the module of the next, is the tensor that is there."""
+    """The tensor at one point, sent through the next point's module, equals the tensor at that point."""
     model, recorder = tiny_model(**scheme), PointRecorder()
     src, tgt = sources(5), targets(4)
     logits = model(src, tgt, tap=recorder)
@@ -221,7 +221,7 @@ def test_a_recorder_of_some_points_keeps_those() -> None:
 
 
 def test_a_swapped_word_is_the_word_that_is_read() -> None:
-    """The ids are points, too: patched at the tap, the model reads another sentence."""
+    """The ids are points, too: with patched ids, the model reads another sentence."""
     model, src, other = tiny_model(), sources(5), sources(5, seed=9)
     tap: Tap = patch(model.config, {"src.tokens": lambda _: other})
     assert torch.equal(model(src, targets(3), tap=tap), model(other, targets(3)))

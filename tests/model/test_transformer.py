@@ -92,7 +92,7 @@ def test_without_positions_the_encoder_sees_a_bag_of_tokens(seed: int) -> None:
         assert not torch.allclose(placed.encode(src[:, order]), placed.encode(src)[:, order], atol=1e-3)
 
 
-# One computation, whichever way it is asked for
+# One computation, however it is requested
 
 
 @PLACEMENTS
@@ -177,7 +177,7 @@ def test_every_switch_changes_the_function(switch: str) -> None:
     src, tgt = sources(5), targets(4)
     one, two = Transformer(tiny_config()).eval(), make_transformer(tiny_config(**{switch: value})).eval()
     same_names = {name: tensor for name, tensor in one.state_dict().items() if name in two.state_dict()}
-    if switch == "layer_norm":  # other shapes; both start as the same function, and the parameters say the difference
+    if switch == "layer_norm":  # both start as the same function; their parameters have different shapes
         assert count_parameters(two) < count_parameters(one)
         return
     two.load_state_dict(same_names, strict=False)
@@ -257,7 +257,7 @@ def test_the_generator_decides_the_weights() -> None:
 
 
 def test_reset_weights_do_not_depend_on_the_old_ones() -> None:
-    """Training a model, then resetting it, is starting afresh: norms and biases included."""
+    """Resetting a trained model gives a fresh one, including norms and biases."""
     model, fresh = tiny_model(), Transformer(tiny_config())
     model.reset_parameters(torch.Generator().manual_seed(5))
     fresh.reset_parameters(torch.Generator().manual_seed(5))
@@ -283,6 +283,6 @@ def test_gradients_reach_every_parameter_and_stay_finite() -> None:
         for name, parameter in model.named_parameters():
             assert parameter.grad is not None, name
             assert torch.isfinite(parameter.grad).all(), name
-            if "k_proj.bias" not in name:  # adding to every key changes no softmax: its gradient is 0 by nature
+            if "k_proj.bias" not in name:  # adding the same vector to every key does not change the softmax: gradient 0
                 assert parameter.grad.abs().sum() > 0, name
         assert (model.src_embedding.weight.grad[PAD] == 0).all()

@@ -1,4 +1,4 @@
-"""What each of two processes does in the test of DDP: `torchrun --nproc-per-node=2 …/two_processes.py FOLDER`."""
+"""The work of each of two processes in the test of DDP: `torchrun --nproc-per-node=2 …/two_processes.py FOLDER`."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from model.training.trainer import StopRequested, Trainer
 from tests.model.engine import string_setup, syllable_task
 
 STEPS = 10
-FEW_TOKENS = 10  # in a batch of an evaluation: one process then has two batches, the other three
+FEW_TOKENS = 10  # per evaluation batch, which gives one process two batches and the other three
 STOPS = (1, 3, 5, 99)
 
 
 def trainer_for(world: World, dtype: torch.dtype, gradient_accumulation_steps: int) -> Trainer:
-    """A trainer whose updates have the same examples however many processes share them."""
+    """A trainer whose updates have the same examples for any number of processes."""
     runtime = Runtime(precision="fp32", threads=1, settled=True, processes=world.size)
     setup = string_setup(
         runtime=runtime,
@@ -51,7 +51,7 @@ def first_gradients(world: World, gradient_accumulation_steps: int) -> dict[str,
 
 
 def evaluation(world: World) -> dict[str, torch.Tensor]:
-    """Sums over the validation set and what it was translated to, in batches so small that one process has more."""
+    """Sums over the validation set and its translations, in batches so small that one process has more of them."""
     trainer = trainer_for(world, torch.float64, 1)
     setup = trainer.setup
     scores = evaluate(setup.model, setup.target, setup.task, setup.valid, world, check=trainer.check_stop)
@@ -65,7 +65,7 @@ def evaluation(world: World) -> dict[str, torch.Tensor]:
 
 
 def questions_until_stopped(world: World, which: int) -> int:
-    """How often this process asks before it stops, when the last one alone is told to, at its question `which`."""
+    """The number of checks until this process stops, if only the last process is told to, at its check `which`."""
     asked = 0
 
     def told() -> bool:
@@ -82,7 +82,7 @@ def questions_until_stopped(world: World, which: int) -> int:
 
 
 def everything(world: World, gradient_accumulation_steps: int) -> dict[str, torch.Tensor]:
-    """All that must not depend on the number of processes."""
+    """Everything that must not depend on the number of processes."""
     results = (
         weights_after_training(world, gradient_accumulation_steps)
         | first_gradients(world, gradient_accumulation_steps)

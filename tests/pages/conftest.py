@@ -1,4 +1,4 @@
-"""Pages run without the processes that they would start by themselves."""
+"""Pages run without the processes that they would start."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from explorer.runs import dry_run
 
 @pytest.fixture(scope="module", autouse=True)
 def _no_estimates() -> Iterator[None]:
-    """The Train page estimates a run in a process of its own, which would go on long after its test."""
+    """The Train page estimates a run in a separate process, which would outlive its test."""
 
     def refuse(command: Sequence[str]) -> dry_run.Plan:
         raise dry_run.PlanError("No estimate in this test.")

@@ -26,7 +26,7 @@ def fresh_app() -> AppTest:
 
 
 def open_panel(app: AppTest, **query: str) -> AppTest:
-    """The Attention page, as a link asks for it."""
+    """The Attention page as opened by a link."""
     for name, value in (PLACE | query).items():
         app.query_params[name] = value
     app.run()

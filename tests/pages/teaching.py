@@ -1,4 +1,4 @@
-"""What the tests of the teaching pages read off a page: its words, its figures' numbers, its tables."""
+"""What the tests of the teaching pages read from a page: its texts, the numbers of its figures, its tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def words(at: AppTest) -> str:
 
 
 def assert_shows_something(at: AppTest) -> None:
-    """No error, and in the main part of the page a figure, a table, or a notice that says why there is none."""
+    """Check that there is no error, and a figure, a table or a notice in the main part of the page."""
     assert not at.exception
     content = {"bidi_component", "dataframe", "error", "info", "plotly_chart", "vega_lite_chart", "warning"}
     assert content & {element.type for element in at.main}
@@ -48,7 +48,7 @@ def tables(at: AppTest) -> list[pd.DataFrame]:
 
 
 def walk_data(at: AppTest) -> dict[str, Any]:
-    """What the diagram of operations was given."""
+    """The data of the diagram of operations."""
     found = [json.loads(element.proto.json) for element in at.get("bidi_component") if element.proto.json]
     (data,) = (each for each in found if isinstance(each, dict) and "rows" in each)
     return data

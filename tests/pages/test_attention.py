@@ -33,7 +33,7 @@ def app(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
 
 
 def header(at: AppTest) -> dict[str, Any]:
-    """What the views are told before any weights: what was carried to them, or else what they began with."""
+    """The header that the views receive before any weights: the one carried to them, or else their first."""
     told = [json.loads(element.proto.json) for element in at.get("bidi_component") if element.proto.json]
     carried = [each for each in told if "seq" in each]
     (found,) = carried or [each["header"] for each in told if "header" in each]
@@ -50,7 +50,7 @@ def notes(at: AppTest) -> str:
 
 
 def address(at: AppTest) -> dict[str, str]:
-    """What the address bar says; the harness gives what a page wrote as text, and what came in as a list."""
+    """The address bar; the harness returns what a page wrote as text, and what a link brought as a list."""
     return {name: value if isinstance(value, str) else value[-1] for name, value in at.query_params.items()}
 
 
@@ -61,7 +61,7 @@ def link(app: AppTest, **query: str) -> AppTest:
 
 
 def report(at: AppTest, **changes: Any) -> AppTest:
-    """The person has moved."""
+    """Simulate a move of the user."""
     shown = header(at)
     start = shown["start"]
     said = {**start, "seq": shown["seq"], "turn": shown["turn"], "picks": {}, "heads": [], "wanted": [start["kind"]]}
@@ -107,7 +107,7 @@ def test_the_position_is_written_to_the_address(app: AppTest) -> None:
     before = header(at)
     report(at, kind="encoder", layer=1, head=2, source=3, col=1, view="head.max", wanted=["encoder"])
     assert not at.exception
-    assert header(at) == before, "the browser is not told what it said itself"
+    assert header(at) == before, "the browser is not sent its own report"
     assert blocks(at) == ["heads/encoder", "heads/cross"]
     expected = {"kind": "encoder", "layer": "1", "head": "2", "view": "head.max", "cell": "4-2"}
     assert expected.items() <= address(at).items()

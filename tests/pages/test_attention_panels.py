@@ -39,7 +39,7 @@ def app(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
 
 
 def opened(app: AppTest, panel: str, **query: str) -> AppTest:
-    """The Attention page with a panel open, as a link asks for it."""
+    """The Attention page with a panel open, as opened by a link."""
     return open_panel(app, **({"cell": "2-3", "panel": panel} | query))
 
 
@@ -81,7 +81,7 @@ def test_the_cells_numbers_on_screen_give_the_weight(
     shown = by_key[by_key[""] == "→"].iloc[0]
     digits = len(shown["weight"].partition(".")[2])
     assert shown["weight"] == f"{weight:.{digits}f}"
-    # By the digits on the screen alone, with a calculator's precision.
+    # From the displayed digits alone, as with a calculator.
     score = sum(float(q) * float(k) for q, k in zip(dimensions["query"], dimensions["key"], strict=True))
     score /= 1.0 if model == "unscaled" else np.sqrt(len(dimensions))
     assert score == pytest.approx(float(shown["score"]), abs=2e-4)
@@ -263,7 +263,7 @@ def test_a_malformed_file_gets_a_message(app: AppTest) -> None:
     assert "mine.npz cannot be shown: encoder needs src_tokens" in said(at)
 
 
-# Export and the way back
+# Export and reopening
 
 
 @pytest.mark.parametrize("view", ["", "head", "lines", "text"])

@@ -1,4 +1,4 @@
-"""Every page of the menu with every kind of model: no traceback, and the page's figure or a reason for its absence."""
+"""Every page of the menu with every kind of model: no traceback, and the page's figure or a reason why it is absent."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def opened(page: str, **query: str) -> AppTest:
 
 
 def kinds(at: AppTest) -> set[str]:
-    """What sorts of elements the main part of the page has."""
+    """The types of elements in the main part of the page."""
     return {element.type for element in at.main}
 
 
@@ -73,7 +73,7 @@ def test_each_page_shows_what_it_is_about(checkpoints: Path, monkeypatch: pytest
 @pytest.mark.parametrize("page", sorted(set(PAGES)))
 @pytest.mark.parametrize("text", ["abc", "a", " "])
 def test_no_page_breaks(checkpoints: Path, monkeypatch: pytest.MonkeyPatch, page: str, model: str, text: str) -> None:
-    """Each page shows what it is about, or says in its main part why it cannot."""
+    """Each page shows its subject, or says in its main part why it cannot."""
     monkeypatch.setattr(runtime, "CHECKPOINTS", checkpoints)
     at = opened(page, model=model, text=text, sample="task.10")
     assert not at.exception

@@ -102,13 +102,13 @@ def checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_run_again_fills_the_train_form(
     name: str, arm: int, checkpoints: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The command on the Train page comes to the same settings as the stored one; what was there before is gone."""
+    """The command on the Train page has the same settings as the stored one; earlier entries are reset."""
     monkeypatch.setattr(dry_run, "run_trial", lambda command: read_plan(json.dumps(ANSWER)))
     train_form.plan_service.clear()
     experiment = EXPERIMENTS[name]
     recipe = experiment.recipe(experiment.arms[arm])
     at = opened(name)
-    at.session_state[f"train_{recipe.base.task}_{recipe.preset}_clip_norm"] = 0.5  # somebody tried something before
+    at.session_state[f"train_{recipe.base.task}_{recipe.preset}_clip_norm"] = 0.5  # an earlier entry
     at.selectbox(key=f"experiment_way_{name}").set_value(arm)
     at.selectbox(key=f"experiment_seed_{name}").set_value(3).run()
     button(at, "Run it again on the Train page").click().run()

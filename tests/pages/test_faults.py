@@ -1,4 +1,4 @@
-"""A model folder that goes away, or whose clock runs backwards, while a page shows it: a sentence, on every page."""
+"""A model folder that is deleted, or has times in the future, while a page shows it: a message, on every page."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def on_tab(at: AppTest, tab: str) -> AppTest:
 
 
 def opened(at: AppTest, part: str, name: str) -> AppTest:
-    """Another part, and one of its operations chosen as the browser reports it."""
+    """Open another part, and choose one of its operations as the browser reports it."""
     (chooser,) = (box for box in at.segmented_control if box.label == "Part of the model")
     chooser.set_value(part)
     at.session_state["inside_walk"] = {"chosen": {"part": part, "name": name}}
@@ -95,7 +95,7 @@ def test_post_norm_and_pre_norm_are_drawn_as_they_are(app: AppTest) -> None:
     rows = walk_data(app)["rows"]
     names = [row["name"].rsplit(".", 1)[-1] for row in rows]
     assert names[:2] == ["positions", "norm1"]
-    assert rows[names.index("residual1")]["reads"] == [0, names.index("out_proj")], "round norm and sublayer"
+    assert rows[names.index("residual1")]["reads"] == [0, names.index("out_proj")], "around norm and sublayer"
     assert names.index("out_proj") + 1 == names.index("residual1")
     assert "pre-norm" in words(app)
 
@@ -212,7 +212,7 @@ def test_the_step_is_shared_with_the_other_pages(app: AppTest) -> None:
 
 @pytest.mark.parametrize("name", ["encoder.0.feed_forward.activation", "encoder.layers.0.feed_forward.activation"])
 def test_a_link_opens_an_operation(app: AppTest, name: str) -> None:
-    """By the name of its point, or by the path of its module as in links of earlier versions."""
+    """By the name of its point, or by the path of its module, as in links of earlier versions."""
     app.query_params["op"] = name
     at = app.run()
     assert not at.exception

@@ -1,4 +1,4 @@
-"""What is chosen in a panel stands in the address and comes back from it, on the Attention page run from app.py."""
+"""The choices in a panel are written to the address and restored from it, on the Attention page run from app.py."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def app(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
 
 
 def opened(app: AppTest, panel: str, **query: str) -> AppTest:
-    """The Attention page, as a link asks for it."""
+    """The Attention page as opened by a link."""
     return open_panel(app, **({"view": "head", "panel": panel} | query))
 
 

@@ -152,7 +152,7 @@ def test_longer_than_trained(app: AppTest) -> None:
 
 
 def assert_shows(at: AppTest, tab: str) -> None:
-    """A figure or a notice; where a translation is all there is to see, the translation."""
+    """Check for a figure or a notice; on a tab that shows only a translation, for the translation."""
     if tab == "Longer than trained":
         assert not at.exception
         assert "The answer:" in words(at)

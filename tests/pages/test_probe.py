@@ -23,7 +23,7 @@ from tests.paths import ROOT
 
 @pytest.fixture(scope="module", autouse=True)
 def _nothing_measured() -> None:
-    """Once for all tests of this file: what one of them has measured, the next ones need not measure again."""
+    """Clear the cache once for this file: later tests reuse what earlier ones measured."""
     forget()
 
 
@@ -189,7 +189,7 @@ def test_grammar_with_a_pipeline(app: AppTest, monkeypatch: pytest.MonkeyPatch) 
     assert not at.exception
     assert "can this head look from any word to “ADJ”." in words(at), "the toy knows no French adjective"
     at.text_input(key="search_key").set_value("X").run()
-    assert len(tables(at)[0]) == 50, "what it does not know is X, and every target word is"
+    assert len(tables(at)[0]) == 50, "a word that it does not know is tagged X, as is every target word"
     probe_grammar._pipeline.clear()
 
 

@@ -9,12 +9,12 @@ from tests.pages.probe_page import forget, on_tab, opened, press, switch_off
 from tests.pages.teaching import tables, words
 from tests.paths import ROOT
 
-pytestmark = pytest.mark.slow  # a model is asked again and again
+pytestmark = pytest.mark.slow  # many model calls
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _nothing_measured() -> None:
-    """Once for all tests of this file: what one of them has measured, the next ones need not measure again."""
+    """Clear the cache once for this file: later tests reuse what earlier ones measured."""
     forget()
 
 

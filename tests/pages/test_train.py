@@ -30,7 +30,7 @@ SLEEP = "import time; time.sleep(60)"
 
 @pytest.fixture
 def checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder with nothing in it; processes only sleep, plans come at once, and nothing is left running."""
+    """An empty folder; processes only sleep, plans are ready at once, and nothing is left running."""
     monkeypatch.setattr(runtime, "CHECKPOINTS", tmp_path)
     monkeypatch.setattr(dry_run, "run_trial", lambda command: read_plan(json.dumps(ANSWER)))
     monkeypatch.setattr(
@@ -54,7 +54,7 @@ def app(checkpoints: Path) -> AppTest:
 
 
 def planned(at: AppTest) -> AppTest:
-    """Run until the plan has come."""
+    """Run until the plan is there."""
     at.run()
     for _ in range(50):
         if metric(at, "Parameters") != "…":
@@ -68,7 +68,7 @@ def metric(at: AppTest, label: str) -> str:
 
 
 def words(at: AppTest) -> str:
-    """Everything that is said in sentences, without the marks that keep it from being markup."""
+    """All texts on the page, without the escapes of Markdown."""
     found = [*at.caption, *at.info, *at.warning, *at.error, *at.success, *at.markdown]
     return " ".join(str(element.value) for element in found).replace("\\", "")
 
@@ -172,7 +172,7 @@ def test_consistency_and_added_pairs_stand_in_the_command(app: AppTest, checkpoi
 
 
 def test_a_run_may_start_from_another_model(app: AppTest, checkpoints: Path) -> None:
-    """Its sizes and tokenizers are taken over, so that nothing about them stands in the command."""
+    """Its sizes and tokenizers are taken over, so the command does not mention them."""
     save_run(checkpoints / "old")
     runtime._summaries.clear()  # the list of models is a second old at most
     at = app.run()
@@ -235,7 +235,7 @@ def test_an_invalid_name_is_refused_with_a_message(app: AppTest, checkpoints: Pa
     at.text_input(key="train_name").set_value("../evil").run()
     button(at, "Start training").click().run()
     assert "cannot name a model" in words(at)
-    assert "cannot name a model" in words(at.run()), "a look for news does not take the sentence away"
+    assert "cannot name a model" in words(at.run()), "polling does not remove the message"
     assert not (checkpoints / LAUNCHES).exists()
     at.text_input(key="train_name").set_value("good").run()
     assert "cannot name a model" not in words(at)

@@ -32,7 +32,7 @@ def app(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
 
 
 def header(at: AppTest) -> dict[str, Any]:
-    """The stepper's payload header: what the browser is told."""
+    """The header of the stepper's payload."""
     found = [element.proto for element in at.get("bidi_component") if element.proto.bytes]
     assert len(found) == 1
     (length,) = struct.unpack_from("<I", found[0].bytes)
@@ -65,7 +65,7 @@ def test_a_new_sentence_starts_at_its_end_and_forgets_the_path(app: AppTest) -> 
     shown = header(at)
     assert shown["source"]["tokens"][0] == "they"
     assert shown["step"] == len(shown["target"]["tokens"])
-    assert (shown["kind"], shown["layer"], shown["head"]) == ("encoder", 1, 2), "the head in view is worth keeping"
+    assert (shown["kind"], shown["layer"], shown["head"]) == ("encoder", 1, 2), "the head in view is kept"
 
 
 def test_a_link_restores_everything(app: AppTest) -> None:

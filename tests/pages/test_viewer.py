@@ -1,4 +1,4 @@
-"""Viewer mode on every page: nothing to upload, train, rename or delete; a sentence says so; hard refusals below."""
+"""Viewer mode on every page: no control to upload, train, rename or delete; a message; refusals in the code below."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def opened(page: str, **query: str) -> AppTest:
 
 
 def can_change(at: AppTest) -> list[str]:
-    """What is on the page that would change something."""
+    """The controls on the page that would change something."""
     return [button.label for button in at.button if button.label in CHANGING] + [
         "an upload" for _ in at.get("file_uploader")
     ]
@@ -138,7 +138,7 @@ def test_values_that_switch_it_on(monkeypatch: pytest.MonkeyPatch, value: str, o
 
 
 def test_without_it_the_same_pages_offer_their_changes(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tests above look for the right buttons."""
+    """Shows that the tests above look for the right buttons."""
     monkeypatch.delenv(VARIABLE)
     shutil.rmtree(checkpoints / "busy")
     assert can_change(opened("pages/runs.py", entry="halted")) == ["Resume", "Rename", "Delete"]

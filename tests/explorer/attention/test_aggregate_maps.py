@@ -1,4 +1,4 @@
-"""Every aggregate by its name: the map it makes of the numbers that it asks for."""
+"""Every aggregate by its name: the map that it computes from the numbers it requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Aggregates of attention, each against another way to compute the same."""
+"""Aggregates of attention, each against an independent computation."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_the_mean_of_equal_heads_is_that_head_exactly() -> None:
 
 
 def by_paths(weights: np.ndarray) -> np.ndarray:
-    """Rollout by hand: the sum over all routes from a position down to an input, of the product along each."""
+    """Rollout by hand: the sum, over all routes from a position down to an input, of the product along the route."""
     layers, _, n, _ = weights.shape
     mean = weights.astype(np.float64).mean(1)
     found = np.zeros((n, n))
@@ -97,7 +97,7 @@ def test_encoder_rollout_is_the_sum_over_all_routes(size: tuple[int, ...]) -> No
 
 
 def test_rollout_of_a_planted_shift_by_hand() -> None:
-    """One layer, one head, each token looks one to the right: half stays, half comes from there."""
+    """One layer, one head, each token looks one to the right: half comes from itself, half from there."""
     found = encoder_rollout(planted_trace(layers=(1, 1), heads=(1, 1)).encoder[:, :1])[0]
     np.testing.assert_array_equal(found, 0.5 * np.eye(5) + 0.5 * np.eye(5))
     shifted = encoder_rollout(planted_trace(layers=(1, 1), heads=(2, 1)).encoder[:, 1:])[0]
@@ -106,7 +106,7 @@ def test_rollout_of_a_planted_shift_by_hand() -> None:
 
 @given(sizes)
 def test_decoder_rollout_is_the_mixture_of_an_averaging_network(size: tuple[int, ...]) -> None:
-    """Carry random embeddings through averaging layers, position by position, and read the mixture off the result."""
+    """Send random embeddings through averaging layers, position by position, and read the mixture off the result."""
     enc_layers, dec_layers, heads, n_src, n_tgt, seed = size
     encoder = weights_of(seed, enc_layers, heads, n_src, n_src)
     decoder = weights_of(seed + 1, dec_layers, heads, n_tgt, n_tgt, causal=True)
@@ -125,7 +125,7 @@ def test_decoder_rollout_is_the_mixture_of_an_averaging_network(size: tuple[int,
     from_target, from_source = decoder_rollout(decoder, cross, encoder)
     np.testing.assert_allclose(from_target[-1] @ y + from_source[-1] @ x, state, atol=1e-5)
     np.testing.assert_allclose(from_target.sum(-1) + from_source.sum(-1), 1.0, atol=1e-5)
-    assert (np.triu(from_target, 1) == 0).all(), "nothing arrives from tokens that were not read yet"
+    assert (np.triu(from_target, 1) == 0).all(), "nothing comes from tokens that were not read yet"
 
 
 def test_without_residuals_rollout_is_the_plain_product() -> None:

@@ -1,4 +1,4 @@
-"""Attention files of other models: what fits is shown exactly, what does not gets a sentence, whatever it is."""
+"""Attention files of other models: valid ones are shown exactly, all others get a message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The example for models from Hugging Face is run as it is printed, on tiny untrained models; nothing is downloaded."""
+"""The example for models from Hugging Face is run as printed, on tiny untrained models; nothing is downloaded."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def tokenizer(transformers: Any, tmp_path: Path) -> Any:
 
 
 def run(code: str, folder: Path, monkeypatch: pytest.MonkeyPatch, **names: Any) -> OwnAttention:
-    """Run the lines as a person would, and read the file that they leave."""
+    """Run the lines as a user would, and read the file that they write."""
     import torch
 
     monkeypatch.chdir(folder)
@@ -83,4 +83,4 @@ np.savez("mine.npz", src_tokens=inputs.tokens(), read_tokens=["<pad>", "the", "c
     shapes = (own.trace.encoder.shape, own.trace.decoder.shape, own.trace.cross.shape)
     assert shapes == ((2, 4, 6, 6), (3, 2, 3, 3), (3, 2, 3, 6))
     assert own.trace.src_tokens == ("[CLS]", "the", "cat", "s", "sat", "[SEP]")
-    assert (own.trace.decoder_mask == np.triu(np.ones((3, 3)), 1)).all(), "a causal decoder is taken for one"
+    assert (own.trace.decoder_mask == np.triu(np.ones((3, 3)), 1)).all(), "a causal decoder is recognised as one"

@@ -1,4 +1,4 @@
-"""Attention files that do not fit, are damaged, or are something else: a sentence, and nothing unpickled."""
+"""Attention files that do not fit, are damaged, or are something else: a message, and nothing is unpickled."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_a_file_of_objects_is_never_unpickled() -> None:
 
 
 def bomb(shape: tuple[int, ...], payload: int, dtype: str = "<f4") -> bytes:
-    """An archive whose array declares `shape` but brings `payload` zero bytes, packed very small."""
+    """A small archive whose array declares `shape` but holds `payload` zero bytes."""
     member = io.BytesIO()
     np.lib.format.write_array_header_1_0(member, {"descr": dtype, "fortran_order": False, "shape": shape})
     file = io.BytesIO()

@@ -17,7 +17,7 @@ TARGET = ("<sos>", "un", "zerbrech", "liche", "tassen")
 
 
 def subwords() -> AttentionTrace:
-    """Source words 0 0 0 1; target words 0 | 0 0 | 1 as read; one more than one token on either side."""
+    """Source words 0 0 0 1; target words 0 | 0 0 | 1 as read; a word of several tokens on either side."""
     trace = random_trace(SOURCE, TARGET)
     return dataclasses.replace(trace, src_words=(0, 0, 0, 1, -1), tgt_words=(-1, 0, 0, 0, 1))
 

@@ -1,4 +1,4 @@
-"""The numbers shown for one cell, parsed from the screen's strings and computed again from them alone."""
+"""The numbers shown for one cell, parsed from the displayed strings and recomputed from them alone."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def shown_to(value: Decimal | float, like: str) -> str:
 
 
 def check(found: Cell) -> None:
-    """Everything on screen follows from what stands before it, to the last digit that is shown."""
+    """Every number on screen follows from those before it, to the last digit that is shown."""
     for d in found.dimensions:
         assert d.product == shown_to(Decimal(d.query) * Decimal(d.key), d.product)
         assert d.weighted == shown_to(Decimal(found.weight) * Decimal(d.value), d.weighted)

@@ -1,4 +1,4 @@
-"""Two maps beside each other: equal scales, honest differences, and a word where there are none."""
+"""Two maps side by side: equal scales, correct differences, and a note where there are none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entropy of rows, and the number of keys that it amounts to."""
+"""Entropy of rows, and the effective number of keys."""
 
 from __future__ import annotations
 

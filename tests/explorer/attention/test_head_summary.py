@@ -1,4 +1,4 @@
-"""The numbers under the thumbnails, held against heads whose role is known by construction."""
+"""The numbers under the thumbnails, checked on heads whose role is known by construction."""
 
 from __future__ import annotations
 

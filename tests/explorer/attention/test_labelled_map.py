@@ -1,4 +1,4 @@
-"""A single map, its figure, its sentence and its table say the same, and what is known by construction."""
+"""A single map, its figure, its caption and its table agree with each other and with the planted numbers."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_difference_is_signed_and_needs_equal_sizes() -> None:
 def test_a_free_scale_ends_at_the_largest_visible_number() -> None:
     maps = attention_maps(planted_trace(), "decoder")
     values = np.full((5, 5), 0.5, np.float32)
-    values[0, 4] = 9  # masked, so of no account
+    values[0, 4] = 9  # masked, so it does not count
     assert labelled(maps, values, "norms", unit="length", top=None).scale == 0.5
     assert labelled(maps, np.zeros((5, 5), np.float32), "nothing", top=None).scale == 1.0
     blind = LabelledMap("t", values, np.ones((5, 5), np.uint8), maps.rows, maps.columns, "r", "c")
@@ -115,5 +115,5 @@ def test_numbers_are_written_only_where_there_is_room() -> None:
     few = labelled(
         attention_maps(planted_trace(HOSTILE + HOSTILE[:4]), "cross"), np.full((5, 12), 0.25, np.float32), "x"
     )
-    assert map_figure(few).data[0].text is None, "in half of the page, twelve numbers would lie on each other"
+    assert map_figure(few).data[0].text is None, "in half of the page, twelve numbers would overlap"
     assert map_figure(few, wide=True).data[0].text[0][0] == ".25"

@@ -1,4 +1,4 @@
-"""The text of a view in the address, on the same examples as the browser's reading of it."""
+"""The text of a view in the address, on the same examples as the browser's parser."""
 
 from __future__ import annotations
 

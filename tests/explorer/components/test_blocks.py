@@ -1,4 +1,4 @@
-"""The blocks of bytes behind the Attention page: small, complete, exact where numbers are read."""
+"""The binary blocks behind the Attention page: small, complete, exact where numbers are shown."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_six_layers_of_eight_heads_and_64_tokens_stay_within_250_kilobytes() -> 
         header, body = decode(block)
         assert not header["exact"]
         levels = np.frombuffer(body, np.uint8, maps.weights.size).reshape(maps.weights.shape) / 255
-        assert np.abs(levels**2 - maps.weights).max() < 1 / 250, "a byte gives every colour of the scale"
+        assert np.abs(levels**2 - maps.weights).max() < 1 / 250, "a byte is precise enough to choose a colour"
 
 
 def test_numbers_are_the_very_float32_of_the_trace() -> None:

@@ -1,4 +1,4 @@
-"""Modules are linked into one text that does the same, without what nobody uses; minifying changes no meaning."""
+"""Modules are linked into one text of the same meaning, without unused code; minifying changes no meaning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The film's payload, and the places that a browser may name."""
+"""The film's payload, and the places that a browser may report."""
 
 from __future__ import annotations
 

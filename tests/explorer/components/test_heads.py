@@ -1,4 +1,4 @@
-"""The Python side of the Attention views: what the browser says becomes a place that exists; data travel once."""
+"""The Python side of the Attention views: any browser report becomes a place that exists; data are sent once."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _run(app: AppTest) -> tuple[Any, dict[str, Any], dict[str, bytes]]:
     assert set(own) == {"name", "header"}
     if "own" not in app.session_state:
         app.session_state["own"] = own
-    assert own == app.session_state["own"], "what the views themselves get never changes, so they are sent once"
+    assert own == app.session_state["own"], "the views' own data never change, so they are sent once"
     (header,) = carried or [own["header"]]
     blocks = {decode(proto.bytes)[0]["name"]: proto.bytes for proto in protos if proto.bytes}
     return app.session_state["result"], header, blocks
@@ -69,7 +69,7 @@ def test_another_kind_is_sent_when_it_is_opened_and_nothing_is_sent_twice() -> N
     result, after, second = _run(app)
     assert result.place == Place("encoder", 1, 2, row=3, col=4, step=2)
     assert (result.view, result.place.index) == ("head", (0, 1))
-    assert after == before, "the views keep their place by themselves"
+    assert after == before, "the views keep their own position"
     assert list(second) == ["here/encoder", "here/cross"]
     assert second["here/cross"] == first["here/cross"]
 
@@ -124,7 +124,7 @@ def test_returning_to_the_previous_place_is_a_move() -> None:
     _run(app)
     app.session_state["here"] = {"at": _message(kind="cross", layer=3, head=1, step=4, col=None, view="heads")}
     assert _run(app)[0].place.step == 5
-    assert _run(app)[0].place.step == 2, "step 5 was left by asking for 2 again"
+    assert _run(app)[0].place.step == 2, "step 5 was replaced by requesting 2 again"
 
 
 def test_the_first_header_comes_with_the_views_and_all_later_ones_are_carried() -> None:
@@ -136,8 +136,8 @@ def test_the_first_header_comes_with_the_views_and_all_later_ones_are_carried() 
     _, second, _ = _run(app)
     assert (first["seq"], second["seq"]) == ("first0", "second")
     app.session_state["seq"] = "first0"
-    assert _run(app)[1]["turn"] == 3, "and one that says the same as the first is another turn"
-    app.session_state["here"] = None  # another page was open meanwhile: the views are made anew
+    assert _run(app)[1]["turn"] == 3, "a header that equals the first one is another turn"
+    app.session_state["here"] = None  # another page was open meanwhile: the views are created again
     del app.session_state["own"]
     app.session_state["seq"] = "third"
     _run(app)

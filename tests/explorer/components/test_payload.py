@@ -1,4 +1,4 @@
-"""The block of bytes behind the stepper: what goes in comes out, and what cannot be drawn is refused."""
+"""The binary block behind the stepper: it survives the round trip, and what cannot be drawn is refused."""
 
 from __future__ import annotations
 

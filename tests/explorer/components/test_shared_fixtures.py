@@ -1,6 +1,6 @@
-"""What is computed on both sides, in Python for exports and in JavaScript for the screen, on the same examples.
+"""What is computed twice, in Python for exports and in JavaScript for the screen, checked on the same examples.
 
-The examples are in tests/fixtures/; the JavaScript is tested on them by tests/js/*.test.js, which run here, too.
+The examples are in tests/fixtures/; tests/js/*.test.js test the JavaScript on them and are run here, too.
 """
 
 from __future__ import annotations

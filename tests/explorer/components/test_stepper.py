@@ -1,4 +1,4 @@
-"""The Python side of the stepper: what the browser says becomes a position that exists; the bytes stay put."""
+"""The Python side of the stepper: any browser report becomes a position that exists; the payload does not change."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_report_is_the_position_and_does_not_change_the_payload() -> None:
     app = AppTest.from_function(_page)
     _, before = _run(app)
     app.session_state["here"] = {"at": _message()}
-    app.session_state["step"] = 4  # the page hands the reported step back in
+    app.session_state["step"] = 4  # the page passes the reported step back in
     result, after = _run(app)
     assert (result.place.step, result.place.kind, result.place.layer, result.place.head) == (
         4,

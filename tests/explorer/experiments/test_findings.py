@@ -1,4 +1,4 @@
-"""Sentences about experiments are computed from the stored runs: planted runs, known words."""
+"""Sentences about experiments are computed from the stored runs: planted runs give known sentences."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_findings_state_what_the_runs_show_and_no_more() -> None:
         "every run); loss on test 0.95 (0.9 to 1) against 0.15 (0.1 to 0.2) (higher in every run); none of its "
         "runs reached 99 % on validation."
     )
-    assert "in one case in 3." in chance  # 4 choose 2, halved: which of the two is above does not matter
+    assert "in one case in 3." in chance  # 4 choose 2, halved: it does not matter which of the two is above
 
 
 def test_overlapping_runs_show_no_clear_difference() -> None:
@@ -168,7 +168,7 @@ def test_bands_hold_mean_and_range_at_each_step() -> None:
     assert set(figure.data["mark"]) == {15}
     dashes = figure.spec["layer"][1]["encoding"]["strokeDash"]["scale"]
     assert len({tuple(dash) for dash in dashes["range"]}) == len(ways)  # not by colour alone
-    for layer in figure.spec["layer"][:2]:  # one layer without a legend would take it from the other
+    for layer in figure.spec["layer"][:2]:  # a layer without a legend would remove the other's
         assert layer["encoding"]["color"]["legend"]
     assert figure.spec["layer"][0]["encoding"]["color"]["legend"]["columns"] == 3
     long = band_figure(

@@ -1,4 +1,4 @@
-"""The exported page: it runs nothing, asks nobody, and holds the same numbers."""
+"""The exported page: it runs nothing, requests nothing, and holds the same numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.explorer.shown_maps import VIEWS, noisy, on_screen
 
 
 class Reader(HTMLParser):
-    """Collects tags, table cells and whatever could ask another host for something."""
+    """Collects tags, table cells and everything that could send a request to another host."""
 
     def __init__(self) -> None:
         super().__init__()

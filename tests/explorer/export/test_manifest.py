@@ -1,4 +1,4 @@
-"""A manifest says which view to open, exactly; and a file that anybody may have written never does harm."""
+"""A manifest says exactly which view to open; a manifest from an unknown source does no harm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The picture of the tree holds the tree: every node once, where the table has it, with an edge to its parent."""
+"""The figure of the tree shows the tree: every node once, at the table's position, with an edge to its parent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of training: what their captions say, and that an update sends numbers only."""
+"""Figures of training: their captions; an update sends numbers only."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def metrics(tmp_path: Path) -> Metrics:
 
 
 def check(figure: Figure) -> Figure:
-    """Valid as Vega-Lite, and of one length in every column."""
+    """Check that it is valid Vega-Lite and that all columns have the same length."""
     alt.LayerChart.from_dict(figure.spec) if "layer" in figure.spec else alt.Chart.from_dict(figure.spec)
     assert pa.table(figure.data).num_rows == len(next(iter(figure.data.values())))
     assert figure.caption.endswith(".")

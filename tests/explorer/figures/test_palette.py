@@ -1,4 +1,4 @@
-"""The two token hues can be read on every ground of the app, and are not each other."""
+"""The two token hues are legible on every background of the app, and differ from each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plotly figures know the room that their words need, so that Plotly need not lay them out twice."""
+"""Plotly figures declare the room that their texts need, so that Plotly need not lay them out twice."""
 
 from __future__ import annotations
 

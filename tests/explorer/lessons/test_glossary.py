@@ -15,7 +15,7 @@ ABBREVIATIONS = ("et al.",)
 
 @cache
 def words_of_the_app() -> str:
-    """Everything in explorer/ and model/ that people may read, without the glossary itself."""
+    """All texts in explorer/ and model/ that users may see, without the glossary itself."""
     files = [path for room in ("explorer", "model") for path in (ROOT / room).rglob("*")]
     texts = [
         path.read_text(encoding="utf-8").casefold()

@@ -1,4 +1,4 @@
-"""Lesson files: what is read from them, and the sentence with file and line where one is broken."""
+"""Lesson files: what is read from them, and the message with file and line for a broken one."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def test_any_order_of_the_parts_of_lessons(pieces: list[str]) -> None:
 
 
 def _try(content: bytes) -> None:
-    with contextlib.suppress(LessonError):  # whether it is one is not the question, only that nothing else is raised
+    with contextlib.suppress(LessonError):  # it may or may not be valid; only other exceptions are failures
         assert parse_lesson(content, "eins.md").steps
         return
     with pytest.raises(LessonError, match=r"^eins\.md(, line \d+)?: "):

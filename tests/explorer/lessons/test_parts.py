@@ -1,4 +1,4 @@
-"""What lessons are made of: expressions, answers, progress in a link, exercises, Markdown on paper."""
+"""The parts of lessons: expressions, answers, progress in a link, exercises, Markdown for handouts."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_chosen_answers() -> None:
 
 
 def lesson_of(n_steps: int, name: str = "attention") -> Lesson:
-    """A lesson whose steps have a question and an exercise each, but for the last one, which has neither."""
+    """A lesson whose steps each have a question and an exercise, except the last one, which has neither."""
     step = Step("One", "text", 1, question=asked("x"), do="look")
     return Lesson(name, "Title", "About", 5, 1, (*(step,) * (n_steps - 1), Step("Last", "text", 9)))
 

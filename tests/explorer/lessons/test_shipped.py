@@ -1,6 +1,6 @@
-"""The lessons that come with the app, against the models that come with it: every claim, number and answer.
+"""The lessons that come with the app, checked on the models that come with it: every claim, number and answer.
 
-A model that was trained again and shows something else fails here, with the lesson and the step.
+If a retrained model behaves differently, the failure names the lesson and the step.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def test_an_exercise_is_open_until_it_is_done(lesson: Lesson, at: int) -> None:
 
 
 def done_and_nearly(term: Term, before: ReaderState) -> tuple[ReaderState, list[ReaderState]]:
-    """The state of a reader who has done an exercise, and states of readers who have done something else."""
+    """The state of a reader who has done an exercise, and states of readers who have not."""
     values, start = term.values, before.selection
 
     def at(**changes: object) -> ReaderState:
@@ -249,7 +249,7 @@ def test_switches_named_in_exercises_exist() -> None:
 
 
 def test_a_model_with_other_answers_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The test of the tests: with another model's weights behind a name, claims break and say so."""
+    """A test of the tests: with another model's weights behind a name, claims fail and say so."""
     st.cache_resource.clear()
     lesson = next(lesson for lesson in LESSONS if lesson.name == "masks")
     step = lesson.step(5)

@@ -1,4 +1,4 @@
-"""Figures of a whole sample against loops over all of its links and tokens."""
+"""Scores of a whole sample against loops over all of its links and tokens."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GOLDS = (((2,), (0, 1), (), (4,)), ((0,), (3,)), ((1,), (1,), (2, 3), (0,)))
 
 @pytest.fixture
 def items() -> list[Observed]:
-    """Sentences of unequal length, so that a mean over them is another number."""
+    """Sentences of unequal length, so that the mean over sentences differs."""
     sizes = ((7, 5), (5, 3), (9, 8))
     return [
         random_observed(seed=seed, n_src=n_src, n_tgt=n_tgt, alignment=gold)

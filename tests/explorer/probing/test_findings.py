@@ -1,4 +1,4 @@
-"""The findings on the cards of the bundled models are those that the program computes."""
+"""The findings on the cards of the bundled models equal those that the program computes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_the_card_quotes_what_is_found(name: str) -> None:
     lines = findings(loaded, found, importance)
     for line in lines:
         assert f"- {line}\n" in loaded.card
-    # Heads named important do hurt, and more than those that are not.
+    # Without heads that are called important, the loss rises, and more than without the others.
     most, least = (
         float(found_loss)
         for text in ("matters most", "matter least")

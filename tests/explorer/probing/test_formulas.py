@@ -1,4 +1,4 @@
-"""Every formula of the head statistics against another computation, one number at a time."""
+"""Every formula of the head statistics against an independent computation, one number at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said about the importance of heads, computed from given numbers."""
+"""Sentences about the importance of heads, computed from given numbers."""
 
 from __future__ import annotations
 

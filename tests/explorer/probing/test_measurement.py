@@ -1,4 +1,4 @@
-"""Statistics of heads over a sample, and the names that heads get: planted heads have to be found."""
+"""Statistics of heads over a sample, and the roles of heads: planted heads must be recognised."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_a_head_that_is_all_sink_has_no_second_role() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["reverse", "adjective-swap", "dates"])
 def test_untrained_models_get_no_role(name: str) -> None:
-    """Of three models that nobody trained, no head may be named, whatever other untrained models they stand beside."""
+    """No head of three untrained models gets a role, whichever other untrained models are the baseline."""
     loaded = load_model(ROOT / "checkpoints" / name)
     examples = get_task(loaded.data_config.task, split_seed=0).splits["test"][::12][:80]
     if len(examples) < MIN_SENTENCES:
@@ -146,7 +146,7 @@ def test_the_true_head_of_reverse_is_found_by_itself() -> None:
     assert found.scores["error_rate"].mean[layer, head] <= 0.05
     assert found.scores["accuracy"].mean[layer, head] >= 0.95
     assert role_of(found, int(layer), int(head)).name == "alignment (predicts)"
-    # The token just read stands one place further right in the source: the other choice of rows does not fit.
+    # The token just read is one position further right in the source: the other choice of rows does not fit.
     assert found.scores["accuracy_input"].mean[layer, head] < 0.1
 
 

@@ -1,4 +1,4 @@
-"""The Probe page's sample in the address, there and back."""
+"""The Probe page's sample in the address: written and read back."""
 
 from __future__ import annotations
 

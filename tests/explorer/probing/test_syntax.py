@@ -1,4 +1,4 @@
-"""Attention by grammar, with a small pipeline that is built here."""
+"""Attention by grammar, with a small pipeline that is defined here."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_head_that_knows_grammar_differs_from_one_with_a_fixed_distance(nlp: L
     assert found.offset["det"] == (1, pytest.approx(4 / 6))
     assert found.accuracy["det"][0, 1] == pytest.approx(4 / 6), "'always the next word' scores what the baseline scores"
     assert found.clear("det") == [(0, 0)]
-    assert found.clear("amod") == [], "where a fixed distance is always right, nobody can beat it"
+    assert found.clear("amod") == [], "where a fixed distance is always right, no head can beat it"
     assert found.weight["det"][0, 0] == 1.0
     assert "det" in relation_sentence(found)
     row = relation_rows(found)[0]
@@ -131,12 +131,12 @@ def test_target_words_have_tags_where_their_text_can_be_recovered(nlp: Language,
     items = tuple(observed(len(s) + 1, len(t) + 1) for s, t in zip(made.sources, made.targets, strict=True))
     ((source, read), *_) = tags_of(None, parsed, items)
     assert not any(source)
-    assert read[0] == "", "<sos> is no word"
+    assert read[0] == "", "<sos> is not a word"
     assert read[1:] == parsed[0].tags[:-1]
     assert set(read[1:]) == {"DET", "ADJ", "NOUN", "VERB"}
     strange = dataclasses.replace(made, targets=((UNK, UNK), *made.targets[1:]))
     lost = tags_of(None, parse(nlp, targets_of(strange, target)), items)
-    assert not any(lost[0][1]), "nobody knows which letters these tokens were"
+    assert not any(lost[0][1]), "these tokens' letters cannot be recovered"
     assert lost[1] == tags_of(None, parsed, items)[1]
 
 

@@ -1,4 +1,4 @@
-"""What stands around the statistics: the sample, the store, search, cards, tables and files."""
+"""What surrounds the statistics: the sample, the store, search, cards, tables and files."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_the_sentences_where_a_head_is_best_examples(found: Measured) -> None:
     gains = values - scores.sentence_chance[statistic]
     known = sorted((value for value in gains.tolist() if np.isfinite(value)), reverse=True)
     assert [gains[item.index] for item in best] == known[:3]
-    assert all(len(found.observed[item.index].src_ids) > 5 for item in best), "a short one would say nothing"
+    assert all(len(found.observed[item.index].src_ids) > 5 for item in best), "a short sentence would show nothing"
     assert all(values[item.index] == item.score for item in best)
     plain = found.probe.kinds["encoder"]
     assert example_statistic(role_of(plain, 0, 0), plain) == "confidence"

@@ -1,4 +1,4 @@
-"""A model as a zip file: out and in again, and what is refused on the way in."""
+"""A model as a zip file: exported and imported again, and what an import refuses."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def files(run: Path) -> dict[str, bytes]:
-    """The smallest set of files that makes a model."""
+    """The smallest set of files that is a model."""
     return {f"mine/{name}": (run / name).read_bytes() for name in (CONFIG, TOKENIZER, WEIGHTS)}
 
 
@@ -45,7 +45,7 @@ def packed(files: Mapping[str, bytes]) -> io.BytesIO:
 
 
 def refused(made: io.BytesIO, checkpoints: Path, name: str = "") -> str:
-    """The sentence of the refusal; nothing is left behind."""
+    """The message of the refusal; checks that nothing is left behind."""
     with pytest.raises((ArchiveError, CheckpointError)) as caught:
         import_zip(made, checkpoints, name)
     assert not checkpoints.exists() or not list(checkpoints.iterdir())
@@ -237,7 +237,7 @@ def test_a_torn_zip_file_is_refused(files: dict[str, bytes], tmp_path: Path) -> 
 def test_a_damaged_zip_file_gets_a_message_whatever_packed_it(
     files: dict[str, bytes], tmp_path: Path, method: int
 ) -> None:
-    """A few bytes are wrong in the packed data, the names, the directory: nothing but a sentence comes of it."""
+    """A few wrong bytes in the packed data, the names or the directory lead to a message and nothing else."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", method) as archive:
         for name, content in files.items():
@@ -250,7 +250,7 @@ def test_a_damaged_zip_file_gets_a_message_whatever_packed_it(
         for place in (rng.randrange(len(torn)), rng.randrange(len(torn) - 300, len(torn))):
             torn[place] = rng.randrange(256)
         try:
-            import_zip(io.BytesIO(bytes(torn)), tmp_path, f"take-{number}")  # a wrong date does no harm
+            import_zip(io.BytesIO(bytes(torn)), tmp_path, f"take-{number}")  # a wrong date is harmless
         except (ArchiveError, CheckpointError) as refusal:
             refusals.append(str(refusal))
     unreadable = [said for said in refusals if said.startswith("This is not a zip file that can be read (")]

@@ -1,4 +1,4 @@
-"""What a run would take: the command, its answer, and the desk where sessions ask."""
+"""What a run would take: the command, its answer, and the planner that sessions ask."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ANSWER = {
 
 
 def answering(answer: str, code: int = 0) -> list[str]:
-    """A command that prints this and ends with this code."""
+    """A command that prints this and exits with this code."""
     return [
         "python",
         "-c",

@@ -1,4 +1,4 @@
-"""Servers that die while they write, share a folder, or may not write: whole files, and sentences."""
+"""Servers that die while they write, share a folder, or may not write: files stay complete, errors get messages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ forked = pytest.mark.skipif(not hasattr(os, "fork"), reason="a server that dies 
 
 
 def killed_while(work: Callable[[], object], after: float) -> None:
-    """Do this in a process of its own, again and again, until that is killed."""
+    """Repeat this in a separate process until the process is killed."""
     child = os.fork()
     if child == 0:
         try:
@@ -109,7 +109,7 @@ def test_an_upload_is_complete_or_absent(tmp_path: Path, number: int) -> None:
 def test_a_folder_that_cannot_be_written_gets_a_message(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    """A full disk and a read-only folder; for root no permission bites, so the system's answer is put in by hand."""
+    """A full disk and a read-only folder; permissions do not stop root, so the system's error is simulated."""
     save_run(tmp_path / "mine", state="stopped")
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
 
@@ -141,7 +141,7 @@ def test_our_own_errors_are_shown_unchanged() -> None:
 
 
 def test_two_servers_on_one_folder_start_a_name_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What one server starts, the other knows of at once: it is in the folder, and in no server's memory."""
+    """What one server starts, the other knows at once: it is in the folder, not in a server's memory."""
     one, other = Runs(tmp_path), Runs(tmp_path)
     sleeping = ["python", "-c", "import time; time.sleep(60)"]
     started: list[Launch] = []
@@ -165,7 +165,7 @@ def test_two_servers_on_one_folder_start_a_name_once(tmp_path: Path, monkeypatch
 
 
 def test_a_clock_that_was_set_back(tmp_path: Path) -> None:
-    """Times of the future: nothing is negative, and a run at work is still known as one."""
+    """Times in the future: no age is negative, and an active run is still recognised."""
     save_toy(tmp_path / "mine", "reverse")
     write_status(tmp_path / "mine", "running", updated=time.time() + 86_400, eta_s=-5.0, probe_step=-1)
     status = read_status(tmp_path, "mine")

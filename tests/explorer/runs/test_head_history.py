@@ -1,4 +1,4 @@
-"""Snapshots at work on a sentence, and what single heads are worth there."""
+"""Snapshots applied to a sentence, and the scores of individual heads in them."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_scores_of_every_head_at_a_snapshot(run: Path, loaded: LoadedModel) -> N
 
 
 def test_batching_changes_no_score(run: Path, loaded: LoadedModel) -> None:
-    """Sentences of different lengths are padded: the mean over single sentences weighted by rows is the same."""
+    """Sentences of different lengths are padded; the result is the mean over single sentences, weighted by rows."""
     examples = validation_examples(loaded)[:6]
     together = head_scores(loaded, 0, examples)
     alone = [head_scores(loaded, 0, [example]) for example in examples]

@@ -24,7 +24,7 @@ from tests.explorer.toy_runs import save_run, write_status
 
 @pytest.fixture
 def runs(tmp_path: Path) -> Iterator[Runs]:
-    """Runs in a folder of their own; whatever was started there is ended."""
+    """Runs in a separate folder; all processes started there are ended."""
     found = Runs(tmp_path / "checkpoints")
     yield found
     for path in (found.checkpoints / LAUNCHES).glob("*.json"):
@@ -183,7 +183,7 @@ def test_a_run_with_a_damaged_state_can_be_renamed_and_deleted(runs: Runs) -> No
 
 
 def test_an_active_run_is_left_alone_whatever_the_page_last_started_for_it(runs: Runs) -> None:
-    """The page's own process was refused, because one that somebody started on a terminal is at work there."""
+    """The page's own process was refused, because a process started in a terminal is active there."""
     runs.start("mine", ["python", "-c", "raise SystemExit('being trained right now.')"])
     launch = runs.launch("mine")
     assert launch is not None

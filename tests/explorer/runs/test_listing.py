@@ -1,4 +1,4 @@
-"""What the list of runs and models says."""
+"""The texts in the list of runs and models."""
 
 from __future__ import annotations
 

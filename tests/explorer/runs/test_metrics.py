@@ -60,7 +60,7 @@ def test_an_incomplete_line_waits_for_its_rest(tmp_path: Path) -> None:
 
 
 def test_a_rewritten_file_is_read_from_the_start(tmp_path: Path) -> None:
-    """A resumed run drops what came after its last save, and may soon be longer than before."""
+    """A resumed run drops the lines after its last save, and may soon be longer than before."""
     path = write_metrics(tmp_path)
     reader = MetricsReader(path)
     assert reader.read().last_step == 30
@@ -76,7 +76,7 @@ def test_a_rewritten_file_is_read_from_the_start(tmp_path: Path) -> None:
 
 
 def test_each_step_once(tmp_path: Path) -> None:
-    """A run that was killed and went on without rewriting: the second telling counts."""
+    """A run that was killed and continued without rewriting: the second value of a step counts."""
     path = tmp_path / "metrics.jsonl"
     path.write_bytes(text(train_line(10, 3.0), train_line(20, 2.0), eval_line(20, 2.0, 0.1)))
     reader = MetricsReader(path)

@@ -1,4 +1,4 @@
-"""What is said about a run that is being watched."""
+"""Texts about a run that is being watched."""
 
 from __future__ import annotations
 

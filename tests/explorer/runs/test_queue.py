@@ -1,4 +1,4 @@
-"""Two runs on one machine, as real processes: the second waits, says so, and trains when the first has ended."""
+"""Two runs on one machine, as real processes: the second waits, says so, and trains once the first has ended."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PATIENCE = 120.0  # seconds; the machine may be busy with other things
 
 @pytest.fixture
 def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Runs]:
-    """Runs in a folder of their own; whatever was started there is ended."""
+    """Runs in a separate folder; all processes started there are ended."""
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     found = Runs(tmp_path)
     yield found

@@ -1,4 +1,4 @@
-"""How a run stands, and what became of one that says nothing any more."""
+"""The state of a run, and the reason why a silent one ended."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WAIT = ["python", "-c", "import time; time.sleep(60)"]
 def wait_until(true: Callable[[], bool], seconds: float = 30.0) -> None:
     end = time.monotonic() + seconds
     while not true():
-        assert time.monotonic() < end, "it did not come about"
+        assert time.monotonic() < end, "it did not happen"
         time.sleep(0.02)
 
 
@@ -157,7 +157,7 @@ def test_a_resume_that_refused_is_quoted(tmp_path: Path) -> None:
 
 
 def test_a_run_resumed_in_a_terminal_is_not_called_failed(tmp_path: Path) -> None:
-    """The page's own process was killed; somebody resumed the run by hand, under another pid, later."""
+    """The page's own process was killed; the run was resumed by hand later, under another pid."""
     launch = start_process(tmp_path, "run", ["python", "-c", "import sys; sys.exit(1)"])
     wait_until(lambda: run_process.exit_code(launch.pid) is not None)
     later = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])

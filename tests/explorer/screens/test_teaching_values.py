@@ -1,4 +1,4 @@
-"""What the Positions, Masks and Inside pages say in words and tables, computed from values and without Streamlit."""
+"""The texts and tables of the Positions, Masks and Inside pages, computed from values without Streamlit."""
 
 from __future__ import annotations
 

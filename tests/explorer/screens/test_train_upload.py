@@ -1,4 +1,4 @@
-"""Files that a person brings: where they are kept, and under which name."""
+"""Uploaded files: where they are stored, and under which name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tree of a beam search and of chosen paths, against the search itself and against brute force."""
+"""The tree of a beam search and of chosen paths, compared with the search itself and with brute force."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_every_node_has_its_parent_and_a_place_of_its_own(model: TableModel, wid
     places = [(len(node.path), node.row) for node in tree.nodes]
     assert len(set(places)) == len(places)
     assert {node.row for node in tree.nodes} == set(range(max(node.row for node in tree.nodes) + 1))
-    assert all(tree[(A, B, A)[:i]].row == 0 for i in range(4)), "what is shown runs straight along the top"
+    assert all(tree[(A, B, A)[:i]].row == 0 for i in range(4)), "the path on screen is a straight line at the top"
     assert len(tree_table(tree)) == len(tree.nodes) - 1
 
 

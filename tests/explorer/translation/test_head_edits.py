@@ -1,4 +1,4 @@
-"""Changes to heads: in links, as edits, and what they do to a sentence and a sample."""
+"""Changes to heads: in links, as edits, and their effect on a sentence and on a sample."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def test_divergence_of_distributions() -> None:
     p, q = np.array([[0.5, 0.5, 0.0]]), np.array([[0.25, 0.5, 0.25]])
     assert divergence(p, q)[0] == pytest.approx(0.5 * math.log(2))
     assert divergence(p, p)[0] == 0
-    assert np.isfinite(divergence(q, p)).all(), "what became impossible counts as all but impossible"
+    assert np.isfinite(divergence(q, p)).all(), "probability 0 counts as a tiny probability"
 
 
 def test_a_row_edited_by_hand_is_the_row_that_the_model_uses(reverse: Translator) -> None:

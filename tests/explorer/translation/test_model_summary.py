@@ -1,4 +1,4 @@
-"""The plain lines about a model."""
+"""The lines that describe a model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said about the probabilities of a typed target, by hand."""
+"""Texts about the probabilities of a typed target, checked by hand."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def test_a_text_longer_than_the_model_reads_is_cut_with_a_note(
 
 
 def test_a_character_of_two_tokens_at_the_limit_is_cut_too(tmp_path: Path) -> None:
-    """Lower-casing makes two code points of İ: a cut behind it would never get shorter."""
+    """Lower-casing turns İ into two code points: a cut after it would never get shorter."""
     save_toy(tmp_path / "dates", "dates")
     dates = Translator(load_model(tmp_path / "dates"))
     for text in ("İ" * 40, "a" + "İ" * 5000):
@@ -213,7 +213,7 @@ def test_norms_have_the_shape_of_the_weights_and_their_zeros(words: Translator, 
     assert each.shape == weights.shape
     assert together.shape == (weights.shape[0], *weights.shape[2:])
     np.testing.assert_array_equal(each == 0, weights == 0)
-    assert (together <= each.sum(1) + 1e-5).all(), "no more than the heads bring each"
+    assert (together <= each.sum(1) + 1e-5).all(), "at most the sum over the heads"
 
 
 def test_beam_search_brings_its_branches(words: Translator) -> None:

@@ -1,4 +1,4 @@
-"""Files made on demand outlive the clean-up that follows every script run, for a while and no longer."""
+"""Files made on demand survive the clean-up after each script run, but only for a limited time."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def manager(monkeypatch: pytest.MonkeyPatch) -> MediaFileManager:
 
 @pytest.fixture
 def press(manager: MediaFileManager, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
-    """`press(make)`: draw a button that hands out what `make` returns, press it; the file's address."""
+    """`press(make)`: draw a button that downloads what `make` returns, press it, and return the file's address."""
     drawn: list[Callable[[], bytes]] = []
     monkeypatch.setattr(st, "download_button", lambda label, *, data, **_: drawn.append(data))
 
@@ -42,13 +42,13 @@ def fetch(manager: MediaFileManager, address: str) -> bytes:
 
 
 def tidy(manager: MediaFileManager) -> None:
-    """What Streamlit does when script runs end, of any visitor."""
+    """Do what Streamlit does when any visitor's script run ends."""
     for _ in range(3):
         manager.remove_orphaned_files()
 
 
 def test_streamlit_alone_loses_the_file(manager: MediaFileManager) -> None:
-    """The reason for all of this; when it fails, explorer/web/downloads.py can go."""
+    """The reason for explorer/web/downloads.py: once this fails, that module can be removed."""
     address = manager.execute_deferred(manager.add_deferred(lambda: b"x", "text/csv", "place", "a.csv"))
     assert fetch(manager, address) == b"x"
     tidy(manager)

@@ -1,4 +1,4 @@
-"""What was measured is kept, and what is under way goes on while the page is drawn anew."""
+"""Results of measurements are stored, and work in progress continues while the page is redrawn."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pytest
 from explorer.web import measurements as probe_store
 from explorer.web.measurements import Report, Store
 
-SECONDS = 20  # before a thread that should have answered counts as stuck
+SECONDS = 20  # after which a thread that has not answered counts as stuck
 
 
 class Clicked(Exception):
-    """What a click raises in the script that waits."""
+    """What a click raises in the waiting script."""
 
 
 def quiet(done: float, words: str) -> None:
@@ -28,7 +28,7 @@ def click(done: float, words: str) -> None:
 
 @pytest.fixture
 def parts() -> Iterator[Callable[[Report], int]]:
-    """Work of three parts; `parts.go` lets it do the next ones, `parts.counted` says which were done."""
+    """Work of three parts; `parts.go` lets it do the next ones, `parts.counted` lists those done."""
     made = Parts()
     yield made
     made.go.set()
@@ -102,7 +102,7 @@ def test_stopped_work_waits_and_continues_where_it_stopped(parts: Parts) -> None
     assert parts.began.wait(SECONDS)
     kept.stop(("a",))
     parts.go.set()
-    # Its turn is free meanwhile: other work comes to its end.
+    # Its turn is free meanwhile: other work can finish.
     assert kept.get(("b",), lambda report: 7, quiet) == 7
     assert kept.known(("a",)) is None
     assert parts.counted == [0]
@@ -120,7 +120,7 @@ def test_unwatched_work_yields(parts: Parts, monkeypatch: pytest.MonkeyPatch) ->
     def report(done: float, words: str) -> None:
         said.append(words)
         if len(said) > 6:
-            parts.go.set()  # the part at hand comes to its end, and nobody waits for the next one
+            parts.go.set()  # the current part finishes, and no session waits for the next one
 
     assert kept.get(("b",), lambda report: 7, report) == 7
     assert "Waiting: the machine is measuring something else" in said

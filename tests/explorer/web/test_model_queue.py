@@ -1,4 +1,4 @@
-"""The queue before the models: two at once, in order, and never a second place for one thread."""
+"""The queue for model calls: two at once, in order, and never a second place for one thread."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def start(work: Callable[[], None]) -> threading.Thread:
 
 
 def waiting(queue: Queue, count: int) -> None:
-    """Return once so many threads wait."""
+    """Return once this many threads wait."""
     for _ in range(1000):
         if len(queue._waiting) == count:
             return
@@ -50,7 +50,7 @@ def test_no_more_threads_than_places_and_the_first_to_wait_goes_first() -> None:
 
 
 def test_a_place_given_back_is_not_taken_again_while_others_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Long work that offers its place between two parts lets everybody go first who was there before."""
+    """Long work that offers its place between two parts lets all threads that are already waiting go first."""
     queue, order = Queue(1), []
     monkeypatch.setattr(model_queue, "_queue", queue)
 
@@ -90,7 +90,7 @@ def test_an_error_gives_the_place_back(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_two_of_twelve_visitors_use_a_model_at_once() -> None:
-    """Whoever opens a model through the gateway waits for a place; two visitors do compute side by side."""
+    """Every model call through the gateway waits for a place; two visitors compute in parallel."""
     inside, most, lock, both = 0, 0, threading.Lock(), threading.Barrier(2, timeout=30)
 
     def visitor() -> None:

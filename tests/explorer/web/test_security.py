@@ -1,4 +1,4 @@
-"""The headers of each answer, uploads on a server for viewers, and the door."""
+"""The headers of each response, uploads in viewer mode, and the login."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.paths import ROOT
 
 
 def answered(path: str = "/", *, method: str = "GET", host: str = "localhost:8501") -> tuple[int, dict[str, str]]:
-    """Status and headers of what comes back through the middleware."""
+    """Status and headers of the middleware's response."""
     sent: list[dict[str, Any]] = []
 
     async def app(scope: dict[str, Any], receive: object, send: Any) -> None:

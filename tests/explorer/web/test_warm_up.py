@@ -27,7 +27,7 @@ def seen() -> list[str]:
 
 @pytest.fixture
 def warm(seen: list[str], monkeypatch: pytest.MonkeyPatch) -> tuple[server.WarmUp, threading.Event]:
-    """The middleware before an app that notes what reaches it, and the event that says that imports began."""
+    """The middleware before an app that records its requests, and the event that signals the start of the imports."""
     began = threading.Event()
 
     def import_ahead() -> None:
@@ -70,14 +70,14 @@ def test_the_garbage_collector_waits_for_the_last_import() -> None:
 
 
 def test_the_server_itself_needs_no_torch() -> None:
-    """It starts before anybody has asked for a page."""
+    """It starts before the first request for a page."""
     code = "import sys, app; print(sorted({'torch', 'spacy', 'altair'} & set(sys.modules)), type(app.app).__name__)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[] App"
 
 
 def test_what_is_imported_ahead_is_what_a_translation_needs() -> None:
-    """A page that finds no import left to do: everything heavy that Translate loads is loaded ahead."""
+    """All heavy modules that Translate loads are imported ahead, so the page has no imports left to do."""
     code = """
 import sys
 from explorer.web import runtime

@@ -1,4 +1,4 @@
-"""How much heads matter: against heads switched off by hand, numeric derivatives and loops."""
+"""Importance of heads, compared with heads switched off by hand, numeric derivatives and loops."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def nll(model: Transformer, pairs: EncodedPairs, index: int, tap: Tap | None = N
 
 
 def silenced(model: Transformer, kind: str, layer: int, head: int) -> Transformer:
-    """A copy whose W_O ignores one head: the same thing as an edit, done to the weights."""
+    """A copy whose W_O ignores one head: the weights' equivalent of an edit."""
     twin = Transformer(model.config)
     twin.load_state_dict(model.state_dict())
     block = (twin.encoder if kind == "encoder" else twin.decoder).layers[layer]
@@ -110,7 +110,7 @@ def test_the_score_takes_absolute_values_before_the_mean_and_normalises_by_layer
             signed = signed or not np.allclose(np.abs(each.mean(axis=0)), np.abs(each).mean(axis=0), atol=1e-3)
             expected = raw[kind][layer] / np.sqrt((raw[kind][layer] ** 2).sum())
             assert np.allclose(normal[kind][layer], expected)
-    assert signed, "these sentences pull both ways, or the test shows nothing"
+    assert signed, "the sentences need derivatives of both signs, or the test shows nothing"
 
 
 def test_gates_of_one_change_nothing_and_of_zero_are_an_ablation() -> None:
@@ -196,7 +196,7 @@ def test_nothing_to_measure_on_is_an_error() -> None:
         mean_outputs(tiny_model(), nothing, [("cross", 0, 0)])
 
 
-# Heads that are named important do hurt, in the models that come with the program.
+# In the models that come with the program, the loss rises without heads that are called important.
 
 
 @pytest.fixture(scope="module")

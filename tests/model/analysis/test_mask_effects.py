@@ -1,4 +1,4 @@
-"""Masks that are left out: the codes on screen are the masks in use, and what opens changes what it should."""
+"""Lifted masks: the codes on screen are the masks in use, and lifting changes what it should."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def labels_of(tgt: torch.Tensor) -> torch.Tensor:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("switches", SWITCHES)
 def test_the_picture_is_the_mask_that_attention_used(switches: Switches, kind: str) -> None:
-    """Closed in the picture = the lowest score and weight 0 in the run, for every sentence, layer and head."""
+    """A closed cell has the lowest score and weight 0 in the run, for every sentence, layer and head."""
     model, src, tgt = tiny_model(), sources(6, 3), targets(5, 4)
     heads = [(kind, 0, 1), (kind, 1, 0)]
     found = read(model, src, tgt, labels_of(tgt), switches, details=heads)
@@ -93,7 +93,7 @@ def test_closed_padding_does_not_change_the_answer() -> None:
 def test_an_open_decoding_differs_after_the_same_first_token() -> None:
     model = tiny_model()
     closed, opened = say(model, (5, 6, 7, EOS)), say(model, (5, 6, 7, EOS), causal=False)
-    assert opened.path[0] == closed.path[0], "there is no future to see in front of the first token"
+    assert opened.path[0] == closed.path[0], "the first token has no future to see"
     assert opened.probabilities[0] == pytest.approx(closed.probabilities[0], abs=1e-6)
     assert opened.probabilities[2] != pytest.approx(closed.probabilities[2], abs=1e-5)
 

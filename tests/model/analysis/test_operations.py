@@ -1,4 +1,4 @@
-"""A walk through the model: shapes, counts and wiring are the module's; what is read off it is what it says."""
+"""A walk through the model: shapes, counts and wiring equal the modules'."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_every_parameter_is_counted_once(scheme: dict[str, Any], whole: bool) ->
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)
 def test_everything_reads_what_was_computed_before_it(scheme: dict[str, Any]) -> None:
-    """And but for the two embeddings, everything reads something that was recorded."""
+    """Except the two embeddings, every operation reads something that was recorded."""
     model = tiny_model(**scheme)
     found = walk(model, SOURCE, PATH, 3)
     names = list(found.operations)
@@ -54,7 +54,7 @@ def test_everything_reads_what_was_computed_before_it(scheme: dict[str, Any]) ->
 @pytest.mark.parametrize("norm_first", [False, True])
 @pytest.mark.parametrize("whole", [False, True])
 def test_the_wiring_is_the_models(norm_first: bool, whole: bool) -> None:
-    """Results computed anew from what an operation reads are the results that were recorded."""
+    """Results recomputed from what an operation reads equal the recorded results."""
     model = tiny_model(norm_first=norm_first)
     found = walk(model, SOURCE, PATH, 3, whole=whole)
 
@@ -80,7 +80,7 @@ def test_softmax_excludes_tokens_that_are_never_predicted() -> None:
     found = walk(tiny_model(), SOURCE, PATH, 3)
     chances = found["softmax"].value[0]
     assert float(chances.sum()) == pytest.approx(1.0, abs=1e-6)
-    assert chances[:2].tolist() == [0.0, 0.0], "<pad> and <sos> can never be an answer"
+    assert chances[:2].tolist() == [0.0, 0.0], "<pad> and <sos> are never predicted"
     torch.testing.assert_close(chances[2:], found.logits[2:].softmax(-1), rtol=0, atol=1e-6)
 
 

@@ -1,4 +1,4 @@
-"""Other ways to say where a token stands, and the measurements of what they fail at."""
+"""Alternative position schemes, and the measurements of the properties that they lack."""
 
 from __future__ import annotations
 

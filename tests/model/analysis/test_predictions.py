@@ -1,4 +1,4 @@
-"""What is read off distributions over the next token, on numbers that can be checked by hand."""
+"""Summaries of distributions over the next token, on numbers that can be checked by hand."""
 
 from __future__ import annotations
 

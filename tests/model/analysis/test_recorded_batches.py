@@ -1,4 +1,4 @@
-"""Samples read in batches: the same numbers as one sentence at a time."""
+"""Samples processed in batches give the same numbers as one sentence at a time."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_translations_read_in_batches_equal_one_decoding_at_a_time(reverse: Load
         for kind in ATTENTION_KINDS:
             assert np.allclose(trace.weights(kind), alone.weights(kind), atol=1e-5)
             assert np.array_equal(trace.mask(kind), alone.mask(kind))
-            assert np.allclose(trace.weights(kind).sum(-1), 1, atol=1e-5), "nothing went to padding"
+            assert np.allclose(trace.weights(kind).sum(-1), 1, atol=1e-5), "padding gets no weight"
         assert trace.src_tokens == alone.src_tokens
         assert trace.read_tokens == alone.read_tokens
         assert trace.predicted_tokens == alone.predicted_tokens

@@ -1,4 +1,4 @@
-"""The budget is what the module has and what its matrix products cost."""
+"""The budget equals the module's parameters and the operations of its matrix products."""
 
 from __future__ import annotations
 

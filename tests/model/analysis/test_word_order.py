@@ -1,4 +1,4 @@
-"""Order: shuffled tokens with and without positions, and sentences by length."""
+"""Word order: shuffled tokens with and without positions, and sentences by length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tasks that are made here: what they say, how they are split, what they are aligned to."""
+"""The generated tasks: their sentences, splits and alignments."""
 
 from __future__ import annotations
 

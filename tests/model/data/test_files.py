@@ -1,4 +1,4 @@
-"""Own data: TSV, CSV, JSONL and parallel files, as people really have them, and sentences for what cannot be read."""
+"""Own data: TSV, CSV, JSONL and parallel files as users have them, and messages for what cannot be read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Multi30k from a folder and over the network (a server of our own); the corpus itself is not needed."""
+"""Multi30k from a folder and over the network (from a local server); the corpus itself is not needed."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_groups_are_lengths() -> None:
 
 @dataclass
 class Site:
-    """A web server with some files; `cut` is after how many bytes it breaks off, `ranges` what was asked for."""
+    """A web server with some files; it breaks off after `cut` bytes; `ranges` lists the requested ranges."""
 
     files: dict[str, bytes] = field(default_factory=dict)
     cut: int | None = None

@@ -1,4 +1,4 @@
-"""One sentence decoded with everything recorded: the labels, the rows and the numbers must belong together."""
+"""One sentence decoded with everything recorded: labels, rows and numbers must agree."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_labels_shift_by_exactly_one_row_between_read_and_predicted(seed: int, m
 @pytest.mark.parametrize("changes", [{}, {"norm_first": True, "positions": "learned"}, {"positions": "none"}])
 @pytest.mark.parametrize("method", ["greedy", "beam", "sample"])
 def test_the_trace_is_the_teacher_forced_pass_over_what_was_read(changes: dict, method: str) -> None:
-    """Row t of the trace is computed by the token read at t, and its probabilities are of the token after it."""
+    """Row t of the trace is computed from the token read at t; its probabilities are those of the next token."""
     model = model_for(**changes)
     decoding = decode(model, config=DecodeConfig(method=method, beam_size=3, max_length=7))
     trace, recorder = decoding.trace, AttentionRecorder()

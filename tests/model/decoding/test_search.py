@@ -33,7 +33,7 @@ def test_forbidden_tokens_are_gone_before_the_rest_is_normalised() -> None:
     assert log_probs[0, [PAD, SOS]].tolist() == [-math.inf, -math.inf]
     assert log_probs[0, 2:].exp().sum().item() == pytest.approx(1.0)
     torch.testing.assert_close(log_probs[0, 2:], logits[0, 2:].log_softmax(-1))
-    assert logits[0, 0] == 5.0, "the model's own numbers must stay"
+    assert logits[0, 0] == 5.0, "the model's own logits must not change"
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_the_seed_decides_the_sample() -> None:
     one, same, other = (draw_first(table, 64, seed=seed) for seed in (1, 1, 2))
     assert torch.equal(one, same)
     assert not torch.equal(one, other)
-    torch.manual_seed(99)  # the global generator has no say
+    torch.manual_seed(99)  # the global generator has no effect
     assert torch.equal(draw_first(table, 64, seed=1), one)
 
 

@@ -1,4 +1,4 @@
-"""Decoding token by token must be the same function as reading the whole target at once."""
+"""Decoding token by token must equal reading the whole target at once."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _no_gradients():
 def run_steps(
     model: Transformer, src: Tensor, tgt: Tensor, recorder: AttentionRecorder | None = None
 ) -> tuple[list[Tensor], list[DecodeState]]:
-    """The logits after each step, and every state on the way (the state before the first token included)."""
+    """The logits after each step, and all states, including the one before the first token."""
     states = [model.start(src, tap=recorder)]
     all_logits = []
     for tokens in tgt.T:
@@ -52,7 +52,7 @@ def test_step_equals_full(scheme: dict[str, Any]) -> None:
     src, tgt = sources(7, 3, 1), targets(6, 4, 6)
     step_logits, states = run_steps(model, src, tgt)
     for t, logits in enumerate(step_logits):
-        # An open decoder's row t changes with what comes later: its step is the full pass over what was read so far.
+        # Without the causal mask, row t depends on later tokens: a step equals the full pass over the tokens so far.
         full = model(src, tgt if scheme["causal"] else tgt[:, : t + 1])[:, t]
         real = tgt[:, t] != PAD
         torch.testing.assert_close(logits[real], full[real], rtol=0, atol=STEP_TOLERANCE)
@@ -107,7 +107,7 @@ def test_old_states_stay_valid_for_branching(scheme: dict[str, Any]) -> None:
     other = tgt.clone()
     other[:, 3:] = tgt[:, 3:].flip(0) % 7 + 4
     branch = states[3]
-    for t in range(3, 6):  # go back to the state before token 3, and say something else
+    for t in range(3, 6):  # return to the state before token 3, and continue with other tokens
         logits, branch = model.step(other[:, t], branch)
         torch.testing.assert_close(logits, model(src, other[:, : t + 1])[:, t], rtol=0, atol=STEP_TOLERANCE)
     again, _ = model.step(tgt[:, 3], states[3])

@@ -1,4 +1,4 @@
-"""The catalogue of experiments, what is stored of them, and the runner on miniature ones."""
+"""The catalogue of experiments, their stored results, and the runner on miniature experiments."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_an_experiment_of_the_catalogue_can_be_run(experiment: Experiment) -> No
     assert len(set(labels)) == len(labels) >= 2
     assert not experiment.reaches or experiment.reaches in labels
     assert experiment.question.endswith("?")
-    # Runs of one seed tell no chance from difference: only where one takes minutes, and the question has to say so.
+    # One seed cannot tell chance from difference: allowed only if a run takes minutes, and the question must say so.
     assert len(experiment.base.seeds) >= 3 or (experiment.reads_corpus and "one seed" in experiment.question)
     assert experiment.arms[0].changes == experiment.arms[0].preset == ""  # the base itself is compared with
     task = get_task(experiment.base.task)
@@ -61,7 +61,7 @@ def test_recipes_of_one_name_are_one_recipe() -> None:
 
 @pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
 def test_stored_runs_are_those_of_the_catalogue(recipe: Recipe) -> None:
-    """Every command that is stored parses, and asks for what the catalogue says."""
+    """Every stored command can be parsed and matches the catalogue."""
     for run in read_runs(recipe):
         words = shlex.split(run.command)
         assert words[:3] == ["python", "-m", "model.train"]

@@ -1,4 +1,4 @@
-"""Subwords: exact round trip of any text, bytes for rare characters, words, dropout that follows a seed."""
+"""Subwords: exact round trip of any text, bytes for rare characters, words, dropout determined by a seed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BPE-dropout while training: words are cut anew each epoch, and all else is as without it."""
+"""BPE-dropout in training: words are resampled each epoch, and everything else is as without it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_validation_is_segmented_without_dropout() -> None:
 
 
 def test_batches_keep_to_the_resampled_lengths() -> None:
-    """A batch may hold so many tokens, padding counted: those of the words as this epoch cuts them."""
+    """The budget of a batch, padding included, counts the tokens as segmented in this epoch."""
     corpus = make().corpus
     for epoch in range(3):
         lengths = corpus.pairs_of(epoch).lengths

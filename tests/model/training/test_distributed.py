@@ -1,4 +1,4 @@
-"""Two processes come to the same weights as one; the command itself runs under torchrun."""
+"""Two processes arrive at the same weights as one; the command itself runs under torchrun."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--np
 
 
 def torchrun(*arguments: str) -> None:
-    """Run two processes to their end; if they hang, none of them stays behind."""
+    """Run two processes to their end; if they hang, both are ended."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     launcher = subprocess.Popen(
         [*TORCHRUN, *arguments],
@@ -46,7 +46,7 @@ def torchrun(*arguments: str) -> None:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, torch.Tensor]]:
-    """What each of two processes came to."""
+    """The results of each of two processes."""
     folder = tmp_path_factory.mktemp("ranks")
     torchrun(str(ROOT / "tests" / "model" / "two_processes.py"), str(folder))
     return [safetensors.torch.load_file(folder / f"rank{rank}.safetensors") for rank in (0, 1)]
@@ -55,7 +55,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, torch.Ten
 def test_two_processes_are_one(shared: list[dict[str, torch.Tensor]]) -> None:
     """float64 weights after 10 updates to 1e-6, fp32 gradients of one update, and the evaluation.
 
-    Updates are of four batches, and the last of an epoch is of three: one process has a batch less there.
+    Updates have four batches, the last of an epoch three: one process has one batch less there.
     """
     updates = two_processes.trainer_for(World(), torch.float64, 4).setup.corpus.updates(0)
     assert len(updates) < two_processes.STEPS
@@ -77,7 +77,7 @@ def test_both_processes_agree_to_the_last_bit(shared: list[dict[str, torch.Tenso
 
 
 def test_a_stop_during_an_evaluation_ends_both_at_the_same_batch(shared: list[dict[str, torch.Tensor]]) -> None:
-    """One of them is told, and has another number of batches than the other."""
+    """Only one process is told to stop, and the numbers of batches differ."""
     for result in shared:
         assert result["stop.questions"].tolist() == [1, 3, 5, 6]
 

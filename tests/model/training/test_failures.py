@@ -1,4 +1,4 @@
-"""Runs that die: killed at any moment, asked to stop by the system, out of disk, out of memory."""
+"""Runs that die: killed at any moment, terminated by the system, out of disk space, out of memory."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def start(checkpoints: Path, *arguments: str, limits: dict[int, int] | None = No
 
 
 def wait_for_step(folder: Path, step: int, process: subprocess.Popen[str]) -> None:
-    """Until metrics.jsonl tells of this step."""
+    """Wait until metrics.jsonl contains this step."""
     deadline = time.monotonic() + LONG_WAIT
     while time.monotonic() < deadline:
         lines = read_metrics(folder / METRICS)
@@ -64,7 +64,7 @@ def wait_for_step(folder: Path, step: int, process: subprocess.Popen[str]) -> No
 
 
 def test_killed_terminated_and_resumed_is_the_same_run(tmp_path: Path) -> None:
-    """kill -9 at a random moment, resume, SIGTERM, resume: bit for bit what one run without pauses gives."""
+    """kill -9 at a random moment, resume, SIGTERM, resume: the same bits as a run without interruptions."""
     new = [*pairs_file(tmp_path), "--name", "run", "--set", *SIZES, *STEPS]
     folder = tmp_path / "run"
     killed = start(tmp_path, *new)
@@ -80,7 +80,7 @@ def test_killed_terminated_and_resumed_is_the_same_run(tmp_path: Path) -> None:
 
     whole = tmp_path / "elsewhere" / "run"
     shutil.copytree(folder, whole)
-    shutil.rmtree(whole / "state")  # without a save it starts again, and so runs from start to end without a pause
+    shutil.rmtree(whole / "state")  # without a save it starts over, and runs to the end without interruption
 
     ended = start(tmp_path, "--resume", "run")
     wait_for_step(folder, 80, ended)
@@ -102,7 +102,7 @@ def test_killed_terminated_and_resumed_is_the_same_run(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_fails_with_a_message_and_can_be_resumed(tmp_path: Path) -> None:
-    """The state (weights and two moments) does not fit, the weights alone did."""
+    """The state (weights and two moments) does not fit on the disk; the weights alone did."""
     new = [*pairs_file(tmp_path), "--name", "run", "--set", *SIZES, "max_steps=6", "save_every=3"]
     process = start(tmp_path, *new, limits={resource.RLIMIT_FSIZE: 40_000})
     _, err = process.communicate(timeout=LONG_WAIT)
@@ -117,7 +117,7 @@ def test_a_full_disk_fails_with_a_message_and_can_be_resumed(tmp_path: Path) -> 
 
 
 def test_out_of_memory_fails_with_a_message(tmp_path: Path) -> None:
-    """The process may take 200 MB more than it has with everything imported; a batch of all the data needs more."""
+    """The process may use 200 MB more than after its imports; a batch of all the data needs more."""
     settings = ["tokenizer=whitespace", "d_model=128", "d_ff=512", "max_tokens=2000000", "snapshots=0"]
     new = [*pairs_file(tmp_path, n=9000), "--name", "run", "--preset", "tiny", "--set", *settings]
     arguments = command(tmp_path, *new)

@@ -1,4 +1,4 @@
-"""Training's fused attention: the same function around the same parameters, and never where anything is looked at."""
+"""Fused attention in training: the same function of the same parameters, and never used where weights are shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""kill -9 at 20 random moments of a run: what is left opens, or is not listed, and goes on to the same weights."""
+"""kill -9 at 20 random moments of a run: the rest opens or is not listed, and resuming gives the same weights."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ make = partial(string_setup, snapshots=5, log_every=1, save_every=2, eval_every=
 
 
 def trained_apart(checkpoints: Path, kill_after: float | None) -> bool:
-    """Train in a process of its own; True when it came to its end before it was killed."""
+    """Train in a separate process; True if it finished before it was killed."""
     child = os.fork()
     if child == 0:
         code = 1
@@ -42,7 +42,7 @@ def trained_apart(checkpoints: Path, kill_after: float | None) -> bool:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
-    """A run without a pause, and how many seconds it took."""
+    """A run without interruptions, and its duration in seconds."""
     folder = tmp_path_factory.mktemp("whole")
     began = time.monotonic()
     assert trained_apart(folder, None)
@@ -51,7 +51,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
 
 @pytest.mark.parametrize("number", range(KILLS))
 def test_killed_at_a_random_moment(tmp_path: Path, whole: tuple[Path, float], number: int) -> None:
-    """One kill in each twentieth of a run, so that preparation, training and scoring all have their share."""
+    """One kill in each twentieth of a run, so that preparation, training and scoring are all covered."""
     folder, seconds = tmp_path / "run", whole[1]
     moment = (number + chance("kills", number).random()) / KILLS * seconds
     trained_apart(tmp_path, moment)
@@ -62,7 +62,7 @@ def test_killed_at_a_random_moment(tmp_path: Path, whole: tuple[Path, float], nu
         return
     if (folder / STATUS).exists():
         assert read_json(folder / STATUS)["state"] in ("queued", "running", "finished")
-    else:  # killed between the two: a whole model that has learned nothing yet
+    else:  # killed between the two: a complete but untrained model
         assert [summary["trained"] for summary in list_models(tmp_path)] == [False]
     for name in (CONFIG, TOKENIZER):
         assert not (folder / name).exists() or read_json(folder / name)
@@ -70,6 +70,6 @@ def test_killed_at_a_random_moment(tmp_path: Path, whole: tuple[Path, float], nu
         assert load_model(folder).model is not None
     assert all(line["step"] <= 12 for line in read_metrics(folder / "metrics.jsonl"))
     assert all(summary["name"] == "run" for summary in list_models(tmp_path))
-    assert trained_apart(tmp_path, None), "it goes on to its end"
+    assert trained_apart(tmp_path, None), "it continues to the end"
     assert_same_run(whole[0], folder)
     assert read_json(folder / STATUS)["state"] == "finished"

@@ -1,4 +1,4 @@
-"""The loop: it learns, accumulation changes nothing but memory, and what it writes is what it did."""
+"""The training loop: it learns, accumulation changes only the memory, and its records are correct."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tests.model.engine import SETTLED, StopAfter, run, string_setup, string_tas
 
 
 class Joined(Corpus):
-    """The same updates, each as one batch per process."""
+    """The same updates, with one batch per process each."""
 
     def _updates(self, epoch: int) -> tuple[Update, ...]:
         apart = super()._updates(epoch)
@@ -54,7 +54,7 @@ def trained(setup: Setup) -> dict[str, torch.Tensor]:
 
 
 def test_accumulation_changes_nothing_but_memory() -> None:
-    """Three batches an update, or the same examples as one batch: in float64 the weights agree to 1e-6."""
+    """Three batches per update, or the same examples in one batch: in float64 the weights agree to 1e-6."""
     setup = string_setup(dropout=0.0, max_steps=10, gradient_accumulation_steps=3)
     assert len(setup.corpus.updates(0)[0].shares[0]) == 3
     joined = Joined(setup.corpus.pairs, seed=1, max_tokens=64, gradient_accumulation_steps=3, processes=1)
@@ -106,7 +106,7 @@ def test_a_finished_run_is_a_complete_model_with_its_history(finished: Path) -> 
     status = read_json(finished / STATUS)
     assert (status["state"], status["step"], status["max_steps"], status["error"]) == ("finished", 12, 12, None)
     assert isinstance(status["pid"], int)
-    assert not is_alive(finished), "a finished run has no process, whoever wears its pid"
+    assert not is_alive(finished), "a finished run has no process, whatever process has its pid"
     lines = read_metrics(finished / METRICS)
     train = [line for line in lines if line["kind"] == "train"]
     evals = [line for line in lines if line["kind"] == "eval"]
@@ -210,7 +210,7 @@ def test_a_second_run_waits_its_turn_and_can_be_stopped_meanwhile(tmp_path: Path
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows keeps no zombies")
 def test_a_run_whose_process_has_ended_unseen_is_not_alive(tmp_path: Path) -> None:
-    """Its parent has not asked how it ended, so the system still lists it."""
+    """Its parent has not waited for it, so the system still lists it."""
     process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     known = psutil.Process(process.pid)
     write_json(tmp_path / STATUS, {"state": "running", "pid": process.pid, "started": known.create_time()})

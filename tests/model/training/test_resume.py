@@ -1,4 +1,4 @@
-"""A run that was cut anywhere ends in the same weights as one that was not, bit for bit."""
+"""A run that was interrupted anywhere ends with the same weights as one that was not, bit for bit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.model.engine import StopAfter, run, string_setup
 
 
 def untimed(folder: Path) -> list[dict[str, Any]]:
-    """The metrics but for what the clock says. These runs log each update: a stop inside a longer log interval
+    """The metrics without times. These runs log each update: a stop inside a longer log interval
     changes what the mean of that interval spans, though not one weight."""
     lines = read_metrics(folder / METRICS)
     return [{k: v for k, v in line.items() if k != "tokens_per_s"} for line in lines]
@@ -65,7 +65,7 @@ def test_stop_anywhere_and_resume(tmp_path: Path, wholes: dict[str, Path], quest
 
 
 def test_stop_while_a_finished_run_is_scored_and_resume(tmp_path: Path, wholes: dict[str, Path]) -> None:
-    """The last questions are asked while the test split is translated and scored, when training is over."""
+    """The last checks happen after training, while the test split is translated and scored."""
     make = partial(string_setup, snapshots=5, log_every=1, **KINDS["averaged"])
     counter = StopAfter(1000)
     assert run(tmp_path / "counted", make, signals=counter)
@@ -84,7 +84,7 @@ def test_stop_while_a_finished_run_is_scored_and_resume(tmp_path: Path, wholes: 
 
 
 def test_resuming_from_an_older_save_repeats_the_lost_steps(tmp_path: Path) -> None:
-    """What a kill leaves: metrics, snapshots and best weights that are newer than the last saved state."""
+    """After a kill, metrics, snapshots and best weights can be newer than the last saved state."""
     make = partial(string_setup, snapshots=5, log_every=1)
     assert run(tmp_path / "whole", make)
     assert run(tmp_path / "cut", make)
@@ -125,7 +125,7 @@ def test_a_torn_state_is_refused_with_a_message(tmp_path: Path) -> None:
 
 
 def test_a_stop_file_ends_within_one_batch_and_is_forgotten(tmp_path: Path) -> None:
-    """The file appears while update 3 is logged: no further update is made."""
+    """The file appears while update 3 is logged; no further update follows."""
     original = RunFolder.log
 
     def log_and_ask(self: RunFolder, kind: Any, step: int, **values: Any) -> None:
@@ -143,7 +143,7 @@ def test_a_stop_file_ends_within_one_batch_and_is_forgotten(tmp_path: Path) -> N
 
 
 def test_early_stopping_and_its_resume(tmp_path: Path) -> None:
-    """Patience counts evaluations without improvement, over a stop too."""
+    """Patience counts evaluations without improvement, even across a stop."""
     make = partial(string_setup, learning_rate=1e-12, patience=2, eval_every=2, max_steps=40, dropout=0.0)
     assert run(tmp_path / "whole", make)
     steps = [line["step"] for line in read_metrics(tmp_path / "whole" / "run" / METRICS) if line["kind"] == "eval"]

@@ -1,4 +1,4 @@
-"""What `auto` comes to: precision, kernel and threads, tried on a piece of the real work."""
+"""How `auto` is resolved: precision, kernel and threads, timed on a part of the real work."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.model.engine import string_setup
 def test_auto_takes_the_simplest_of_the_fastest(
     monkeypatch: pytest.MonkeyPatch, times: list[float], precision: str, threads: int
 ) -> None:
-    """Times are of fp32 on one and two threads, then bf16 on one and two."""
+    """Times are those of fp32 with one and two threads, then of bf16 with one and two."""
     monkeypatch.setattr("model.training.trial.OtherWork.cores", lambda self: 0.0)
     monkeypatch.setattr("model.training.trial.cpu_multiplies_bf16", lambda: True)
     monkeypatch.setattr("model.training.trial.default_threads", lambda: 2)
@@ -56,7 +56,7 @@ def test_while_others_are_busy_the_size_of_a_batch_decides_about_threads(
 
 @pytest.mark.parametrize(("enough", "calls"), [(0.0, 2), (60.0, 1 + TIMED_REPEATS)])
 def test_a_trial_of_long_steps_is_cut_short(monkeypatch: pytest.MonkeyPatch, enough: float, calls: int) -> None:
-    """One turn does not count, and one that does is always taken."""
+    """The first turn is a warm-up; at least one turn is timed."""
     monkeypatch.setattr("model.training.device.ENOUGH_SECONDS", enough)
     made = []
     times = seconds_of([lambda: made.append("a"), lambda: made.append("b")])
@@ -65,7 +65,7 @@ def test_a_trial_of_long_steps_is_cut_short(monkeypatch: pytest.MonkeyPatch, eno
 
 
 def test_the_load_of_other_processes_is_measured_and_ones_own_is_not() -> None:
-    """A process that does nothing but count is at least half a core, whatever else the machine does."""
+    """A busy loop counts as at least half a core, whatever else the machine does."""
     busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     try:
         seen = OtherWork()

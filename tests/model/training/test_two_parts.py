@@ -1,4 +1,4 @@
-"""One command that trains in two parts comes to what two commands come to, whenever it was stopped."""
+"""One command that trains in two parts gives the same result as two commands, even if it was stopped."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def weights(folder: Path, name: str) -> bytes:
 
 @pytest.fixture(scope="module")
 def by_hand(few_sentences: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same by two commands."""
+    """The same with two commands."""
     folder = tmp_path_factory.mktemp("by-hand")
     common = [*TASK, "--checkpoints", str(folder)]
     assert train.main([*common, "--name", "mine-first", "--set", *SIZES, *SHORT, *FIRST]) == 0
