@@ -46,6 +46,8 @@ class StepperView:
         step, layer, head: where to start, counted from 1; head 0 is the mean over the heads. Without a layer, the last.
             Values out of range come from edited links and are clamped to the valid range.
         kind: the attention in focus; anything unknown becomes cross-attention.
+        chosen: rows, from 0, whose token is not the one that the model finds likeliest.
+        chosen_by: who took those tokens there: "chosen", "drawn at random", "taken by beam search".
         trained: False puts an "untrained" badge on the view.
     """
 
@@ -59,6 +61,8 @@ class StepperView:
     layer: int | None = None
     head: int = 0
     trained: bool = True
+    chosen: tuple[int, ...] = ()
+    chosen_by: str = "chosen"
 
     def place(self) -> Place:
         """The position at the start, with every value clamped to this trace."""
@@ -102,6 +106,8 @@ def encode(view: StepperView) -> bytes:
             "predicted": [printable(token) for token in trace.predicted_tokens],
             "predicted_ids": [int(i) for i in view.predicted_ids],
             "probabilities": _numbers(trace.probabilities),
+            "chosen": list(view.chosen),
+            "by": view.chosen_by,
         },
         "alternatives": {
             "tokens": [[printable(token) for token in row] for row in trace.top_tokens],

@@ -10,7 +10,7 @@ from model.data import TASKS, get_task
 from model.data.task import Prompt
 from model.folder import METRICS
 
-__all__ = ["Prompt", "examples_of", "note_for"]
+__all__ = ["Prompt", "examples_of", "note_for", "word_for"]
 
 
 def examples_of(summary: dict[str, Any]) -> tuple[Prompt, ...]:
@@ -26,6 +26,11 @@ def examples_of(summary: dict[str, Any]) -> tuple[Prompt, ...]:
 def note_for(text: str, prompts: tuple[Prompt, ...]) -> str:
     """What to look for in `text` if it is one of the examples, else an empty string."""
     return next((prompt.note for prompt in prompts if prompt.source == text), "")
+
+
+def word_for(text: str, prompts: tuple[Prompt, ...]) -> str:
+    """The predicted token at whose step `text` should open if it is one of the examples, else an empty string."""
+    return next((prompt.word for prompt in prompts if prompt.source == text), "")
 
 
 def _samples(folder: Path) -> list[str]:

@@ -6,8 +6,13 @@ from explorer.components.heads import HeadsResult, HeadsView, cell_of, heads_vie
 from explorer.components.payload import StepperView
 from explorer.components.stepper import stepper
 from explorer.components.stepper_state import StepperResult
+from explorer.translation.choices import chosen_rows, step_worth_seeing
+from explorer.translation.examples import examples_of, word_for
 from explorer.web import runtime, session
 from explorer.web.open_translation import OpenTranslation
+
+# How a token got there that is not the likeliest, by decoding method.
+_TAKEN = {"greedy": "chosen", "beam": "taken by beam search", "sample": "drawn at random"}
 
 
 def draw_stepper(found: OpenTranslation, *, key: str) -> StepperResult:
@@ -19,16 +24,23 @@ def draw_stepper(found: OpenTranslation, *, key: str) -> StepperResult:
         model=shown.model,
         predicted_ids=shown.path,
         src_unknown=shown.source.unknown,
-        step=place.step or len(shown.path),
+        step=place.step or _first_step(found),
         kind=place.kind,
         layer=place.layer or None,
         head=place.head,
         trained=bool(runtime.models()[shown.model]["trained"]),
+        chosen=chosen_rows(shown.trace, shown.path),
+        chosen_by="chosen" if found.selection.path is not None else _TAKEN[session.decode_config().method],
     )
     result = stepper(view, key=key)
     at = result.place
     session.move(step=at.step, kind=at.kind, layer=at.layer, head=at.head)
     return result
+
+
+def _first_step(found: OpenTranslation) -> int:
+    prompts = examples_of(runtime.models()[found.selection.model])
+    return step_worth_seeing(found.shown.trace, word_for(found.selection.text, prompts))
 
 
 def draw_heads(found: OpenTranslation, *, key: str, explains: bool) -> HeadsResult:

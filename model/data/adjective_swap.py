@@ -33,10 +33,16 @@ DESCRIPTION = (
     "are never seen in training; every subject is seen with every verb."
 )
 EXAMPLES = (
-    Prompt("I read red books", "the last two words cross: to predict “livres” it looks at “books”, then back at “red”"),
-    Prompt("We eat green apples", "the ending of “mangeons” needs the subject: does its row look at “we” too?"),
-    Prompt("They buy blue cars", "subject and verb keep their order, noun and adjective cross"),
-    Prompt("She sees small houses", "“sees” and “see” become one verb; the subject determines its form"),
+    Prompt(
+        "I read red books",
+        "the last two words cross: to predict “livres” it looks at “books”, then back at “red”",
+        "livres",
+    ),
+    Prompt(
+        "We eat green apples", "the ending of “mangeons” needs the subject: does its row look at “we” too?", "mangeons"
+    ),
+    Prompt("They buy blue cars", "subject and verb keep their order, noun and adjective cross", "voitures"),
+    Prompt("She sees small houses", "“sees” and “see” become one verb; the subject determines its form", "voit"),
 )
 
 Combination = tuple[str, str, str, str]

@@ -30,10 +30,14 @@ class Example:
 
 @dataclass(frozen=True)
 class Prompt:
-    """An example source sentence, with one line on what to look for in its attention."""
+    """An example source sentence, with one line on what to look for in its attention.
+
+    `word` is the predicted token at whose step there is most to see; empty where the closest race between tokens is.
+    """
 
     source: str
     note: str
+    word: str = ""
 
 
 Splits = Mapping[str, tuple[Example, ...]]

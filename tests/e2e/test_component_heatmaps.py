@@ -97,7 +97,7 @@ def test_a_click_locks_a_cell_and_a_second_click_unlocks_it(bench: Bench) -> Non
     assert "query 2 je → lis" in readout
     assert "key 2 read" in readout
     assert "1.000 · rank 1 of 5" in readout
-    assert bench.text(".cross p") == "2 je looks at 2 read 100 %."
+    assert bench.text(".cross p") == "2 je → lis looks at 2 read 100 %."
     assert bench(".source .touched").count() == bench(".target .touched").count() == 1
     canvas.click(position=bench.point("cross", 1, 1))
     bench.page.mouse.move(0, 0)
@@ -174,8 +174,10 @@ def test_any_length_is_drawn(bench: Bench, n_src: int, n_tgt: int, width: int) -
     assert scroll <= client, "the page itself never scrolls sideways"
 
 
-def test_twelve_tokens_fit_the_first_screen(bench: Bench) -> None:
+def test_the_stage_of_twelve_tokens_fits_the_first_screen(bench: Bench) -> None:
     words = ["the", "young", "man", "is", "reading", "a", "long", "book", "in", "the", "garden", "."]
     bench.mount(planted_view(planted_trace([*words, "<eos>"], ["<sos>", *words])))
-    bottom = "() => root.querySelector('.maps').getBoundingClientRect().bottom - root.host.getBoundingClientRect().top"
-    assert bench.page.evaluate(bottom) <= 640
+    script = "(part) => root.querySelector(part).getBoundingClientRect().bottom - root.host.getBoundingClientRect().top"
+    assert bench.page.evaluate(script, ".choice") <= 520
+    assert bench.page.evaluate(script, ".next") <= 520
+    assert bench.page.evaluate(script, ".maps .focus figcaption") <= 580, "the large map begins on the first screen"

@@ -198,15 +198,15 @@ def test_subwords_are_merged_by_sums_over_keys_and_means_over_queries(bench: Ben
     trace = dataclasses.replace(trace, src_words=(0, 0, 1, -1), tgt_words=(-1, 0, 0, 0))
     trace.cross[0, 0] = [(0, 0, 1, 0), (0.25, 0.5, 0.25, 0), (0.1, 0.25, 0.55, 0.1), (0, 0.2, 0, 0.8)]
     bench.mount(planted_view(trace, step=3, layer=1, head=1))
-    assert bench.text(".cross p") == "3 bekannt looks at 3 words 55 %, 2 known 25 %, 1 un 10 %."
+    assert bench.text(".cross p") == "3 bekannt → e looks at 3 words 55 %, 2 known 25 %, 1 un 10 %."
     bench(".words").click()
     bench.frame()
     assert bench(".words").get_attribute("aria-pressed") == "true"
     # "un" and "bekannt" are read, "e" is not: (0.75 + 0.35) / 2 and (0.25 + 0.55) / 2
-    assert bench.text(".cross p") == "2 unbekannt looks at 1 unknown 55 %, 2 words 40 %."
+    assert bench.text(".cross p") == "2 unbekannt → e looks at 1 unknown 55 %, 2 words 40 %."
     assert bench.plot("cross")[3:] == (2, 3)
     bench.press("ArrowRight")
-    assert bench.text(".cross p") == "2 unbekannte looks at 1 unknown 43 %, 3 <eos> 30 %, 2 words 27 %."
+    assert bench.text(".cross p") == "2 unbekannte → <eos> looks at 1 unknown 43 %, 3 <eos> 30 %, 2 words 27 %."
     assert bench.step() == "step 4 of 4"
     cell = bench.point("cross", 1, 0)
     bench("figure.cross canvas").click(position=cell)
@@ -216,7 +216,7 @@ def test_subwords_are_merged_by_sums_over_keys_and_means_over_queries(bench: Ben
     assert touched == [[True, True, False, False], [False, True, True, True, False]]
     bench(".words").click()
     bench.frame()
-    assert bench.text(".cross p") == "4 e looks at 4 <eos> 80 %, 2 known 20 %."
+    assert bench.text(".cross p") == "4 e → <eos> looks at 4 <eos> 80 %, 2 known 20 %."
 
 
 def test_a_model_without_self_attention_has_no_maps_of_it(bench: Bench) -> None:
@@ -227,7 +227,7 @@ def test_a_model_without_self_attention_has_no_maps_of_it(bench: Bench) -> None:
     assert shown == [False, False, True]
     assert [tab.is_visible() for tab in bench(".kinds button").all()] == [False, False, True]
     bench.press("ArrowRight")
-    assert bench.text(".cross p") == "3 lis looks at 4 books 100 %."
+    assert bench.text(".cross p") == "3 lis → livres looks at 4 books 100 %."
     bench.send(planted_view(seq="second"))
     assert bench("figure.encoder").is_visible()
 
@@ -287,7 +287,7 @@ def test_caption_and_table_say_what_the_payload_says(bench: Bench) -> None:
     trace = planted_trace()
     trace.cross[1, 0, 2] = (0.02, 0.62, 0.21, 0.15, 0.0)
     bench.mount(planted_view(trace, step=3, layer=2, head=1))
-    assert bench.text(".cross p") == "3 lis looks at 2 read 62 %, 3 red 21 %, 4 books 15 %."
+    assert bench.text(".cross p") == "3 lis → livres looks at 2 read 62 %, 3 red 21 %, 4 books 15 %."
     bench("summary").click()
     bench.page.get_by_role("button", name="weight", exact=True).click()
     rows = [

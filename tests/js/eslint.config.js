@@ -5,7 +5,7 @@ import js from "@eslint/js";
 const browser = [
   "CanvasRenderingContext2D", "DataView", "Element", "Event", "EventTarget", "ImageData", "ResizeObserver",
   "TextDecoder", "cancelAnimationFrame", "clearTimeout", "devicePixelRatio", "document", "getComputedStyle",
-  "globalThis", "innerHeight", "navigator", "requestAnimationFrame", "setTimeout", "window",
+  "globalThis", "innerHeight", "matchMedia", "navigator", "performance", "requestAnimationFrame", "setTimeout", "window",
 ];
 
 const forbid = (selector, message) => ({ selector, message });

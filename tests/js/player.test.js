@@ -6,7 +6,7 @@ import { createPlayer, stepAfter } from "../../explorer/components/js/player.js"
 /** A player over five steps, with the steps that it has been at. */
 function playerAt(step) {
   const seen = [step];
-  const player = createPlayer(700, { at: () => seen.at(-1), last: () => 4, go: (to) => seen.push(to) });
+  const player = createPlayer(() => 700, { at: () => seen.at(-1), last: () => 4, go: (to) => seen.push(to) });
   return { player, seen };
 }
 

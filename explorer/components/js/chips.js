@@ -1,35 +1,45 @@
-// Source and target as rows of chips: position, token, its kind, and how much the decoder attends to it.
+// Source and target as rows of chips: position, token, its kind, and the weight on it.
 
-import { children, make, say } from "./dom.js";
+import { children, make, makeButton, say } from "./dom.js";
 import { SIDES } from "./kinds.js";
 import { wholePercent } from "./numbers.js";
-import { weightsOf } from "./payload.js";
-import { rankedRow } from "./rows.js";
 import { covers } from "./stepper_state.js";
 import { SPECIALS } from "./token_names.js";
 import { joins } from "./words.js";
 
 /** @typedef {import("./types").Side} Side */
+/** @typedef {import("./types").StageView} StageView */
 /** @typedef {import("./types").StepperState} StepperState */
 
+const SMALLEST = 0.005; // a smaller weight is not written: it would read 0 %
+
 function makeChip() {
-  const box = make("span", "chip", make("span", "place"), make("bdi", "token"), make("small", "seen"));
-  return make("span", "slot", box, make("span", "meter", make("i"), make("span")));
+  const name = make("span", "name", make("span", "place"), make("bdi", "token"), make("small", "seen"));
+  return make("span", "slot", makeButton("chip", name, make("span", "meter")));
 }
 
-/** @param {HTMLElement} slot @param {number} position @param {string} text @param {Record<string, boolean>} classes */
-function setChip(slot, position, text, classes) {
-  const [place, token, seen] = slot.children[0].children;
+/**
+ * @param {HTMLElement} slot
+ * @param {number} position
+ * @param {string} text
+ * @param {{ weight: number, mask: number, of: string } | null} share the weight on it, and on which tokens together
+ * @param {Record<string, boolean>} classes
+ */
+function setChip(slot, position, text, share, classes) {
+  const chip = /** @type {HTMLButtonElement} */ (slot.firstChild), [name, meter] = chip.children;
+  const [place, token, seen] = name.children;
   say(place, `${position}`);
   say(token, text);
   say(seen, classes.unknown ? "seen as <unk>" : "");
-  slot.className = ["slot", ...Object.keys(classes).filter((name) => classes[name])].join(" ");
+  const weight = share && !share.mask && share.weight >= SMALLEST ? share.weight : 0;
+  chip.style.setProperty("--weight", weight.toFixed(3));
+  say(meter, !share || share.of !== "first" ? "" : share.mask ? "masked" : weight ? wholePercent(weight) : "");
+  slot.className = ["slot", ...Object.keys(classes).filter((key) => classes[key])].join(" ");
 }
 
-/** @param {StepperState} S */
-export function drawChips(S) {
-  const { source, target, maps } = S.data, { layer, head } = S.pick.cross;
-  const cross = rankedRow(weightsOf(maps.cross, layer, head), maps.cross.mask, S.step, maps.cross.keys).cells;
+/** @param {StepperState} S @param {StageView} view */
+export function drawChips(S, view) {
+  const { source, target } = S.data;
   /** @type {Record<Side, number[]>} */
   const touched = { source: [], target: [] };
   if (S.cell) {
@@ -39,34 +49,57 @@ export function drawChips(S) {
   }
   const isTouched = (/** @type {Side} */ side, /** @type {number} */ i) =>
     touched[side].some((index) => covers(S, side, index, i));
+  const shareOf = (/** @type {Side} */ side, /** @type {number} */ i) => {
+    const held = view.lines.find((each) => each.side === side && each.span[0] <= i && i < each.span[1]);
+    return held ? { weight: held.weight, mask: held.mask, of: held.span[0] === i ? "first" : "rest" } : null;
+  };
+  const looking = (/** @type {Side} */ side, /** @type {number} */ i) =>
+    view.from.side === side && view.from.span[0] <= i && i < view.from.span[1];
   children(S.find(".source .chips"), source.tokens.length, makeChip).forEach((slot, i) => {
-    setChip(slot, i + 1, source.tokens[i], {
+    setChip(slot, i + 1, source.tokens[i], shareOf("source", i), {
       special: source.words[i] < 0,
       unknown: source.unknown.includes(i),
       joined: joins(source.words, i),
       open: joins(source.words, i + 1),
       touched: isTouched("source", i),
+      looking: looking("source", i),
     });
-    const [bar, number] = /** @type {Iterable<HTMLElement>} */ (slot.children[1].children), { mask, weight } = cross[i];
-    bar.style.width = `${mask || weight < 0.005 ? 0 : 100 * weight}%`;
-    say(number, mask ? "masked" : weight < 0.005 ? "" : wholePercent(weight));
+    const chip = /** @type {HTMLButtonElement} */ (slot.firstChild);
+    chip.tabIndex = i === S.rove ? 0 : -1;
+    chip.setAttribute("aria-pressed", `${S.look?.held === true && S.look.side === "source" && S.look.at === i}`);
   });
   const n = target.tokens.length, chips = S.find(".target .chips");
   const slots = children(chips, n + 1, makeChip);
   slots.forEach((slot, i) => {
     const next = i === S.step + 1;
     const text = next || i === n ? target.predicted[next ? S.step : n - 1] : target.tokens[i];
-    setChip(slot, i + 1, text, {
+    const later = i > S.step + 1;
+    // A word that is not read yet has no weight to speak of.
+    setChip(slot, i + 1, text, i > S.step && view.column < 0 ? null : shareOf("target", i), {
       special: SPECIALS.includes(text),
       joined: joins(target.words, i),
       open: joins(target.words, i + 1),
       touched: i < n && isTouched("target", i),
+      looking: looking("target", i),
+      chosen: i > 0 && target.chosen.includes(i - 1),
       next,
-      later: i > S.step + 1,
+      later,
     });
+    const chip = /** @type {HTMLButtonElement} */ (slot.firstChild);
+    chip.tabIndex = -1; // the arrow keys of the stepper go through these
+    const how = i && target.chosen.includes(i - 1) ? target.by : "predicted by the model";
+    chip.title = i ? `${how} at step ${i}; click to go there` : "given at the start";
   });
-  // With many tokens, only the chips scroll, never the page.
+  // With many tokens, only the chips scroll, never the page: to what holds the most weight now.
   if (!S.scrolls) return;
-  const last = slots[S.step + 1];
-  chips.scrollTop = last.offsetTop - chips.offsetTop - chips.clientHeight + last.offsetHeight;
+  scrollTo(chips, slots[S.step + 1]);
+  const best = view.lines.filter(({ side }) => side === "source").sort((a, b) => b.weight - a.weight)[0];
+  if (best && S.look?.side !== "source") scrollTo(S.find(".source .chips"), S.find(".source .chips").children[best.span[0]]);
+}
+
+/** Scrolls a list by as little as brings the slot into view. @param {HTMLElement} list @param {Element} slot */
+function scrollTo(list, slot) {
+  const { offsetTop, offsetHeight } = /** @type {HTMLElement} */ (slot), top = offsetTop - list.offsetTop;
+  if (top < list.scrollTop) list.scrollTop = top;
+  else if (top + offsetHeight > list.scrollTop + list.clientHeight) list.scrollTop = top + offsetHeight - list.clientHeight;
 }

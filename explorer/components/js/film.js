@@ -53,7 +53,7 @@ function create(root) {
     find, slider, big, box: find(".film"), frame: 0, layer: 1, head: 1, cell: null,
   }));
   const last = () => S.film.frames.length - 1;
-  S.player = createPlayer(TEMPO, { at: () => S.frame, last, go: (frame) => show(S, clamp(frame, 0, last())) });
+  S.player = createPlayer(() => TEMPO, { at: () => S.frame, last, go: (frame) => show(S, clamp(frame, 0, last())) });
   slider.oninput = () => {
     S.player.stop();
     show(S, Number(slider.value));

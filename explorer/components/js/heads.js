@@ -67,7 +67,7 @@ function create(root) {
     S.figures[kind] = { box: part(""), canvas, title: part("b"), about: part("small"), plot };
     listenToHead(S, kind);
   }
-  S.player = createPlayer(TEMPO, { at: () => S.step, last: () => S.last, go: (step) => goTo(S, step) });
+  S.player = createPlayer(() => TEMPO, { at: () => S.step, last: () => S.last, go: (step) => goTo(S, step) });
   for (const button of buttonsOf(find, ".kinds")) {
     const { value } = button;
     button.onclick = () => change(S, value === "beside" ? { beside: !S.beside } : { kind: /** @type {Kind} */ (value), beside: false });

@@ -8,8 +8,8 @@ import { buttonsOf, say } from "./dom.js";
 /** @typedef {import("./types").Track} Track */
 
 /**
- * Plays through a track, one step every `tempo` ms; started at the end, it plays from the beginning.
- * @param {number} tempo
+ * Plays through a track, one step every `tempo()` ms; started at the end, it plays from the beginning.
+ * @param {() => number} tempo
  * @param {Track} track
  * @returns {Player}
  */
@@ -21,11 +21,11 @@ export function createPlayer(tempo, track) {
   };
   const advance = () => {
     if (track.at() + 1 >= track.last()) stop();
-    else timer = setTimeout(advance, tempo);
+    else timer = setTimeout(advance, tempo());
     track.go(track.at() + 1);
   };
   const start = () => {
-    timer = setTimeout(advance, tempo);
+    timer = setTimeout(advance, tempo());
     if (track.at() === track.last()) track.go(0);
   };
   return { playing: () => timer !== 0, start, stop };
@@ -60,6 +60,7 @@ export function drawSteps(find, step, last, playing, { tokens, predicted }) {
   say(find(".steps + output"), `step ${step + 1} of ${last + 1}`);
   for (const button of buttonsOf(find, ".buttons")) {
     // Not `disabled`: the button would lose the keyboard focus at either end.
+    if (button.value === "speed") continue;
     const idle = button.value !== "play" && stepAfter(button.value, step, last) === step;
     button.setAttribute("aria-disabled", `${idle || !last}`);
   }

@@ -1,12 +1,12 @@
 // The stepper: a whole decoding to step through, play and explore without requests to the server.
 
-import { drawChips } from "./chips.js";
 import { readTheme } from "./colours.js";
-import { buttonsOf, finder } from "./dom.js";
+import { buttonsOf, finder, say } from "./dom.js";
 import { KINDS } from "./kinds.js";
 import { clamp } from "./numbers.js";
 import { readPayload } from "./payload.js";
 import { createPlayer, drawSteps, stepAfter, takeKey } from "./player.js";
+import { drawStage, listenToStage, measureStage } from "./stage.js";
 import { drawMap, layOut, listenToMap } from "./stepper_maps.js";
 import { drawCaption, drawChecks, drawKeys, drawNext, drawPick, drawReadout } from "./stepper_panels.js";
 import { chooseMaps, goTo, pick, redraw, report } from "./stepper_state.js";
@@ -17,6 +17,7 @@ import { joins } from "./words.js";
 /** @typedef {import("./types").StepperState} StepperState */
 
 const TEMPO = 700; // ms per step
+const SPEEDS = [1, 2, 0.5];
 
 /**
  * Streamlit calls this again whenever the data or the theme changes; it calls the returned function once, at unmount.
@@ -26,16 +27,28 @@ export default function ({ data, parentElement: root, setStateValue, setTriggerV
   const S = (root.__stepper ??= create(root));
   Object.assign(S, { setStateValue, setTriggerValue, theme: readTheme(S.box), shown: null });
   load(S, readPayload(data));
-  drawChips(S);
   layOut(S);
   S.draw();
+  // Only now do the chips have their words, and so their places.
+  fit(S);
   return () => {
     S.observer.disconnect();
     document.removeEventListener("keydown", S.onKey);
     S.player.stop();
     clearTimeout(S.reporting);
     cancelAnimationFrame(S.frame);
+    cancelAnimationFrame(S.moving);
   };
+}
+
+/** Everything that depends on the width, after a change of it or of the words. @param {StepperState} S */
+function fit(S) {
+  layOut(S);
+  measureStage(S);
+  const { still } = S;
+  S.still = true; // what was laid out anew does not move there
+  draw(S);
+  S.still = still;
 }
 
 /** The state before the first data arrive; `load` adds the rest. @param {ParentNode} root */
@@ -43,7 +56,8 @@ function create(root) {
   const find = finder(root), details = /** @type {HTMLDetailsElement} */ (find("details"));
   const S = /** @type {StepperState} */ (/** @type {unknown} */ ({
     find, details, box: find(".stepper"), pick: {}, cell: null, frame: 0, figures: {}, sort: { by: 1, sign: 1 },
-    words: false, draw: () => draw(S),
+    words: false, draw: () => draw(S), look: null, rove: 0, boxes: { source: [], target: [] }, curves: [], moving: 0,
+    stageSize: { width: 0, height: 0 }, speed: 1, still: matchMedia("(prefers-reduced-motion: reduce)").matches,
   }));
   for (const kind of KINDS) {
     const part = (/** @type {string} */ name) => find(`figure.${kind} ${name}`);
@@ -53,14 +67,17 @@ function create(root) {
     };
     listenToMap(S, kind);
   }
-  S.player = createPlayer(TEMPO, { at: () => S.step, last: () => S.last, go: (step) => goTo(S, step) });
+  listenToStage(S, (step) => {
+    S.player.stop();
+    goTo(S, step);
+  });
+  S.player = createPlayer(() => TEMPO / S.speed, { at: () => S.step, last: () => S.last, go: (step) => goTo(S, step) });
   for (const button of buttonsOf(find, ".buttons")) button.onclick = () => run(S, button.value);
   for (const tab of buttonsOf(find, ".kinds")) tab.onclick = () => pick(S, /** @type {Kind} */ (tab.value), {});
   find(".words").onclick = () => {
-    Object.assign(S, { words: !S.words, cell: null });
+    Object.assign(S, { words: !S.words, cell: null, look: null });
     chooseMaps(S);
-    layOut(S);
-    draw(S);
+    fit(S);
   };
   /** @type {HTMLInputElement} */
   const slider = find(".steps");
@@ -70,8 +87,8 @@ function create(root) {
   };
   details.ontoggle = () => drawKeys(S);
   S.onKey = (event) => {
-    if (event.key === "Escape" && S.cell) {
-      S.cell = null;
+    if (event.key === "Escape" && (S.cell || S.look)) {
+      Object.assign(S, { cell: null, look: null });
       redraw(S);
     }
     const name = takeKey(event);
@@ -81,8 +98,7 @@ function create(root) {
   S.observer = new ResizeObserver(() => {
     if (S.width === S.box.clientWidth) return;
     S.width = S.box.clientWidth;
-    layOut(S);
-    draw(S);
+    fit(S);
   });
   S.observer.observe(S.box);
   return S;
@@ -95,7 +111,7 @@ function create(root) {
  */
 function load(S, data) {
   const { seq, step, kind, layer, head, source, target, alternatives } = data;
-  Object.assign(S, { data, cell: null, width: S.box.clientWidth, last: target.tokens.length - 1 });
+  Object.assign(S, { data, cell: null, look: null, single: null, width: S.box.clientWidth, last: target.tokens.length - 1 });
   S.optionRows = Math.max(...alternatives.ids.map((ids, row) => ids.length + Number(!ids.includes(target.predicted_ids[row]))));
   if (seq !== S.seq) {
     S.player.stop();
@@ -112,6 +128,7 @@ function load(S, data) {
     const { layers, heads } = data.maps[kind], had = S.pick[kind];
     S.pick[kind] = { layer: clamp(had?.layer ?? layers, 1, layers), head: clamp(had?.head ?? 0, 0, heads) };
   }
+  S.rove = clamp(S.rove, 0, source.tokens.length - 1);
   S.find(".chips").scrollTop = 0;
   const subwords = [source, target].some(({ words }) => words.some((_, i) => joins(words, i)));
   S.words &&= subwords;
@@ -124,21 +141,36 @@ function load(S, data) {
 function draw(S) {
   S.frame = 0;
   chooseMaps(S);
+  if (S.laidOut !== S.kind) layOut(S);
   S.find(".words").setAttribute("aria-pressed", `${S.words}`);
   // Canvases first: drawing text on one forces the browser to compute all styles changed so far.
   for (const kind of S.kinds) drawMap(S, kind);
   drawPick(S);
   drawSteps(S.find, S.step, S.last, S.player.playing(), S.data.target);
+  drawSpeed(S);
   drawNext(S);
   for (const kind of S.kinds) drawCaption(S, kind);
-  drawChips(S);
+  drawStage(S);
   drawReadout(S);
   drawKeys(S);
+}
+
+/** @param {StepperState} S */
+function drawSpeed(S) {
+  const button = S.find(".speed"), name = { 1: "normal", 2: "fast", 0.5: "slow" }[S.speed];
+  say(button, S.speed === 0.5 ? "½×" : `${S.speed}×`);
+  button.title = `Speed of play: ${name}. Click for the next of three speeds.`;
+  button.setAttribute("aria-label", `Speed of play: ${name}`);
 }
 
 /** Carries out the command of a button or a key. @param {StepperState} S @param {string} name */
 function run(S, name) {
   const playing = S.player.playing();
+  if (name === "speed") {
+    S.speed = SPEEDS[(SPEEDS.indexOf(S.speed) + 1) % SPEEDS.length];
+    redraw(S);
+    return;
+  }
   S.player.stop();
   if (name !== "play") goTo(S, stepAfter(name, S.step, S.last));
   else if (!playing) S.player.start();

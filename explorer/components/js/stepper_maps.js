@@ -27,22 +27,23 @@ export function layOut(S) {
     const wide = width(m.columns), left = AXIS + width(m.rows) + 7;
     return { f, m, wide, left, over: wide * Math.cos(TILT) };
   });
-  // As many plots side by side as fit with cells of the minimum size.
+  // Side by side only where the small maps have room for their smallest cells.
   const least = Math.max(...sizes.map(({ m, left, over }) => left + m.keys * LOW + over));
-  S.find(".maps").style.setProperty("--least", `${Math.ceil(least)}px`);
-  const tall = Math.max(186, windowHeight(S.box) - 586);
+  const single = sizes.length < 2 || S.box.clientWidth * 0.36 - 24 < Math.max(least, 200);
+  S.find(".maps").classList.toggle("single", single);
+  S.laidOut = S.kind;
+  for (const kind of S.kinds) S.figures[kind].box.classList.toggle("focus", kind === S.kind);
+  const most = Math.max(260, windowHeight(S.box) - 250);
   for (const { f, m, wide, left, over } of sizes) {
+    const tall = single || f === S.figures[S.kind] ? most : most / 2 - 50;
     const across = (f.box.clientWidth - left - over) / m.keys, fair = Math.min(across, tall / m.queries);
     // With many rows, a taller plot is better than cells too small to see.
-    const cell = clamp(Math.floor(fair < 10 ? Math.min(10, across) : fair), LOW, Math.min(Math.floor(tall / 6), 44));
+    const cell = clamp(Math.floor(fair < 10 ? Math.min(10, across) : fair), LOW, Math.min(Math.floor(tall / 5), 46));
     const flat = cell > wide + 5;
     const width = left + Math.max(m.keys * cell + over, LEAST), top = AXIS + (flat ? 18 : wide * Math.sin(TILT) + 12);
     f.plot = { left, top, width, cell, flat };
   }
-  const chips = S.find(".target .chips");
-  S.scrolls = chips.scrollHeight > chips.clientHeight;
-  const top = Math.ceil(Math.max(...sizes.map(({ f }) => f.plot.top)));
-  for (const { f } of sizes) f.plot.top = top;
+  S.scrolls = [".source .chips", ".target .chips"].some((list) => S.find(list).scrollHeight > S.find(list).clientHeight);
 }
 
 /**

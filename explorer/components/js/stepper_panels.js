@@ -17,11 +17,14 @@ import { SPECIALS, numbered, tokenName } from "./token_names.js";
 export function drawNext(S) {
   const { target, alternatives } = S.data, row = S.step;
   const ids = alternatives.ids[row], chosen = target.predicted_ids[row];
-  const predicts = tokenName(target.predicted[row], "target");
-  sayAll(S.find(".reads"), "reads ", numbered(target.tokens, row, "target"), " → predicts ", predicts);
+  const word = tokenName(target.predicted[row], "target"), picked = target.chosen.includes(row);
+  const read = numbered(target.tokens, row, "target");
+  if (picked) sayAll(S.find(".reads"), "reads ", read, ` → ${target.by}: `, word, ", not the likeliest");
+  else sayAll(S.find(".reads"), "reads ", read, " → predicts ", word);
   const options = ids.map((id, i) => ({ id, text: alternatives.tokens[row][i], p: alternatives.probabilities[row][i] }));
   // A chosen or sampled token may not be among the likeliest.
   if (!ids.includes(chosen)) options.push({ id: chosen, text: target.predicted[row], p: target.probabilities[row] });
+  drawOthers(S, Math.max(0, 1 - options.reduce((sum, { p }) => sum + p, 0)));
   const list = children(S.find(".options"), S.optionRows, () => {
     const bar = make("span", "bar", make("i"));
     return make("li", "", makeButton("option", make("span", "mark"), make("bdi", "token"), bar, make("span", "number")));
@@ -39,11 +42,19 @@ export function drawNext(S) {
     button.classList.remove("waiting");
     if (current) button.setAttribute("aria-current", "true");
     else button.removeAttribute("aria-current");
-    button.title = current ? "The token predicted here" : "Continue decoding from this token instead";
+    const taken = picked ? `The token ${target.by} here` : "The token predicted here";
+    button.title = current ? taken : "Continue decoding from this token instead";
     button.onclick = () => {
       if (!current) fork(S, option.id, button);
     };
   });
+}
+
+/** What the tokens that are not listed have together. @param {StepperState} S @param {number} rest */
+function drawOthers(S, rest) {
+  const [, , bar, number] = S.find(".others").children;
+  /** @type {HTMLElement} */ (bar.firstChild).style.width = `${100 * rest}%`;
+  say(number, percent(rest));
 }
 
 /** Draws the choice of kind, layer and head. @param {StepperState} S */
@@ -73,13 +84,14 @@ export function drawCaption(S, kind) {
   const which = head ? `head ${head} (of ${m.heads})` : `mean of ${plural(m.heads, "head")}`;
   say(f.title, TITLES[kind]);
   say(f.about, `layer ${layer} · ${which} · ${S.data.model}` + (encoder ? "" : ` · step ${S.step + 1}`));
-  f.box.classList.toggle("focus", kind === S.kind);
   f.canvas.setAttribute("aria-label", `${TITLES[kind]}, ${f.about.textContent}. Arrow keys move between cells.`);
   const query = currentRow(S, kind), [side, keySide] = SIDES[kind];
   const how = encoder && !(S.cell?.locked && S.cell.kind === kind) ? [" (most attended now)"] : [];
   // At most two lines, so that nothing below moves.
   const keys = looksAt(rowOf(S, kind, query), m.columns, keySide, encoder ? 2 : 3, true);
-  sayAll(f.caption, numbered(m.rows, query, side), ...how, ...keys);
+  const last = encoder ? 0 : lastRead(S, query), { predicted, chosen } = S.data.target;
+  const writes = encoder ? [] : [chosen.includes(last) ? " → chosen " : " → ", tokenName(predicted[last], "target")];
+  sayAll(f.caption, numbered(m.rows, query, side), ...writes, ...how, ...keys);
 }
 
 /** Describes the chosen cell. @param {StepperState} S */

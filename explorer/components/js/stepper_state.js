@@ -9,6 +9,7 @@ import { KINDS, SIDES } from "./kinds.js";
 
 /** @typedef {import("./types").Kind} Kind */
 /** @typedef {import("./types").Side} Side */
+/** @typedef {import("./types").Span} Span */
 /** @typedef {import("./types").StepperMap} StepperMap */
 /** @typedef {import("./types").StepperState} StepperState */
 
@@ -41,6 +42,13 @@ function mapOfWords(S, kind) {
     rows: joinedNames(m.rows, rows, read),
     columns: joinedNames(m.columns, columns, kind === "decoder" ? read : m.keys),
   };
+}
+
+/** The tokens of each row and column of the maps that are drawn. @param {StepperState} S @returns {Record<Side, Span[]>} */
+export function tokenSpans(S) {
+  if (S.words) return S.spans;
+  const single = (/** @type {string[]} */ tokens) => tokens.map((_, i) => /** @type {Span} */ ([i, i + 1]));
+  return (S.single ??= { source: single(S.data.source.tokens), target: single(S.data.target.tokens) });
 }
 
 /** The row of the token that the decoder is reading. @param {StepperState} S */
@@ -100,6 +108,7 @@ export function goTo(S, step) {
   if (step === S.step) return;
   S.step = step;
   if (S.cell?.kind !== "encoder") S.cell = null;
+  if (S.look?.side === "target") S.look = null;
   redraw(S);
   report(S);
 }

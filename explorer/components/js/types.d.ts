@@ -114,7 +114,11 @@ export interface StepperData extends Pick {
   trained: boolean;
   edits: string[];
   source: { tokens: string[]; words: number[]; unknown: number[] };
-  target: { tokens: string[]; words: number[]; predicted: string[]; predicted_ids: number[]; probabilities: number[] };
+  target: {
+    tokens: string[]; words: number[]; predicted: string[]; predicted_ids: number[]; probabilities: number[];
+    /** Steps, from 0, whose token is not the likeliest, and who took it there. */
+    chosen: number[]; by: string;
+  };
   alternatives: { tokens: string[][]; ids: number[][]; probabilities: number[][] };
   checks: { error: number; leaks: number; heads: number };
   maps: Record<Kind, StepperMap>;
@@ -125,6 +129,53 @@ export interface ChosenCell {
   query: number;
   key: number;
   locked: boolean;
+}
+
+/** A token that somebody looks at on the stage; a held one stays when the pointer leaves. */
+export interface Look {
+  side: Side;
+  at: number;
+  held: boolean;
+}
+/** The weights of one head [query, key], and their mask codes. */
+export interface StageMap {
+  values: ArrayLike<number>;
+  mask: Uint8Array;
+  keys: number;
+}
+export interface StageLine {
+  side: Side;
+  /** Row or column of the map, and its tokens. */
+  index: number;
+  span: Span;
+  weight: number;
+  mask: number;
+}
+export interface StageView {
+  from: { side: Side; span: Span };
+  /** The row or the column that is shown; -1 for the other one. */
+  query: number;
+  column: number;
+  lines: StageLine[];
+}
+export interface Curve {
+  id: string;
+  x0: number;
+  y0: number;
+  x1: number;
+  y1: number;
+  /** How far an arc within one sentence hangs down; 0 for a curve between the two. */
+  bend: number;
+  weight: number;
+  from: Side;
+  to: Side;
+}
+export interface Box {
+  left: number;
+  right: number;
+  top: number;
+  bottom: number;
+  hidden: boolean;
 }
 
 export interface StepperFigure {
@@ -165,6 +216,18 @@ export interface StepperState {
   /** Whether subwords are merged into words, and the tokens of each word. */
   words: boolean;
   spans: Record<Side, Span[]>;
+  single: Record<Side, Span[]> | null;
+  /** The stage: what somebody looks at, which source chip Tab reaches, where the chips are, what is drawn. */
+  look: Look | null;
+  rove: number;
+  boxes: Record<Side, Box[]>;
+  stageSize: { width: number; height: number };
+  curves: Curve[];
+  moving: number;
+  /** Whether the person asks for less motion. */
+  still: boolean;
+  speed: number;
+  laidOut: Kind;
   /** The maps that are drawn, and the data and step (-1 = all steps) they were made for. */
   maps: Record<Kind, StepperMap>;
   shown: { data: StepperData; step: number } | null;

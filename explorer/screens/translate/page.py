@@ -30,6 +30,13 @@ def _headline(selection: Selection, shown: Translation) -> None:
         st.markdown(f"#### {plain(shown.text) or '(nothing: the model ended at once)'}")
         if selection.path is not None:
             st.badge("a chosen path", color="orange")
+            st.button(
+                "Back to the model's own choice",
+                icon=":material/undo:",
+                key="own_choice",
+                on_click=session.move,
+                kwargs={"path": None},
+            )
     head_edits.draw_edited(shown)
     note = note_for(selection.text, examples_of(runtime.models()[selection.model]))
     lines = ([f"What to look for: {note}" + ("" if note[-1] in ".?!" else ".")] if note else []) + list(shown.notes)

@@ -1,0 +1,191 @@
+// The stage: source above, translation below, and curves from the word being written to the words that it looks at.
+
+import { paper } from "./canvas.js";
+import { drawChips } from "./chips.js";
+import { rgb } from "./colours.js";
+import { buttonsOf, sayAll } from "./dom.js";
+import { weightsOf } from "./payload.js";
+import { sentenceOf } from "./stage_words.js";
+import { stageView } from "./stage_lines.js";
+import { currentRow, redraw, tokenSpans } from "./stepper_state.js";
+
+/** @typedef {import("./types").Curve} Curve */
+/** @typedef {import("./types").Side} Side */
+/** @typedef {import("./types").Span} Span */
+/** @typedef {import("./types").StageView} StageView */
+/** @typedef {import("./types").StepperState} StepperState */
+
+const MOVE = 200; // ms from one step to the next
+const FAINT = 0.02; // thinner curves are not drawn; the chip still says the weight
+
+/** Where the chips are, after their text or the width has changed. @param {StepperState} S */
+export function measureStage(S) {
+  const stage = S.find(".stage"), frame = stage.getBoundingClientRect(), by = frame.width / stage.offsetWidth || 1;
+  S.boxes = { source: [], target: [] };
+  for (const side of /** @type {Side[]} */ (["source", "target"])) {
+    const list = S.find(`.${side} .chips`), seen = list.getBoundingClientRect();
+    S.boxes[side] = [...list.children].map((slot) => {
+      const { left, right, top, bottom } = /** @type {Element} */ (slot.firstChild).getBoundingClientRect();
+      const hidden = bottom < seen.top + 4 || top > seen.bottom - 4;  // scrolled out of sight
+      return { left: (left - frame.left) / by, right: (right - frame.left) / by, top: (top - frame.top) / by,
+        bottom: (bottom - frame.top) / by, hidden };
+    });
+  }
+  S.stageSize = { width: stage.clientWidth, height: stage.clientHeight };
+}
+
+/** Chips, curves and the sentence that says the same. @param {StepperState} S */
+export function drawStage(S) {
+  const { layer, head } = S.pick[S.kind], m = S.maps[S.kind];
+  const map = { values: weightsOf(m, layer, head), mask: m.mask, keys: m.keys };
+  const view = stageView(S.kind, map, tokenSpans(S), S.step, currentRow(S, "encoder"), S.look);
+  drawChips(S, view);
+  if (S.scrolls) measureStage(S);
+  moveTo(S, view.lines.flatMap((line) => curveOf(S, view, line) ?? []));
+  sayAll(S.find(".says"), ...sentenceOf(S, view));
+}
+
+/**
+ * The curve of a line, or null where there is nothing to draw.
+ * @param {StepperState} S
+ * @param {StageView} view
+ * @param {StageView["lines"][number]} line
+ * @returns {Curve | null}
+ */
+function curveOf(S, { from, column }, line) {
+  if (line.weight < FAINT) return null;
+  const a = boxOf(S, from.side, from.span), b = boxOf(S, line.side, line.span);
+  if (!a || !b) return null;
+  const x0 = (a.left + a.right) / 2, x1 = (b.left + b.right) / 2;
+  const id = `${column < 0 ? "row" : "column"} ${S.kind} ${line.side} ${line.index}`;
+  if (from.side !== line.side) {
+    const y0 = from.side === "source" ? a.bottom : a.top, y1 = line.side === "source" ? b.bottom : b.top;
+    return { id, x0, y0, x1, y1, bend: 0, weight: line.weight, from: from.side, to: line.side };
+  }
+  // Arcs within a sentence use the room between the two: below the source, above the target.
+  const below = from.side === "source", y0 = below ? a.bottom : a.top, y1 = below ? b.bottom : b.top;
+  const bend = (below ? 1 : -1) * Math.min(16 + 0.16 * Math.abs(x1 - x0), 84);
+  const loop = Math.abs(x1 - x0) < 2 ? 7 : 0; // a token that looks at itself
+  return { id, x0: x0 + loop, y0, x1: x1 - loop, y1, bend, weight: line.weight, from: from.side, to: line.side };
+}
+
+/** @param {StepperState} S @param {Side} side @param {Span} span */
+function boxOf(S, side, [start, end]) {
+  const first = S.boxes[side][start], last = S.boxes[side][end - 1];
+  if (!first || !last || first.hidden) return null;
+  // A word that is broken between two lines is met at its beginning.
+  return last.top > first.top + 2 ? first : { ...first, right: last.right };
+}
+
+/** Moves the curves from where they are to these; at once for people who ask for less motion. @param {StepperState} S @param {Curve[]} curves */
+function moveTo(S, curves) {
+  cancelAnimationFrame(S.moving);
+  const before = new Map(S.curves.map((curve) => [curve.id, curve]));
+  const goals = new Map(curves.map((curve) => [curve.id, curve]));
+  const pairs = [
+    ...curves.map((goal) => ({ start: before.get(goal.id) ?? { ...goal, weight: 0 }, goal })),
+    ...S.curves.flatMap((start) => (goals.has(start.id) ? [] : { start, goal: { ...start, weight: 0 } })),
+  ];
+  if (S.still || !pairs.some(({ start, goal }) => differ(start, goal))) {
+    S.curves = curves;
+    return paint(S);
+  }
+  const begun = performance.now();
+  const tick = (/** @type {number} */ now) => {
+    const part = Math.min(1, Math.max(0, (now - begun) / MOVE)), ease = 1 - (1 - part) ** 3;
+    S.curves = part < 1 ? pairs.map(({ start, goal }) => between(start, goal, ease)) : curves;
+    paint(S);
+    if (part < 1) S.moving = requestAnimationFrame(tick);
+  };
+  tick(begun);
+}
+
+/** @type {("x0" | "y0" | "x1" | "y1" | "bend" | "weight")[]} */
+const MOVES = ["x0", "y0", "x1", "y1", "bend", "weight"];
+
+/** @param {Curve} a @param {Curve} b */
+const differ = (a, b) => MOVES.some((name) => Math.abs(a[name] - b[name]) > 1e-6);
+
+/** @param {Curve} a @param {Curve} b @param {number} part @returns {Curve} */
+const between = (a, b, part) =>
+  ({ ...b, ...Object.fromEntries(MOVES.map((name) => [name, a[name] + part * (b[name] - a[name])])) });
+
+/** @param {StepperState} S */
+function paint(S) {
+  const { width, height } = S.stageSize, canvas = /** @type {HTMLCanvasElement} */ (S.find(".curves"));
+  const ctx = paper(canvas, width, height);
+  ctx.lineCap = "round";
+  // Heavy curves last, so that thin ones do not cross them out.
+  for (const { x0, y0, x1, y1, bend, weight, from, to } of [...S.curves].sort((a, b) => a.weight - b.weight)) {
+    ctx.beginPath();
+    ctx.moveTo(x0, y0);
+    const middle = (y0 + y1) / 2;
+    if (bend) ctx.bezierCurveTo(x0, y0 + bend, x1, y1 + bend, x1, y1);
+    else ctx.bezierCurveTo(x0, middle, x1, middle, x1, y1);
+    const ink = ctx.createLinearGradient(x0, y0, x1 === x0 && y1 === y0 ? x1 + 1 : x1, y1), alpha = 0.12 + 0.75 * weight;
+    ink.addColorStop(0, `rgb(${rgb(S.theme[from])} / ${alpha})`.replaceAll(",", " "));
+    ink.addColorStop(1, `rgb(${rgb(S.theme[to])} / ${alpha})`.replaceAll(",", " "));
+    Object.assign(ctx, { strokeStyle: ink, lineWidth: 1 + 9 * weight });
+    ctx.stroke();
+  }
+}
+
+/**
+ * Pointing at a chip, or focusing it, shows its own attention; a click on a word of the translation goes to its step,
+ * and one on a word of the source holds it until the next click or Esc.
+ * @param {StepperState} S
+ * @param {(step: number) => void} go
+ */
+export function listenToStage(S, go) {
+  for (const side of /** @type {Side[]} */ (["source", "target"])) {
+    const list = S.find(`.${side} .chips`);
+    const under = (/** @type {Event} */ event) => {
+      const chip = /** @type {Element} */ (event.target).closest(".chip");
+      return chip ? [...list.children].indexOf(/** @type {Element} */ (chip.parentNode)) : -1;
+    };
+    const look = (/** @type {number} */ at) => {
+      if (S.look?.held || (S.look?.at ?? -1) === at && S.look?.side === side) return;
+      S.look = at < 0 ? null : { side, at, held: false };
+      redraw(S);
+    };
+    const away = () => {
+      if (S.look && !S.look.held && S.look.side === side) {
+        S.look = null;
+        redraw(S);
+      }
+    };
+    list.onpointerover = (event) => event.pointerType !== "touch" && look(under(event));
+    list.onpointerleave = away;
+    list.addEventListener("focusout", away);
+    list.addEventListener("focusin", (event) => {
+      if (/** @type {Element} */ (event.target).matches(":focus-visible")) look(under(event));
+    });
+    // The keyboard stays where it was, so that arrow keys go on stepping after a click.
+    list.onmousedown = (event) => under(event) >= 0 && event.preventDefault();
+    list.onclick = (event) => {
+      const at = under(event);
+      if (at < 0) return;
+      if (side === "target") {
+        S.look = null;
+        if (at > 0) go(at - 1);
+      } else {
+        const again = S.look?.held && S.look.side === side && S.look.at === at;
+        S.look = again ? null : { side, at, held: true };
+      }
+      redraw(S);
+    };
+    list.onkeydown = (event) => {
+      const way = { ArrowLeft: -1, ArrowRight: 1 }[event.key], chips = buttonsOf(S.find, `.${side} .chips`);
+      if (side !== "source" || !way) return;
+      const next = /** @type {HTMLElement | null} */ (chips[under(event) + way]?.firstChild ?? null);
+      event.preventDefault();
+      event.stopPropagation();
+      if (!next) return;
+      S.look = null;
+      S.rove = under(event) + way;
+      redraw(S);
+      next.tabIndex = 0;
+      next.focus();
+    };
+  }
+}
