@@ -159,8 +159,8 @@ function draw(S) {
 function drawSpeed(S) {
   const button = S.find(".speed"), name = { 1: "normal", 2: "fast", 0.5: "slow" }[S.speed];
   say(button, S.speed === 0.5 ? "½×" : `${S.speed}×`);
-  button.title = `Speed of play: ${name}. Click for the next of three speeds.`;
-  button.setAttribute("aria-label", `Speed of play: ${name}`);
+  button.title = `Tempo: ${name}. Click for the next of three.`;
+  button.setAttribute("aria-label", `Tempo: ${name}`);
 }
 
 /** Carries out the command of a button or a key. @param {StepperState} S @param {string} name */
