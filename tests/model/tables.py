@@ -42,7 +42,7 @@ class TableState:
 
 @dataclass
 class TableModel:
-    """One table per sentence: {tokens after <sos>: {next token: probability}}; after any other prefix, <eos> follows."""
+    """One table per sentence: {tokens after <sos>: {next token: probability}}; <eos> follows any other prefix."""
 
     tables: list[Table]
     calls: list[int] = field(default_factory=list)
