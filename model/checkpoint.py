@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import safetensors
 import safetensors.torch
 from safetensors import SafetensorError
 from torch import Tensor
 
-from model.architectures import Model, make_model
+from model.architectures import Model, assign_weights, empty_transformer, make_model
 from model.config import FORMAT_VERSION, ConfigError, DataConfig, ModelConfig, TrainConfig, from_dict, to_dict
 from model.folder import (
     CARD,
@@ -58,6 +59,7 @@ __all__ = [
 ]
 
 
+MAPPED_BYTES = 64 * 1024**2  # larger weights are not read: the operating system maps the file into memory
 MAX_POSITIONS = 1_000_000  # a larger table would exhaust memory before the error could be reported
 
 
@@ -104,8 +106,8 @@ def write_weights(path: Path, weights: Mapping[str, Tensor], *, half: bool = Fal
     write_bytes(path, safetensors.torch.save(tensors))
 
 
-def read_weights(path: Path, expected: Mapping[str, tuple[int, ...]]) -> dict[str, Tensor]:
-    """Read tensors of exactly these names and shapes.
+def read_weights(path: Path, expected: Mapping[str, tuple[int, ...]], *, mapped: bool = False) -> dict[str, Tensor]:
+    """Read tensors of exactly these names and shapes; `mapped` tensors are views of the file, which must stay as it is.
 
     Raises:
         CheckpointError: missing, truncated, a pickle, unexpected names or shapes, or numbers that are not finite.
@@ -122,7 +124,11 @@ def read_weights(path: Path, expected: Mapping[str, tuple[int, ...]]) -> dict[st
                 f"{list(expected[name])}."
             )
     try:
-        tensors = safetensors.torch.load(path.read_bytes())
+        if mapped:
+            with safetensors.safe_open(path, framework="pt") as file:
+                tensors = {name: file.get_tensor(name) for name in shapes}
+        else:
+            tensors = safetensors.torch.load(path.read_bytes())
     except (SafetensorError, OSError) as error:
         raise CheckpointError(f"{label(path)} cannot be read: {error}.") from None
     for name, tensor in tensors.items():
@@ -294,11 +300,17 @@ def build_model(config: ModelConfig, path: Path) -> Model:
         raise CheckpointError(f"{label(path)} holds too few weights for the sizes in its configuration.")
     if config.max_positions > MAX_POSITIONS:
         raise CheckpointError(f"{label(path)}: max_positions={config.max_positions} is more than {MAX_POSITIONS}.")
-    model = make_model(config)
+    # A large file is neither copied nor kept in memory twice, and servers that have it open share its pages.
+    mapped = config.architecture == "transformer" and path.stat().st_size >= MAPPED_BYTES
+    model: Model = empty_transformer(config) if mapped else make_model(config)
     aliases = model.tied_names()
     shapes = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
-    weights = read_weights(path, {name: shape for name, shape in shapes.items() if name not in aliases})
-    model.load_state_dict({name: weights[aliases.get(name, name)].float() for name in shapes})
+    weights = read_weights(path, {name: shape for name, shape in shapes.items() if name not in aliases}, mapped=mapped)
+    weights = {name: tensor.float() for name, tensor in weights.items()}
+    if mapped and isinstance(model, Transformer):
+        assign_weights(model, weights)
+    else:
+        model.load_state_dict({name: weights[aliases.get(name, name)] for name in shapes})
     return model.eval().requires_grad_(False)
 
 

@@ -73,6 +73,7 @@ class ModelConfig:
     embedding_factor: float = _help("multiply embeddings by this instead; 0 = as scale_embeddings says", default=0.0)
     residual: bool = _help("add each sublayer's input to its output", default=True)
     output_bias: bool = _help("add a number per target token to the logits, as Marian does", default=False)
+    banned_tokens: tuple[int, ...] = _help("target ids that are never predicted, besides <pad> and <sos>", default=())
     norm_embeddings: bool = _help("layer norm on the sum of embedding and position, as in BART", default=False)
 
     def __post_init__(self) -> None:
@@ -123,7 +124,9 @@ class DataConfig:
     task: str = _help("task name, or 'files' for your own data", default="adjective-swap")
     src_lang: str = _help("language code of the source tokenizer", default="en")
     tgt_lang: str = _help("language code of the target tokenizer", default="en")
-    tokenizer: Literal["words", "characters", "whitespace", "subwords"] = _help("kind of tokens", default="words")
+    tokenizer: Literal["words", "characters", "whitespace", "subwords", "sentencepiece"] = _help(
+        "kind of tokens; sentencepiece is only of models from elsewhere", default="words"
+    )
     lowercase: bool = _help("lower-case text before tokenization", default=False)
     min_frequency: int = _help("rarer words become <unk>", default=1)
     vocab_size: int = _help("pieces of a subword vocabulary, shared by both sides", default=6000)
@@ -289,7 +292,8 @@ def from_dict(cls: type[Config], values: Mapping[str, Any]) -> Config:
         if key not in hints:
             raise ConfigError(f"unknown setting '{key}' in {cls.__name__}{nearest(key, hints)}")
         _check_type(key, value, hints[key])
-    return cls(**values)
+    given: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in values.items()}
+    return cls(**given)
 
 
 def parse_value(cls: type[Config], key: str, text: str) -> Any:
@@ -321,6 +325,10 @@ def _check_type(key: str, value: Any, kind: Any) -> None:
     if typing.get_origin(kind) is Literal:
         if value not in typing.get_args(kind):
             raise ConfigError(f"{key} is one of {', '.join(map(str, typing.get_args(kind)))}, not {value!r}.")
+        return
+    if typing.get_origin(kind) is tuple:
+        if not isinstance(value, list | tuple) or not all(type(item) is int and item >= 0 for item in value):
+            raise ConfigError(f"{key} must be a list of whole numbers from 0, not {value!r}.")
         return
     allowed = typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
     is_number_for_float = float in allowed and isinstance(value, int) and not isinstance(value, bool)

@@ -104,8 +104,14 @@ def main(arguments: Sequence[str]) -> int:
 def _task(loaded: LoadedModel, name: str | None, data_dir: Path | None) -> Task:
     """The task to score on, split as it was when the model was trained."""
     from model.data import get_task
+    from model.importing.translator import TASK
 
     name = name or loaded.data_config.task
+    if name == TASK:
+        raise CommandError(
+            f"{loaded.name} was trained elsewhere, so it has no test sentences here: "
+            f"name a --task, or --source and --target."
+        )
     if name == "files" and data_dir is None:
         data_dir = loaded.folder  # a user's own data is stored with the model trained on it
     return get_task(name, split_seed=loaded.data_config.split_seed, data_dir=data_dir)

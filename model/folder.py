@@ -285,7 +285,7 @@ def summarize(folder: Path) -> dict[str, Any]:
             "parameters": sum(math.prod(shape) for shape in tensor_shapes(weights).values()),
             "bytes": weights.stat().st_size,
             "modified": weights.stat().st_mtime,
-            "trained": bool(results.get("step")),
+            "trained": bool(results.get("step")) or "imported" in config,
             "results": results,
             "state": read_json(folder / STATUS).get("state") if (folder / STATUS).is_file() else "finished",
             "model": _model_settings(folder, config),

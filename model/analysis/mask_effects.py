@@ -12,7 +12,7 @@ from torch import Tensor
 
 from model.config import EOS, PAD, SOS, AttentionKind
 from model.data.batching import pad
-from model.decoding.search import allowed_log_probs, greedy
+from model.decoding.search import allowed_log_probs, forbidden_tokens, greedy
 from model.masks import causal_mask, padding_mask
 from model.points import Head
 from model.recording import AttentionRecorder
@@ -105,7 +105,7 @@ def read(
     masks, recorder = masks_for(src, tgt, switches), AttentionRecorder(details=details)
     memory = model.encode(src, src_mask=masks.source, tap=recorder)
     hidden = model.decode(tgt, memory, src_mask=masks.source, tgt_mask=masks.target, tap=recorder)
-    log_probs = allowed_log_probs(model.logits(hidden))
+    log_probs = allowed_log_probs(model.logits(hidden), forbidden_tokens(model.config))
     right = log_probs.gather(-1, labels[..., None])[..., 0]
     real = labels != PAD
     return Reading(masks, recorder, right.exp() * real, (-right).masked_fill(~real, 0.0), log_probs.argmax(dim=-1))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from model.config import EOS, SOS
-from model.decoding.search import allowed_log_probs
+from model.decoding.search import allowed_log_probs, forbidden_tokens
 from model.points import Point, embedded, layer_output, points
 from model.recording import PointRecorder
 from model.transformer import Transformer
@@ -103,7 +103,7 @@ def walk(model: Transformer, source: Sequence[int], path: Sequence[int], step: i
         reads = tuple(each for each in point.reads if each in computed)
         operations[name] = Operation(name, value, reads, point.axes, own, shared)
     last = operations["logits"]
-    probabilities = allowed_log_probs(last.value).exp()
+    probabilities = allowed_log_probs(last.value, forbidden_tokens(model.config)).exp()
     operations["softmax"] = Operation("softmax", probabilities, ("logits",), last.axes, 0)
     return Walk(operations, src, read, whole, logits[0])
 

@@ -14,7 +14,7 @@ from model.config import ATTENTION_KINDS, EOS, SOS, SPECIALS, AttentionKind, Dec
 from model.data.batching import Batch, EncodedPairs, Ids, batches, collate, pad
 from model.data.task import Alignment, Example
 from model.decoding.decode import decode_batch
-from model.decoding.search import allowed_log_probs
+from model.decoding.search import allowed_log_probs, forbidden_tokens
 from model.recording import AttentionRecorder
 from model.text.tokenizer import Encoding, Tokenizer
 from model.trace import VISIBLE, AttentionTrace, future_mask
@@ -166,7 +166,7 @@ def _read(model: Transformer, batch: Batch) -> tuple[Weights, NDArray[np.float32
     """Run one model on one batch: weights [batch, layer, head, query, key] by kind, and probabilities [batch, tgt]."""
     recorder = AttentionRecorder()
     logits = model(batch.src, batch.tgt_in, tap=recorder)
-    chosen = allowed_log_probs(logits).gather(-1, batch.labels[..., None])[..., 0].exp()
+    chosen = allowed_log_probs(logits, forbidden_tokens(model.config)).gather(-1, batch.labels[..., None])[..., 0].exp()
     weights: Weights = {
         kind: torch.stack([recorder.calls[kind, i][0] for i in range(model.config.n_layers(kind))], dim=1).numpy()
         for kind in ATTENTION_KINDS

@@ -14,7 +14,7 @@ from torch import Tensor
 from model.architectures import Model
 from model.config import EOS, PAD, SOS, AttentionKind, DecodeConfig
 from model.decoding.beam import beam_search, hypotheses
-from model.decoding.search import BeamStep, Hypothesis, PathStep, follow, greedy, sample
+from model.decoding.search import BeamStep, Hypothesis, PathStep, follow, forbidden_tokens, greedy, sample
 from model.edits import HeadEdits, edit_tap
 from model.points import Head
 from model.recording import AttentionRecorder
@@ -36,12 +36,13 @@ def decode_batch(
     tap = edit_tap(edit, model.config)
     state = model.start(src, tap=tap)
     step = partial(model.step, tap=tap)
+    never = forbidden_tokens(model.config)
     if config.method == "beam":
-        steps = list(beam_search(step, state, limit=limits, config=config))
+        steps = list(beam_search(step, state, limit=limits, config=config, forbidden=never))
         return hypotheses(steps, src.size(0), config.beam_size)
     if config.method == "sample":
-        return [[found] for found in follow(sample(step, state, limit=limits, config=config))]
-    return [[found] for found in follow(greedy(step, state, limit=limits))]
+        return [[found] for found in follow(sample(step, state, limit=limits, config=config, forbidden=never))]
+    return [[found] for found in follow(greedy(step, state, limit=limits, forbidden=never))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,12 +88,14 @@ def decode_recorded(
     limit = min(limit, model.config.max_positions)
     prefix = tuple(prefix[:limit])
     given = len(prefix)
+    never = forbidden_tokens(model.config)
     beam: tuple[BeamStep, ...] = ()
     found: tuple[Hypothesis, ...] = ()
     if config.method == "beam" and prefix[-1:] != (EOS,):
         tap = edit_tap(edit, model.config)
         state = model.start(src, tap=tap)
-        beam = tuple(beam_search(partial(model.step, tap=tap), state, limit=limit, config=config, prefix=prefix))
+        stepped = partial(model.step, tap=tap)
+        beam = tuple(beam_search(stepped, state, limit=limit, config=config, prefix=prefix, forbidden=never))
         found = tuple(hypotheses(beam, 1, config.beam_size)[0])
         prefix = found[0].path
         limit = max(1, len(prefix))  # a hypothesis that was cut off stays cut off
@@ -102,9 +105,9 @@ def decode_recorded(
     step = partial(model.step, tap=tap)
     state = model.start(src, tap=tap)
     if config.method == "sample":
-        steps = list(sample(step, state, limit=limit, config=config, prefix=prefix))
+        steps = list(sample(step, state, limit=limit, config=config, prefix=prefix, forbidden=never))
     else:
-        steps = list(greedy(step, state, limit=limit, prefix=prefix))
+        steps = list(greedy(step, state, limit=limit, prefix=prefix, forbidden=never))
     path = tuple(int(chosen.tokens[0]) for chosen in steps)
     trace = _assemble(model, recorder, source, target, path, steps, n_alternatives, edit)
     return Decoding(path, given, trace, recorder, beam, found)

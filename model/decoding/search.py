@@ -13,7 +13,7 @@ from typing import Protocol, Self, TypeVar
 import torch
 from torch import Tensor
 
-from model.config import EOS, PAD, SOS, DecodeConfig, LengthPenalty
+from model.config import EOS, PAD, SOS, DecodeConfig, LengthPenalty, ModelConfig
 
 
 class State(Protocol):
@@ -32,6 +32,11 @@ class State(Protocol):
 AnyState = TypeVar("AnyState", bound=State)
 StepFn = Callable[[Tensor, AnyState], tuple[Tensor, AnyState]]
 FORBIDDEN = (PAD, SOS)  # tokens that can be read but are never predicted
+
+
+def forbidden_tokens(config: ModelConfig) -> tuple[int, ...]:
+    """The target ids that a model never predicts: `FORBIDDEN`, and those banned by its configuration."""
+    return (*FORBIDDEN, *config.banned_tokens)
 
 
 @dataclass(frozen=True)

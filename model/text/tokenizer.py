@@ -230,15 +230,19 @@ class WordTokenizer(Tokenizer):
         return mark_spaces(text, word_spans(text, self.lang))
 
 
-_KINDS = ("words", "characters", "whitespace", "subwords")
+_KINDS = ("words", "characters", "whitespace", "subwords", "sentencepiece")
 
 
 def _kind(name: str) -> type[Tokenizer]:
-    """The class of a kind; subwords are imported only where they are used, since they build on this file."""
+    """The class of a kind; those that build on this file are imported only where they are used."""
     if name == "subwords":
         from model.text.subwords import SubwordTokenizer
 
         return SubwordTokenizer
+    if name == "sentencepiece":
+        from model.text.sentencepiece import SentencePieceTokenizer
+
+        return SentencePieceTokenizer
     return {cls.kind: cls for cls in (CharacterTokenizer, WhitespaceTokenizer, WordTokenizer)}[name]
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 from hypothesis import given
@@ -52,6 +52,8 @@ def test_a_configuration_survives_json(cls: type, data: st.DataObject) -> None:
 def a_value_like(cls: type, name: str) -> st.SearchStrategy[Any]:
     """Values that the field may take, near its default."""
     kind, default = get_type_hints(cls)[name], getattr(cls(), name)
+    if get_origin(kind) is tuple:
+        return st.lists(st.integers(0, 100), max_size=3).map(tuple)
     if get_args(kind):
         return st.sampled_from(get_args(kind))
     if kind is bool:

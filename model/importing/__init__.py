@@ -1,0 +1,1 @@
+"""Translators from elsewhere: folders as Hugging Face `transformers` writes them, made into model folders of ours."""

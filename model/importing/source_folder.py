@@ -1,0 +1,168 @@
+"""A folder to import: which files are read, what is refused unread, and the hashes that say what it was."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+from model.folder import CheckpointError, read_json, tensor_shapes
+
+CONFIG, GENERATION, TOKENIZER = "config.json", "generation_config.json", "tokenizer_config.json"
+WEIGHTS, PICKLED, SHARDS = "model.safetensors", "pytorch_model.bin", "model.safetensors.index.json"
+CARD = "README.md"
+
+MAX_WEIGHT_BYTES = 2 * 1024**3
+MAX_FILE_BYTES = 64 * 1024**2  # of one file that is not weights
+
+CONVERT = (
+    'python -c "from transformers import AutoModelForSeq2SeqLM as M; '
+    "M.from_pretrained('FOLDER').save_pretrained('FOLDER')\""
+)
+
+
+class ImportFailed(ValueError):
+    """A folder that cannot be imported; the message says why and what to do."""
+
+
+class SourceFolder:
+    """The files of one folder. Only names that this program gives are opened, and no link to elsewhere."""
+
+    def __init__(self, folder: Path) -> None:
+        if not folder.is_dir():
+            raise ImportFailed(f"there is no folder {folder}; give the folder with the model's {CONFIG}.")
+        self.folder = folder
+        self._hashes: dict[str, str] = {}
+
+    @property
+    def name(self) -> str:
+        """The folder's own name."""
+        return self.folder.resolve().name
+
+    def has(self, name: str) -> bool:
+        """Whether the folder has this file."""
+        return (self.folder / name).is_file()
+
+    def path(self, name: str, limit: int = MAX_FILE_BYTES) -> Path:
+        """The path of a file that exists, is no link to elsewhere, and has at most `limit` bytes.
+
+        Raises:
+            ImportFailed: one of these does not hold.
+        """
+        path = self.folder / name
+        if not path.is_file():
+            raise ImportFailed(f"{self.name} has no {name}, so it is not complete; copy the whole model folder.")
+        if path.is_symlink() and not path.resolve().is_relative_to(self.folder.resolve()):
+            raise ImportFailed(f"{self.name}/{name} is a link that leads out of the folder; copy the file itself.")
+        if path.stat().st_size > limit:
+            raise ImportFailed(f"{self.name}/{name} is larger than {limit >> 20} MB; it is refused.")
+        return path
+
+    def read(self, name: str) -> bytes:
+        """The content of a small file, remembered in :meth:`hashes`."""
+        try:
+            content = self.path(name).read_bytes()
+        except OSError as error:
+            raise ImportFailed(f"{self.name}/{name} cannot be read: {error.strerror or error}.") from None
+        self._hashes[name] = hashlib.sha256(content).hexdigest()
+        return content
+
+    def json(self, name: str) -> dict[str, Any]:
+        """The JSON object in a file.
+
+        Raises:
+            ImportFailed: it is missing, too large, or not a JSON object.
+        """
+        path = self.path(name)
+        try:
+            values = read_json(path)
+        except CheckpointError as error:
+            raise ImportFailed(str(error)) from None
+        self.read(name)
+        return values
+
+    def optional_json(self, name: str) -> dict[str, Any]:
+        """The JSON object in a file, or an empty one where there is no such file."""
+        return self.json(name) if self.has(name) else {}
+
+    def weights(self) -> Path:
+        """The path of the weights, checked to be one whole safetensors file.
+
+        Raises:
+            ImportFailed: there are only pickled weights (the message says how to convert them), or none.
+            CheckpointError: the file is torn, or not safetensors.
+        """
+        if not self.has(WEIGHTS):
+            if self.has(SHARDS):
+                raise ImportFailed(f"{self.name} has its weights in several files; save them as one {WEIGHTS}.")
+            if self.has(PICKLED):
+                raise ImportFailed(
+                    f"{self.name}/{PICKLED} is a pickle, which could run code when opened, so only {WEIGHTS} is read; "
+                    f"convert it on a machine that has transformers, then import again: {CONVERT}"
+                )
+        path = self.path(WEIGHTS, MAX_WEIGHT_BYTES)
+        tensor_shapes(path)
+        with open(path, "rb") as file:
+            self._hashes[WEIGHTS] = hashlib.file_digest(file, "sha256").hexdigest()
+        return path
+
+    @property
+    def hashes(self) -> dict[str, str]:
+        """SHA-256 of every file read so far, by name."""
+        return dict(sorted(self._hashes.items()))
+
+    def licence(self) -> str:
+        """The licence that the folder's card states in its front matter, or an empty string."""
+        if not self.has(CARD):
+            return ""
+        head = self.read(CARD)[:10_000].decode("utf-8", "replace")
+        match = re.match(r"---\s*\n(.*?)\n---", head, re.DOTALL)
+        found = (
+            re.search(r"^license:\s*['\"]?([A-Za-z0-9.+-]{1,40})['\"]?\s*$", match.group(1), re.MULTILINE)
+            if match
+            else None
+        )
+        return found.group(1) if found else ""
+
+
+def integer(values: dict[str, Any], key: str, *, low: int = 0, high: int = 2**31, default: int | None = None) -> int:
+    """A whole number of a configuration.
+
+    Raises:
+        ImportFailed: it is missing, something else, or out of range.
+    """
+    value = values.get(key, default)
+    if type(value) is not int or not low <= value <= high:
+        raise ImportFailed(f"{CONFIG} has {key}={value!r}; a whole number from {low} to {high} is needed.")
+    return value
+
+
+def flag(values: dict[str, Any], key: str, default: bool) -> bool:
+    """A switch of a configuration."""
+    value = values.get(key, default)
+    if not isinstance(value, bool):
+        raise ImportFailed(f"{CONFIG} has {key}={value!r}; true or false is needed.")
+    return value
+
+
+def fraction(values: dict[str, Any], key: str) -> float:
+    """A rate from 0 up to 1, or 0 where the configuration has none."""
+    value = values.get(key, 0.0)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:
+        raise ImportFailed(f"{CONFIG} has {key}={value!r}; a number from 0 to below 1 is needed.")
+    return float(value)
+
+
+def choice(values: dict[str, Any], key: str, allowed: Collection[str]) -> str:
+    """A word of a configuration.
+
+    Raises:
+        ImportFailed: it is not one of those allowed.
+    """
+    value = values.get(key)
+    if not isinstance(value, str) or value not in allowed:
+        known = ", ".join(sorted(allowed))
+        raise ImportFailed(f"{CONFIG} has {key}={value!r}, which this Transformer cannot compute; it knows {known}.")
+    return value

@@ -1,0 +1,224 @@
+"""Weights from elsewhere into our parameters, with a ledger: each tensor is used once, and each parameter set once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import safetensors
+import torch
+from safetensors import SafetensorError
+from torch import Tensor
+
+from model.importing.source_folder import ImportFailed
+from model.positions import sinusoidal_table
+
+ATTENTION = ("q_proj", "k_proj", "v_proj", "out_proj")
+
+
+def interleaved(d_model: int) -> Tensor:
+    """The order in which Marian's dimensions become ours: [sin … sin cos … cos] -> [sin cos sin cos …].
+
+    A model does not change if the basis of its residual stream is permuted everywhere. With this order, Marian's
+    positions, sine halves before cosine halves, are those of the paper (§3.5), which our positions are too.
+    """
+    half = d_model // 2
+    return torch.stack((torch.arange(half), half + torch.arange(half)), dim=1).flatten()  # [pair, 2] -> [d_model]
+
+
+class Ledger:
+    """The tensors of a file, each taken once, and the parameters set from them, each once."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._used: set[str] = set()
+        self.parameters: dict[str, Tensor] = {}
+        self.halves = 0  # tensors stored with 16 bits a number
+        try:
+            self._file = safetensors.safe_open(path, framework="pt")
+            self.names = frozenset(self._file.keys())
+        except (SafetensorError, OSError) as error:
+            raise ImportFailed(f"{path.name} cannot be read: {error}.") from None
+
+    def take(self, name: str) -> Tensor:
+        """One tensor, as float32.
+
+        Raises:
+            ImportFailed: there is none, it was taken before, or it holds numbers that are not finite.
+        """
+        if name not in self.names:
+            raise ImportFailed(f"{self._path.name} has no tensor {name}, which a model of this configuration needs.")
+        if name in self._used:
+            raise ImportFailed(f"{self._path.name}: {name} would be used twice.")
+        self._used.add(name)
+        tensor = self._file.get_tensor(name)
+        if not tensor.is_floating_point():
+            raise ImportFailed(f"{self._path.name}: {name} holds {tensor.dtype} and not numbers with a fraction.")
+        self.halves += tensor.dtype in (torch.float16, torch.bfloat16)
+        tensor = tensor.float()
+        if not tensor.isfinite().all():
+            raise ImportFailed(f"{self._path.name}: {name} holds numbers that are not finite.")
+        return tensor
+
+    def take_any(self, names: Iterable[str]) -> Tensor | None:
+        """The first of these tensors that the file has; None if it has none."""
+        return next((self.take(name) for name in names if name in self.names and name not in self._used), None)
+
+    def set(self, name: str, tensor: Tensor) -> None:
+        """Set one of our parameters.
+
+        Raises:
+            ImportFailed: it is set already.
+        """
+        if name in self.parameters:
+            raise ImportFailed(f"two tensors of {self._path.name} would set {name}.")
+        self.parameters[name] = tensor.contiguous()
+
+    def settle(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
+        """Check at the end that nothing is left on either side.
+
+        Raises:
+            ImportFailed: a tensor was not used, or a parameter was not set or has another shape; the message names it.
+        """
+        unused, unset = sorted(self.names - self._used), sorted(shapes.keys() - self.parameters.keys())
+        if unused:
+            more = f" and {len(unused) - 3} more" if len(unused) > 3 else ""
+            raise ImportFailed(
+                f"{self._path.name} has tensors that no part of this model takes: {', '.join(unused[:3])}{more}."
+            )
+        if unset or self.parameters.keys() - shapes.keys():
+            named = unset or sorted(self.parameters.keys() - shapes.keys())
+            raise ImportFailed(f"{self._path.name} and the configuration do not agree on {', '.join(named[:3])}.")
+        for name, tensor in self.parameters.items():
+            if tuple(tensor.shape) != shapes[name]:
+                raise ImportFailed(
+                    f"{self._path.name}: what becomes {name} has shape {list(tensor.shape)}, but config.json asks for "
+                    f"{list(shapes[name])}."
+                )
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Embeddings [vocabulary, d_model] of source, target and output in their order of rows, and what is one matrix.
+
+    `unused` names tensors that the file holds and no part of its model reads.
+    """
+
+    source: Tensor
+    target: Tensor
+    output: Tensor
+    shared: str
+    unused: tuple[str, ...] = ()
+
+
+def take_tables(ledger: Ledger, *, tied: bool, one_vocabulary: bool) -> Tables:
+    """The three tables of a model. A file may store a shared one under several names: then they must be equal.
+
+    Raises:
+        ImportFailed: a table is missing, or tables differ that the configuration says are one.
+    """
+    shared = ledger.take_any(["model.shared.weight"])
+    source = ledger.take_any(["model.encoder.embed_tokens.weight"])
+    target = ledger.take_any(["model.decoder.embed_tokens.weight"])
+    output = ledger.take_any(["lm_head.weight"])
+    source = shared if source is None else source
+    target = shared if target is None else target
+    output = target if output is None and tied else output
+    if source is None or target is None or output is None:
+        raise ImportFailed("the weights lack an embedding table or the output projection.")
+    same_output, same_source = _same(target, output), _same(source, target)
+    if tied and not same_output:
+        raise ImportFailed(
+            "lm_head.weight differs from the target embedding, though config.json says that they are one."
+        )
+    if tied and one_vocabulary and not same_source:
+        raise ImportFailed("the embeddings of source and target differ, though config.json says that they are one.")
+    unused = shared is not None and not any(_same(shared, table) for table in (source, target, output))
+    if unused and tied:
+        raise ImportFailed("model.shared.weight is none of the tables that the model uses.")
+    kind = "all" if same_output and same_source and one_vocabulary else "target" if same_output else "none"
+    return Tables(source, target, output, kind, unused=("model.shared.weight",) if unused else ())
+
+
+def _same(one: Tensor, other: Tensor) -> bool:
+    return one is other or torch.equal(one, other)
+
+
+def set_tables(ledger: Ledger, tables: Tables, source: Sequence[int], target: Sequence[int], order: Tensor) -> None:
+    """Set embeddings and output projection, with rows in the order of our vocabularies and columns in ours.
+
+    Raises:
+        ImportFailed: a table has fewer rows than its vocabulary.
+    """
+
+    def arranged(table: Tensor, rows: Sequence[int]) -> Tensor:
+        if table.dim() != 2 or table.size(1) != len(order) or table.size(0) <= max(rows):
+            raise ImportFailed(f"an embedding of shape {list(table.shape)} does not fit {len(rows) - 1} tokens.")
+        return table[torch.tensor(rows)][:, order]
+
+    ledger.set("tgt_embedding.weight", arranged(tables.target, target))
+    if tables.shared != "all":
+        ledger.set("src_embedding.weight", arranged(tables.source, source))
+    if tables.shared == "none":
+        ledger.set("output.weight", arranged(tables.output, target))
+
+
+def set_layers(ledger: Ledger, n_encoder: int, n_decoder: int, order: Tensor) -> None:
+    """Set attention, feed-forward and norms of all layers of a post-norm model with the names of BART and Marian."""
+    blocks = {
+        "encoder": {"self_attn": "self_attn"},
+        "decoder": {"self_attn": "self_attn", "cross_attn": "encoder_attn"},
+    }
+    norms = {
+        "encoder": ("self_attn_layer_norm", "final_layer_norm"),
+        "decoder": ("self_attn_layer_norm", "encoder_attn_layer_norm", "final_layer_norm"),
+    }
+    for stack, n in (("encoder", n_encoder), ("decoder", n_decoder)):
+        for i in range(n):
+            ours, theirs = f"{stack}.layers.{i}", f"model.{stack}.layers.{i}"
+            for own, their in blocks[stack].items():
+                for name in ATTENTION:
+                    set_linear(
+                        ledger, f"{ours}.{own}.{name}", f"{theirs}.{their}.{name}", order, writes=name == "out_proj"
+                    )
+            set_linear(ledger, f"{ours}.feed_forward.linear1", f"{theirs}.fc1", order, writes=False)
+            set_linear(ledger, f"{ours}.feed_forward.linear2", f"{theirs}.fc2", order, writes=True)
+            for number, their in enumerate(norms[stack], start=1):
+                set_norm(ledger, f"{ours}.norm{number}", f"{theirs}.{their}", order)
+
+
+def set_linear(ledger: Ledger, ours: str, theirs: str, order: Tensor, *, writes: bool) -> None:
+    """Set a projection that reads from the residual stream, or `writes` to it."""
+    weight, bias = ledger.take(f"{theirs}.weight"), ledger.take(f"{theirs}.bias")
+    side = weight.size(0 if writes else -1) if weight.dim() == 2 else 0
+    if side != len(order):
+        raise ImportFailed(f"{theirs}.weight has shape {list(weight.shape)}, which does not fit d_model={len(order)}.")
+    ledger.set(f"{ours}.weight", weight[order] if writes else weight[:, order])
+    ledger.set(f"{ours}.bias", bias[order] if writes and len(bias) == len(order) else bias)
+
+
+def set_norm(ledger: Ledger, ours: str, theirs: str, order: Tensor) -> None:
+    """Set scale and shift of a layer norm on the residual stream."""
+    for part in ("weight", "bias"):
+        values = ledger.take(f"{theirs}.{part}")
+        if values.shape != order.shape:
+            raise ImportFailed(f"{theirs}.{part} has shape {list(values.shape)}, not [{len(order)}].")
+        ledger.set(f"{ours}.{part}", values[order])
+
+
+def check_positions(ledger: Ledger, d_model: int) -> None:
+    """A file may hold Marian's table of positions, which is not learned: it has to be the sinusoidal one.
+
+    Raises:
+        ImportFailed: it is another.
+    """
+    for stack in ("encoder", "decoder"):
+        name = f"model.{stack}.embed_positions.weight"
+        stored = ledger.take_any([name])
+        if stored is None:
+            continue
+        table = sinusoidal_table(len(stored), d_model).float()
+        expected = torch.cat((table[:, 0::2], table[:, 1::2]), dim=1)  # sine halves, then cosine halves
+        if stored.shape != expected.shape or not torch.allclose(stored, expected, atol=2e-3):
+            raise ImportFailed(f"{name} is not the sinusoidal table that Marian's positions are.")

@@ -1,0 +1,172 @@
+"""Small MarianMT folders, as `transformers` and `sentencepiece` write them, with random weights everywhere."""
+
+from __future__ import annotations
+
+import functools
+import io
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+TEXT = {
+    "en": [
+        "a young man rides a small red bike",
+        "two dogs run over the green grass",
+        "the woman sits on a bench and reads",
+    ],
+    "de": ["ein junger Mann fährt auf einem roten Rad", "zwei Hunde laufen über das Gras", "die Frau sitzt und liest"],
+}
+SENTENCES = [
+    "A young man rides a bike.",
+    "Two dogs!",
+    "The woman — “quietly” — reads on a bench, over the green grass; a dog runs.",
+]
+
+
+def require(name: str) -> Any:
+    """A peer from tests/requirements.txt; without it, tests are skipped, except in CI."""
+    if os.environ.get("CI") == "true":
+        return __import__(name)
+    return pytest.importorskip(name, reason=f"needs {name}: pip install -r tests/requirements.txt")
+
+
+@functools.cache
+def spm(lang: str, rule: str = "nmt_nfkc", model_type: str = "unigram") -> bytes:
+    """A toy .spm file of one language."""
+    sentencepiece = require("sentencepiece")
+    buffer = io.BytesIO()
+    lines = [line + mark for line in TEXT[lang] for mark in (".", "!", " ?", ", “so”")]
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(lines * 3),
+        model_writer=buffer,
+        vocab_size=60,
+        hard_vocab_limit=False,
+        model_type=model_type,
+        normalization_rule_name=rule,
+        minloglevel=2,
+    )
+    return buffer.getvalue()
+
+
+def pieces(lang: str) -> list[str]:
+    """The pieces of a toy .spm file, control symbols left out."""
+    processor = require("sentencepiece").SentencePieceProcessor(model_proto=spm(lang))
+    return [processor.id_to_piece(i) for i in range(processor.get_piece_size()) if not processor.is_control(i)]
+
+
+def vocabularies(*, separate: bool, labels: tuple[str, ...] = ()) -> list[dict[str, int]]:
+    """vocab.json (and target_vocab.json): </s> first, <unk> in between, <pad> last, as in OPUS-MT."""
+    sides = [pieces("en"), pieces("de")] if separate else [[*pieces("en"), *pieces("de")]]
+    found = []
+    for side in sides:
+        plain = [piece for piece in dict.fromkeys(side) if piece not in ("<unk>", "</s>")]
+        pad = ["<pad>"]  # last; of two vocabularies at one id, since config.json names only one
+        names = [
+            "</s>",
+            *plain[:7],
+            "<unk>",
+            *labels,
+            *(pad if separate else []),
+            *plain[7:-3],
+        ]  # three pieces are missing
+        names += [] if separate else pad
+        found.append({name: i for i, name in enumerate(names)})
+    return found
+
+
+def randomize(peer: Any, seed: int = 0) -> None:
+    """Random numbers in everything that is learned or added: biases, norms and the row of padding too."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, parameter in peer.named_parameters():
+            if "embed_positions" in name and not parameter.requires_grad:
+                continue
+            scale = 0.3 if "norm" in name or name.endswith("bias") else 1.5 * parameter.shape[-1] ** -0.5
+            shift = 1.0 if "norm" in name and name.endswith("weight") else 0.0
+            parameter.copy_(shift + scale * torch.randn(parameter.shape, generator=generator))
+        peer.final_logits_bias.copy_(torch.randn(peer.final_logits_bias.shape, generator=generator))
+        peer.final_logits_bias[..., peer.config.eos_token_id] += 7.0  # so that sentences end
+
+
+def marian(
+    *, separate: bool = False, labels: tuple[str, ...] = (), generation: dict[str, Any] | None = None, **changes: Any
+) -> Any:
+    """A MarianMT model in evaluation mode whose attention shows its weights."""
+    transformers = require("transformers")
+    vocabs = vocabularies(separate=separate, labels=labels)
+    source, target = vocabs[0], vocabs[-1]
+    settings: dict[str, Any] = {
+        "vocab_size": len(source),
+        "decoder_vocab_size": len(target),
+        "d_model": 32,
+        "encoder_layers": 2,
+        "decoder_layers": 3,
+        "encoder_attention_heads": 2,
+        "decoder_attention_heads": 4,
+        "encoder_ffn_dim": 48,
+        "decoder_ffn_dim": 48,
+        "activation_function": "swish",
+        "scale_embedding": True,
+        "max_position_embeddings": 64,
+        "share_encoder_decoder_embeddings": not separate,
+        "pad_token_id": target["<pad>"],
+        "decoder_start_token_id": target["<pad>"],
+        "eos_token_id": 0,
+        "forced_eos_token_id": 0,
+        "attn_implementation": "eager",
+    }
+    peer = transformers.MarianMTModel(transformers.MarianConfig(**(settings | changes)))
+    randomize(peer)
+    bans = [[target["<pad>"]]]
+    own = {"num_beams": 4, "bad_words_ids": bans, "renormalize_logits": True, "max_length": 40, "length_penalty": 1.0}
+    for name, value in (own | (generation or {})).items():
+        setattr(peer.generation_config, name, value)
+    return peer.eval()
+
+
+def save(
+    peer: Any,
+    folder: Path,
+    *,
+    separate: bool = False,
+    labels: tuple[str, ...] = (),
+    half: bool = False,
+    lang: str = "en",
+) -> Path:
+    """Write the folder that a person would have downloaded."""
+    vocabs = vocabularies(separate=separate, labels=labels)
+    (peer.half() if half else peer).save_pretrained(folder)
+    peer.float()
+    for stack in (peer.model.encoder, peer.model.decoder):  # the table was rounded with the weights, but is not one
+        stack.embed_positions.weight.data.copy_(stack.embed_positions.create_weight())
+    for side, name in (("en", "source.spm"), ("de", "target.spm")):
+        (folder / name).write_bytes(spm(side))
+    names = ("vocab.json", "target_vocab.json")
+    for name, vocab in zip(names, vocabs, strict=False):
+        (folder / name).write_text(json.dumps(vocab), encoding="utf-8")
+    settings = {"source_lang": lang, "target_lang": "de", "separate_vocabs": separate, "model_max_length": 512}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings), encoding="utf-8")
+    return folder
+
+
+@functools.cache
+def standard() -> Path:
+    """A folder of an ordinary model, made once; tests copy what they change."""
+    parent = Path(tempfile.mkdtemp(prefix="marian-"))
+    return save(marian(), parent / "opus-mt-en-de")
+
+
+def copied(folder: Path) -> Path:
+    """A copy of the ordinary folder."""
+    return Path(shutil.copytree(standard(), folder))
+
+
+def tokenizer(folder: Path) -> Any:
+    """The tokenizer that `transformers` makes of a folder."""
+    return require("transformers").MarianTokenizer.from_pretrained(folder)

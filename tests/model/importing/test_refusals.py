@@ -1,0 +1,152 @@
+"""What cannot be imported is refused with one sentence, and nothing is written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import safetensors.torch
+import torch
+
+from model import import_marian
+from model.checkpoint import load_model
+from model.commands import run_command
+from model.folder import list_models
+from tests.model.commands import failure
+from tests.model.importing import peer
+
+Damage = Callable[[Path], object]
+
+
+def edit_json(name: str, **changes: Any) -> Damage:
+    def damage(folder: Path) -> None:
+        path = folder / name
+        values = json.loads(path.read_text(encoding="utf-8")) | changes
+        path.write_text(json.dumps({k: v for k, v in values.items() if v is not ...}), encoding="utf-8")
+
+    return damage
+
+
+def edit_weights(change: Callable[[dict[str, torch.Tensor]], object]) -> Damage:
+    def damage(folder: Path) -> None:
+        path = folder / "model.safetensors"
+        weights = safetensors.torch.load(path.read_bytes())
+        change(weights)
+        path.write_bytes(safetensors.torch.save(weights))
+
+    return damage
+
+
+def pickled(folder: Path) -> None:
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+
+
+def cut_off(folder: Path) -> None:
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def linked(folder: Path) -> None:
+    elsewhere = folder.parent / "elsewhere.spm"
+    (folder / "source.spm").rename(elsewhere)
+    (folder / "source.spm").symlink_to(elsewhere)
+
+
+FC1 = "model.encoder.layers.0.fc1.weight"
+DAMAGES: dict[str, tuple[Damage, str]] = {
+    "a pickle": (pickled, "is a pickle, which could run code"),
+    "how to convert it": (pickled, "save_pretrained"),
+    "cut off": (cut_off, "not a whole safetensors file"),
+    "a link to elsewhere": (linked, "leads out of the folder"),
+    "no vocabulary": (lambda folder: (folder / "vocab.json").unlink(), "no vocab.json"),
+    "no spm": (lambda folder: (folder / "target.spm").unlink(), "no target.spm"),
+    "torn spm": (lambda folder: (folder / "source.spm").write_bytes(b"\xff" * 50), "not a whole SentencePiece model"),
+    "BPE": (lambda f: (f / "source.spm").write_bytes(peer.spm("en", model_type="bpe")), "of type BPE"),
+    "torn config": (lambda folder: (folder / "config.json").write_text("{"), "not valid JSON"),
+    "another family": (edit_json("config.json", model_type="m2m_100"), "'m2m_100'"),
+    "no family": (edit_json("config.json", model_type=...), "of type None"),
+    "an activation": (edit_json("config.json", activation_function="gelu_new"), "gelu_new"),
+    "two sizes": (edit_json("config.json", decoder_ffn_dim=64), "one size for both"),
+    "a huge model": (edit_json("config.json", encoder_layers=10**9), "from 1 to 64"),
+    "a missing size": (edit_json("config.json", d_model=...), "d_model=None"),
+    "a size of text": (edit_json("config.json", d_model="32"), "d_model='32'"),
+    "heads": (edit_json("config.json", encoder_attention_heads=5), "equal heads"),
+    "pre-norm": (edit_json("config.json", normalize_before=True), "normalize_before"),
+    "another end": (edit_json("config.json", eos_token_id=3), "ends sentences"),
+    "no such row": (edit_json("config.json", pad_token_id=4000), "beyond"),
+    "a vocabulary that is too large": (edit_json("vocab.json", extra=999), "ids from 0 to"),
+    "one id twice": (edit_json("vocab.json", extra=5), "gives the id 5"),
+    "an id of text": (edit_json("vocab.json", extra="5"), "the id '5'"),
+    "no unknown": (edit_json("vocab.json", **{"<unk>": ...}), "no <unk>"),
+    "beams": (edit_json("generation_config.json", num_beams=10**6), "num_beams"),
+    "bans": (edit_json("generation_config.json", bad_words_ids=[["x"]]), "bad_words_ids"),
+    "a tensor too many": (edit_weights(lambda w: w.update(extra=torch.zeros(2))), "no part of this model takes: extra"),
+    "a tensor too few": (edit_weights(lambda w: w.pop(FC1)), f"no tensor {FC1}"),
+    "a shape": (edit_weights(lambda w: w.update({FC1: torch.zeros(49, 32)})), "has shape [49, 32]"),
+    "another width": (edit_weights(lambda w: w.update({FC1: torch.zeros(48, 31)})), "does not fit d_model=32"),
+    "not finite": (edit_weights(lambda w: w[FC1].fill_(torch.nan)), "not finite"),
+    "integers": (edit_json("config.json", encoder_layers=1), "no part of this model takes"),
+    "fewer rows": (edit_weights(lambda w: w.update({"model.shared.weight": torch.zeros(20, 32)})), "does not fit"),
+    "a short bias": (edit_weights(lambda w: w.update(final_logits_bias=torch.zeros(1, 5))), "final_logits_bias has 5"),
+    "another table": (
+        edit_weights(lambda w: w.update({"lm_head.weight": torch.zeros_like(w["model.shared.weight"])})),
+        "lm_head.weight differs",
+    ),
+    "learned positions": (
+        edit_weights(lambda w: w.update({"model.encoder.embed_positions.weight": torch.ones(64, 32)})),
+        "not the sinusoidal table",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", DAMAGES, ids=str)
+def test_refused_with_a_sentence_and_nothing_written(
+    case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    damage, says = DAMAGES[case]
+    folder, checkpoints = peer.copied(tmp_path / "theirs"), tmp_path / "models"
+    damage(folder)
+    checkpoints.mkdir()
+    last = failure(import_marian.main, [str(folder), "--name", "mine", "--checkpoints", str(checkpoints)], capsys)
+    assert says in last
+    assert len(last) < 500
+    assert not list(checkpoints.iterdir())
+
+
+def test_the_command_imports_and_says_what_it_did(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = [str(peer.standard()), "--name", "mine", "--checkpoints", str(tmp_path)]
+    with pytest.raises(SystemExit) as left:
+        run_command(import_marian.main, arguments)
+    assert left.value.code == 0
+    assert "mine: MarianMT, 2 + 3 layers" in capsys.readouterr().out
+    loaded = load_model(tmp_path / "mine")
+    card = (tmp_path / "mine" / "README.md").read_text(encoding="utf-8")
+    assert "CC-BY-4.0" in card
+    assert "`model.safetensors`: SHA-256" in card
+    (summary,) = list_models(tmp_path)
+    assert summary["error"] is None
+    assert summary["trained"]
+    assert loaded.summary["task"] == "imported"
+    assert "already" in failure(import_marian.main, arguments, capsys)
+    import_marian.main([*arguments, "--overwrite"])
+
+
+def test_positions_and_aliases_in_the_file_are_used_up(tmp_path: Path) -> None:
+    """A file that holds the tied table three times and the table of positions, as older converters wrote it."""
+    folder = peer.copied(tmp_path / "theirs")
+    half = torch.arange(64)[:, None] / 10000 ** (torch.arange(16) / 16)
+
+    def older(weights: dict[str, torch.Tensor]) -> None:
+        for name in ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight", "lm_head.weight"):
+            weights[name] = weights["model.shared.weight"].clone()
+        for stack in ("encoder", "decoder"):
+            weights[f"model.{stack}.embed_positions.weight"] = torch.cat((half.sin(), half.cos()), dim=1)
+
+    edit_weights(older)(folder)
+    import_marian.main([str(folder), "--name", "mine", "--checkpoints", str(tmp_path)])
+    import_marian.main([str(peer.standard()), "--name", "other", "--checkpoints", str(tmp_path)])
+    mine, other = (load_model(tmp_path / name).transformer.state_dict() for name in ("mine", "other"))
+    assert all(torch.equal(mine[name], other[name]) for name in other)

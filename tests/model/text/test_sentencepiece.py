@@ -1,0 +1,208 @@
+"""Unigram pieces equal SentencePiece's own on strange strings, offsets included; files and folders are distrusted."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from model.config import UNK
+from model.text.charsmap import Charsmap
+from model.text.pieces import TokenizerError
+from model.text.punctuation import normalize_punctuation
+from model.text.sentencepiece import SentencePieceTokenizer
+from model.text.sentencepiece_file import UnigramModel, read_unigram_model
+from model.text.tokenizer import tokenizer_from_dict
+from model.text.unigram import Unigram
+from tests.model.importing import peer
+
+STRANGE = [
+    *"abcdeAAAA  ..,;:'\"()éßüÅ½①ﬁ日本Ж０％…“”‘’▁><",
+    *(
+        "\u3000",
+        "\u00a0",
+        "\t",
+        "\n",
+        "\u200b",
+        "\ufeff",
+        "\u0301",
+        "\u0308",
+        "\u00ad",
+        "\x01",
+        "\u2028",
+        "e\u0301\u0323",
+    ),
+    *("😀", "👨‍👩‍👧", "🇩🇪", "ก็", "नमस्ते", "ﷺ", "ẛ̣", "가", "ᄀ", "ᅡ", "the", "young", " man", ">>fra<<", "</s>", "<unk>"),
+]
+PLAIN = UnigramModel(("▁a", "▁", "a", "b", "aa"), (-1.0, -2.0, -1.5, -3.0, -2.5), b"", True, True)
+
+
+def strange_strings(n: int) -> list[str]:
+    chance = random.Random(5)
+    lines = [*peer.TEXT["en"], *peer.TEXT["de"]]
+    mixed = ["".join(chance.choice(STRANGE) for _ in range(chance.randint(0, 30))) for _ in range(n // 2)]
+    return mixed + [
+        chance.choice(lines)[chance.randint(0, 9) :] + chance.choice(STRANGE) * chance.randint(0, 4) for _ in mixed
+    ]
+
+
+@pytest.mark.parametrize("rule", ["nmt_nfkc", "nmt_nfkc_cf", "identity"])
+def test_pieces_and_offsets_are_those_of_sentencepiece(rule: str) -> None:
+    processor = peer.require("sentencepiece").SentencePieceProcessor(model_proto=peer.spm("en", rule))
+    ours = Unigram(read_unigram_model(peer.spm("en", rule)))
+    strings = strange_strings(1000)
+    for text in strings:
+        content = text.encode()
+        expected = [
+            (each.piece, len(content[: each.begin].decode()), len(content[: each.end].decode()))
+            for each in processor.encode(text, return_type="proto").pieces
+        ]
+        assert list(ours.cut(text)) == expected, repr(text)
+    assert len(set(strings)) > 500
+
+
+def test_ids_are_those_of_the_tokenizer_of_transformers() -> None:
+    """On pieces, unknown ones and labels; special tokens in the text are text here and special there."""
+    folder = peer.standard()
+    theirs = peer.tokenizer(folder)
+    ours = imported(folder)
+    vocab = theirs.get_vocab()
+    for text in (text for text in strange_strings(300) if "<" not in text):
+        expected = theirs.tokenize(theirs.normalize(text))
+        encoding = ours.encode(text)
+        assert len(encoding) == len(expected), repr(text)
+        for i, token in zip(encoding.ids, expected, strict=True):
+            assert (
+                ours.piece(i).replace(" ", "▁") == token
+                if i != UNK
+                else vocab.get(token, vocab["<unk>"]) == vocab["<unk>"]
+            )
+        for start, end in encoding.offsets:
+            assert 0 <= start <= end <= len(text)
+            assert not text[start:end][:1].isspace()
+
+
+def imported(folder: Any) -> SentencePieceTokenizer:
+    from model.importing.import_folder import read_translator
+    from model.importing.source_folder import SourceFolder
+
+    found = read_translator(SourceFolder(folder)).source
+    assert isinstance(found, SentencePieceTokenizer)
+    return found
+
+
+def toy(**changes: Any) -> SentencePieceTokenizer:
+    settings: dict[str, Any] = {"pieces": [" a", " ", "a", "b", ">>fra<<", "."], "unigram": PLAIN, "lang": "en"}
+    return SentencePieceTokenizer(**(settings | changes))
+
+
+def test_an_equal_score_goes_to_what_was_found_first_in_single_precision() -> None:
+    """ "aaa" is ▁a + aa or … ; each way is summed as SentencePiece sums it."""
+    assert [piece for piece, _, _ in Unigram(PLAIN).cut("aaa")] == ["▁a", "aa"]
+    assert [piece for piece, _, _ in Unigram(PLAIN).cut(" a  xyz b")] == ["▁a", "▁", "xyz", "▁", "b"]
+
+
+def test_a_piece_that_the_vocabulary_lacks_is_unknown() -> None:
+    tokenizer = toy()
+    encoding = tokenizer.encode("aaa xy")
+    assert encoding.tokens == ("a", "aa", "␣", "xy")
+    assert encoding.unknown == (False, True, False, True)
+    assert encoding.offsets == ((0, 1), (1, 3), (4, 4), (4, 6))
+    assert tokenizer.decode([4, 7, 5, 7]) == "ab b"
+
+
+def test_a_target_label_is_one_token_at_the_beginning_only() -> None:
+    tokenizer = toy()
+    assert tokenizer.labels == (">>fra<<",)
+    encoding = tokenizer.encode(">>fra<< a")
+    assert encoding.tokens == (">>fra<<", "a")
+    assert encoding.offsets == ((0, 7), (8, 9))
+    assert encoding.words == (0, 1)
+    assert ">>fra<<" not in tokenizer.encode("a >>fra<<").tokens
+    assert tokenizer.encode(">>deu<< a").unknown == (True, False)
+
+
+def test_punctuation_is_that_of_the_language_and_keeps_its_place() -> None:
+    for lang in ("en", "de", "fr", "cs", "xx"):
+        normalize = __import__("sacremoses").MosesPunctNormalizer(lang).normalize
+        for text in strange_strings(300):
+            normal, origins = normalize_punctuation(text, lang)
+            assert normal == (normalize(text) if text else "")
+            assert len(origins) == len(normal) + 1
+            assert list(origins) == sorted(origins)
+            assert all(text[at] == letter for letter, at in zip(normal, origins, strict=False) if letter.isalnum())
+
+
+def test_words_end_at_spaces_and_punctuation() -> None:
+    tokenizer = toy(pieces=[" a", "b", ".", " (", "c", ")", "日", "本", " ", "d"])
+    assert tokenizer.words_of([4, 5, 6, 7, 8, 9, 2]) == (0, 0, 1, 2, 3, 4, -1)
+    assert tokenizer.words_of([1, 12, 10, 11, 12, 13, 3]) == (-1, 0, 1, 2, 3, 3, 4)
+
+
+def test_it_is_stored_and_read_back() -> None:
+    for tokenizer in (toy(punctuation="de"), imported(peer.standard())):
+        again = tokenizer_from_dict(tokenizer.to_dict())
+        assert again == tokenizer
+        assert again.encode("Ein Mann — “so”.") == tokenizer.encode("Ein Mann — “so”.")
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"punctuation": "../x"}, "language code"),
+        ({"lowercase": True}, "segmentation"),
+        ({"unigram": None}, "segmentation"),
+        ({"unigram": {"scores": [0.0]}}, "score for each"),
+        ({"unigram": {"scores": ["x"] * 5}}, "list of numbers"),
+        ({"unigram": {"scores": [float("nan")] * 5}}, "usual size"),
+        ({"unigram": {"charsmap": "%%%"}}, "damaged"),
+        ({"unigram": {"charsmap": "AAAA"}}, "damaged"),
+        ({"unigram": {"add_dummy_prefix": 1}}, "wrong type"),
+        ({"unigram": {"pieces": ["a", "a", "b", "c", "d"]}}, "twice"),
+        ({"unigram": {"pieces": ["x" * 300, "a", "b", "c", "d"]}}, "256"),
+        ({"unigram": {"pieces": [], "scores": []}}, "needs pieces"),
+    ],
+)
+def test_a_damaged_description_is_refused(change: dict[str, Any], says: str) -> None:
+    values = toy().to_dict()
+    if isinstance(change.get("unigram"), dict):
+        change = {"unigram": values["unigram"] | change["unigram"]}
+    with pytest.raises(TokenizerError, match=says):
+        tokenizer_from_dict(values | change)
+
+
+def test_it_is_not_trained_here() -> None:
+    with pytest.raises(TokenizerError, match="choose subwords"):
+        SentencePieceTokenizer.train(["a"])
+
+
+@pytest.mark.parametrize("model_type", ["bpe", "char", "word"])
+def test_other_kinds_of_models_are_refused(model_type: str) -> None:
+    with pytest.raises(TokenizerError, match="only Unigram"):
+        read_unigram_model(peer.spm("en", model_type=model_type), "source.spm")
+
+
+def refusal(content: bytes) -> str:
+    """The sentence that refuses a file; empty if it is a model."""
+    try:
+        read_unigram_model(content, "source.spm")
+    except TokenizerError as error:
+        return str(error)
+    return ""
+
+
+def test_every_cut_off_file_is_refused_or_a_smaller_model() -> None:
+    content = peer.spm("en")
+    whole = read_unigram_model(content)
+    ends = range(0, len(content), 97)
+    said = [sentence for sentence in (refusal(content[:end]) for end in ends) if sentence]
+    assert all("source.spm" in sentence or "SentencePiece model" in sentence for sentence in said)
+    assert len(said) > 0.9 * len(ends)
+    assert len(whole.pieces) > 20
+
+
+def test_a_trie_that_leads_out_of_its_bounds_is_refused() -> None:
+    content = (4).to_bytes(4, "little") + (0xFFFFFC00).to_bytes(4, "little") + b"a\0"
+    with pytest.raises(TokenizerError, match="damaged"):
+        Charsmap(content).normalize("abc", dummy_prefix=True, remove_extra=True)
