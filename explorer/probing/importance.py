@@ -53,9 +53,10 @@ class Importance:
         right = 100 * float(self.ablation.accuracy_change[kind][layer, number])
         return (
             f"Switched off, the loss goes from {self.ablation.loss:.3f} to {self.ablation.loss + change:.3f} nats "
-            f"per token ({change:+.3f}) and token accuracy changes by {right:+.1f} percentage points: rank "
-            f"{order.index(head) + 1} of {len(order)}. Gradient score in its layer: "
-            f"{self.by_layer[kind][layer, number]:.2f}. Over {plural(self.sentences, 'sentence')}."
+            f"per token ({fixed(change, 3, signed=True)}) and token accuracy changes by "
+            f"{fixed(right, 1, signed=True)} percentage points: rank {order.index(head) + 1} of {len(order)}. "
+            f"Gradient score in its layer: {self.by_layer[kind][layer, number]:.2f}. "
+            f"Over {plural(self.sentences, 'sentence')}."
         )
 
     def rows(self) -> list[dict[str, Any]]:

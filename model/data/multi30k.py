@@ -41,7 +41,7 @@ PROMPTS = {
         ),
         Prompt(
             "A man who is wearing a red hat is reading a newspaper.",
-            "in German the verb of a relative clause comes last: when is “wearing” looked at?",
+            "does it keep the relative clause? Its verb would come last: when is “wearing” looked at?",
         ),
         Prompt(
             "A basketball player is trying to throw the ball.",
@@ -57,7 +57,7 @@ PROMPTS = {
         ),
     ),
     "de": (
-        Prompt("Zwei kleine Kinder spielen im Park Fußball.", "'im' becomes two words, 'spielen' two as well"),
+        Prompt("Zwei kleine Kinder spielen im Park Fußball.", "“im” becomes two words: do both rows look at it?"),
         Prompt(
             "Ein Mann, der einen roten Hut trägt, liest eine Zeitung.",
             "“trägt” is at the end of its clause, but English needs it early: which row looks at it?",
@@ -66,7 +66,7 @@ PROMPTS = {
             "Ein Basketballspieler versucht, den Ball zu werfen.",
             "one compound becomes two words: do both rows look at it?",
         ),
-        Prompt("Der Hund spielt nicht mit dem Ball.", "English needs an auxiliary verb for “nicht”"),
+        Prompt("Der Hund spielt nicht mit dem Ball.", "the negation: is it kept, and which row looks at “nicht”?"),
         Prompt("Eine Frau sitzt auf einer Bank im Park.", "“Bank” has two meanings: does its row look at “sitzt”?"),
     ),
     "fr": (

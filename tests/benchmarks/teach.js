@@ -1,6 +1,6 @@
-// Put into the page by the `teach` benchmark: from the key that moves a slider to the last frame that it changed.
+// Injected by the `teach` benchmark: the time from the key that moves a slider to the last frame that it changes.
 () => {
-  if (window.__slide) return; // once a page
+  if (window.__slide) return; // once per page
   const state = (window.__slide = { begun: 0, sent: 0, last: 0 });
   addEventListener("keydown", (event) => Object.assign(state, { begun: event.timeStamp, sent: 0, last: 0 }), true);
   const { send } = WebSocket.prototype;
@@ -8,14 +8,14 @@
     state.sent ||= performance.now();
     return send.apply(this, all);
   };
-  // A message posted while a frame is being made arrives after that frame was painted.
+  // A message posted while a frame is being prepared arrives after that frame was painted.
   const painted = () =>
     requestAnimationFrame(() => {
       const channel = new MessageChannel();
       channel.port1.onmessage = () => (state.last = performance.now());
       channel.port2.postMessage(0);
     });
-  // The slider itself moves at once; and what stands inside a canvas is there for screen readers.
+  // The slider itself moves at once, and the content of a canvas is for screen readers only.
   const aside = "[data-testid=stSlider], [data-testid=stHeader], canvas";
   const part = (node) => (node.nodeType === Node.ELEMENT_NODE ? node : node.parentElement);
   const answers = (node) => node?.closest("[data-testid=stMain]") && !node.closest(aside);
@@ -25,14 +25,14 @@
     document.body,
     watched,
   );
-  // Tables are painted on a canvas, which no observer sees.
+  // Tables are painted on a canvas, which a mutation observer does not see.
   const { fillText } = CanvasRenderingContext2D.prototype;
   CanvasRenderingContext2D.prototype.fillText = function (...all) {
     if (this.canvas.closest?.("[data-testid=stMain]")) painted();
     return fillText.apply(this, all);
   };
-  // Milliseconds from the last key to the message that tells the server, and to the last change: once the script has run
-  // and nothing has changed for a while.
+  // Milliseconds from the last key to the message to the server, and to the last change; resolves once the script has
+  // run and nothing has changed for a while.
   const runs = () => !document.querySelector("[data-testid=stApp][data-test-script-state=notRunning]");
   state.answered = async (quiet) => {
     while (runs() || performance.now() - Math.max(state.last, state.begun) < quiet) {

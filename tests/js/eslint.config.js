@@ -1,4 +1,4 @@
-// Rules for the components' JavaScript and for its tests. The last ones are what bundle.py and minify.py rely on.
+// Rules for the components' JavaScript and its tests. bundle.py and minify.py rely on the last ones.
 
 import js from "@eslint/js";
 

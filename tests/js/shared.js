@@ -1,4 +1,4 @@
-// The examples that Python is tested on, too.
+// Reads the examples that Python is also tested on.
 
 import { readFileSync } from "node:fs";
 

@@ -23,7 +23,7 @@ from explorer.probing.sample import Measured
 from explorer.screens.probe.progress import with_progress
 from explorer.screens.probe.sample_choice import chosen
 from explorer.screens.probe.surgery_tools import draw_tools
-from explorer.text import plain, plural, quoted
+from explorer.text import fixed, plain, plural, quoted
 from explorer.translation.head_change import WHOLE, Changes, describe, to_link
 from explorer.translation.model_description import ModelDescription
 from explorer.translation.translator import InputError, Translation
@@ -230,7 +230,8 @@ def _draw_sample(
 
 def quality_words(before: Quality, after: Quality, sentences: int) -> str:
     """The effect of a change over a sample, in one sentence."""
-    words = f"Loss {before.loss:.3f} → {after.loss:.3f} nats per token ({after.loss - before.loss:+.3f})"
+    change = fixed(after.loss - before.loss, 3, signed=True)
+    words = f"Loss {before.loss:.3f} → {after.loss:.3f} nats per token ({change})"
     if before.exact is not None and after.exact is not None:
         words += f"; exactly right {100 * before.exact:.1f} % → {100 * after.exact:.1f} %"
     if before.bleu is not None and after.bleu is not None:
