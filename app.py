@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
 
+LOGO = Path(__file__).parent / "explorer" / "images" / "headlight.svg"
 ABOUT = "Headlight: see what an encoder-decoder Transformer looks at, token by token, head by head."
 
 
@@ -26,6 +29,7 @@ def frame() -> None:
         # Streamlit serves the default page only at "/"; links to it by name must work too.
         st.Page("pages/translate.py", title="Translate", url_path="translate", visibility="hidden"),
         st.Page("pages/attention.py", title="Attention", icon=":material/grid_view:", url_path="attention"),
+        st.Page("pages/lessons.py", title="Lessons", icon=":material/school:", url_path="lessons"),
         st.Page("pages/positions.py", title="Positions", icon=":material/pin:", url_path="positions"),
         st.Page("pages/masks.py", title="Masks", icon=":material/visibility_off:", url_path="masks"),
         st.Page("pages/probe.py", title="Probe", icon=":material/labs:", url_path="probe"),
@@ -33,8 +37,8 @@ def frame() -> None:
         st.Page("pages/train.py", title="Train", icon=":material/model_training:", url_path="train"),
         st.Page("pages/runs.py", title="Runs", icon=":material/list:", url_path="runs"),
         st.Page("pages/experiments.py", title="Experiments", icon=":material/science:", url_path="experiments"),
-        st.Page("pages/lessons.py", title="Lessons", icon=":material/school:", url_path="lessons"),
     ]
+    st.logo(LOGO, size="large")
     page = st.navigation(pages)
     shell.style()
     if not security.let_in():

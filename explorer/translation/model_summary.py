@@ -15,6 +15,15 @@ def title(summary: dict[str, Any]) -> str:
     return str(summary["name"]) if summary.get("trained") else f"{summary['name']} (untrained)"
 
 
+def story(summary: dict[str, Any]) -> str:
+    """What the model does, in one plain sentence."""
+    task = str(summary.get("task"))
+    if not summary.get("trained"):
+        return "Not trained: its answers are noise."
+    known = get_task(task).story if task in TASKS else ""
+    return f"{known or 'Trained on somebody’s own data'}."
+
+
 def facts(summary: dict[str, Any]) -> list[str]:
     """The lines of the model card in the sidebar: task; size and shape; scores."""
     model = summary["model"]

@@ -10,7 +10,7 @@ import streamlit as st
 from explorer.components.copy_link import copy_link
 from explorer.text import plain
 from explorer.translation.examples import Prompt, examples_of
-from explorer.translation.model_summary import facts, title
+from explorer.translation.model_summary import facts, story, title
 from explorer.translation.selection import Selection
 from explorer.web import runtime, session
 from model.config import DecodeConfig, nearest
@@ -36,8 +36,10 @@ def draw(*, sentence_on_page: bool = False) -> None:
         prompts = examples_of(summary)
         with page if sentence_on_page else st.container():
             text = _sentence(summary, prompts)
-        for line in filter(None, facts(summary)):
-            st.caption(plain(line))
+        st.caption(plain(story(summary)))
+        with st.expander("Size and scores"):
+            for line in filter(None, facts(summary)):
+                st.caption(plain(line))
         for broken, why in runtime.broken_models().items():
             st.caption(plain(f"{broken} cannot be opened: {why}"))
         _decoding()

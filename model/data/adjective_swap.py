@@ -84,6 +84,8 @@ def adjective_swap(split_seed: int) -> Task:
         name="adjective-swap",
         title="Adjective swap: English to simplified French",
         description=DESCRIPTION,
+        story="Translates four-word sentences from English to a simplified French",
+        trained_on="four-word sentences such as “I read red books”",
         data=DataConfig(
             task="adjective-swap",
             src_lang="en",

@@ -117,6 +117,8 @@ def dates(split_seed: int) -> Task:
         name="dates",
         title="Dates to ISO 8601",
         description=DESCRIPTION,
+        story="Writes dates in many spellings as year-month-day",
+        trained_on="dates in many spellings",
         data=DataConfig(
             task="dates",
             tokenizer="characters",

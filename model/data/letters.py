@@ -90,6 +90,7 @@ class _Letters:
     title: str
     transform: Callable[[str], Example]
     rule: str
+    story: str
     examples: tuple[Prompt, ...]
 
 
@@ -98,6 +99,7 @@ _TASKS = {
         "Copy letters",
         copied,
         "The answer is the input, letter by letter.",
+        "Writes a string of letters once more",
         (
             Prompt("headlight", "cross-attention should run down the diagonal"),
             Prompt("aaaaaaaa", "equal letters: only positions tell them apart. Does it stop after eight?"),
@@ -107,6 +109,7 @@ _TASKS = {
         "Reverse letters",
         reversed_,
         "The answer is the input from its last letter to its first.",
+        "Writes a string of letters from its last letter to its first",
         (
             Prompt("headlight", "one cross-attention head should run down the other diagonal"),
             Prompt("attention", "the three t's: each row finds its own, so the head goes by position, not by letter"),
@@ -118,6 +121,7 @@ _TASKS = {
         "Sort letters",
         sorted_,
         "The answer is the input's letters in the order of the alphabet.",
+        "Puts the letters of a string in the order of the alphabet",
         (
             Prompt("headlight", "the two h's share their attention: either is right"),
             Prompt("zyxwvuts", "already the other way round: cross-attention is the other diagonal"),
@@ -139,6 +143,9 @@ def letters(name: str, split_seed: int) -> Task:
             f"strings of one and two letters, and every longer test string, is never seen in training; 'long' has "
             f"strings of 17 to 32 letters, longer than any in training."
         ),
+        story=task.story,
+        trained_on=f"strings of 1 to {MAX_LENGTH} small letters",
+        longest=MAX_LENGTH,
         data=DataConfig(task=name, tokenizer="characters", src_lang="xx", tgt_lang="xx", split_seed=split_seed),
         default_preset="tiny",
         build=lambda: build(name, task.transform, split_seed),

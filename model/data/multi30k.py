@@ -94,6 +94,8 @@ def multi30k(src_lang: str, tgt_lang: str, *, words: bool, split_seed: int, data
             f"the 2016 test set. {cut} The corpus is for research and education; it is read from a folder, or "
             f"downloaded when it is first needed."
         ),
+        story=f"Translates descriptions of photographs from {source} to {target}",
+        trained_on=f"descriptions of photographs in {source}",
         data=DataConfig(
             task=name,
             src_lang=src_lang,

@@ -59,7 +59,8 @@ class Task:
 
     Every task has the splits ``train`` and ``valid``. All but ``files`` (a person's own data) have ``test``, and some
     have more (``long``). `group` names the group in which an example is scored, such as its length; `equivalent` says
-    whether a prediction is correct.
+    whether a prediction is correct. `story` says in one sentence what a model trained on it does, `trained_on` what its
+    sources are; `longest` is the largest number of source tokens in training, 0 where that is no matter of principle.
     """
 
     name: str
@@ -72,6 +73,9 @@ class Task:
     group: Callable[[Example], str] = field(default=one_group, repr=False)
     equivalent: Callable[[str, Example], bool] = field(default=same_text, repr=False)
     licence: str = ""
+    story: str = ""
+    trained_on: str = ""
+    longest: int = 0
     from_folder: bool = False  # reads a corpus: from --data-dir, or downloaded
 
     @cached_property

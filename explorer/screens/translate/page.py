@@ -7,12 +7,14 @@ import dataclasses
 import streamlit as st
 
 from explorer.text import percent, plain, quoted
+from explorer.translation import domain
 from explorer.translation.examples import examples_of, note_for
 from explorer.translation.selection import Selection
 from explorer.translation.translator import Translation
 from explorer.web import head_edits, runtime, session
 from explorer.web.attention_views import draw_stepper
 from explorer.web.open_translation import OpenTranslation, address_of, along, open_translation
+from model.data import TASKS, get_task
 
 
 def draw() -> None:
@@ -20,12 +22,13 @@ def draw() -> None:
     found = open_translation(edited=True)
     if found is None:
         return
-    _headline(found.selection, found.shown)
+    _headline(found)
     _explore(found)
     _other_paths(found.selection, found.own, found.shown)
 
 
-def _headline(selection: Selection, shown: Translation) -> None:
+def _headline(found: OpenTranslation) -> None:
+    selection, shown = found.selection, found.shown
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"#### {plain(shown.text) or '(nothing: the model ended at once)'}")
         if selection.path is not None:
@@ -38,7 +41,11 @@ def _headline(selection: Selection, shown: Translation) -> None:
                 kwargs={"path": None},
             )
     head_edits.draw_edited(shown)
-    note = note_for(selection.text, examples_of(runtime.models()[selection.model]))
+    summary = runtime.models()[selection.model]
+    task = str(summary.get("task"))
+    if summary["trained"] and (doubt := domain.warning(found.own, get_task(task) if task in TASKS else None)):
+        st.warning(plain(doubt), icon=":material/explore_off:")
+    note = note_for(selection.text, examples_of(summary))
     lines = ([f"What to look for: {note}" + ("" if note[-1] in ".?!" else ".")] if note else []) + list(shown.notes)
     if lines:
         st.caption(plain(" ".join(lines)))

@@ -1,0 +1,81 @@
+"""What lies outside what a model can do, told from what is measured: spelling, confidence and length."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from explorer.text import listed, percent, plural, quoted
+from explorer.translation.translator import Translation
+from model.data.task import Task
+
+# The geometric mean of the likeliest tokens' probabilities. For multi30k-en-de, 2 % of its 1,014 validation sentences
+# lie below 0.38 and half of them above 0.70; sentences from other subjects or languages have 0.2 to 0.4.
+LOW = 0.38
+_BYTE = re.compile("<0x[0-9A-F]{2}>")  # how tokenizers write a byte of a character that is not in their alphabet
+MANY_PIECES = 3  # a word in so many pieces was not seen, or hardly ever
+MOST_NAMED = 4
+
+
+def confidence(shown: Translation) -> float:
+    """The geometric mean over the steps of the probability of the likeliest token, from 0 to 1."""
+    likeliest = np.asarray(shown.trace.top_probabilities, dtype=np.float64).max(axis=1)
+    return float(np.exp(np.log(np.maximum(likeliest, np.finfo(np.float64).tiny)).mean()))
+
+
+def warning(shown: Translation, task: Task | None) -> str:
+    """A sentence that says why not to trust this translation, or an empty string.
+
+    Of an edited translation nothing is said: there, low confidence may come from the edit.
+    """
+    if shown.trace.edits:
+        return ""
+    reasons = [*_unseen_characters(shown), *_too_long(shown, task), *_unsure(shown)]
+    if not reasons:
+        return ""
+    known = f"Trained on {task.trained_on}: this is far from them" if task and task.trained_on else "Far from its data"
+    return f"{known}, so do not trust the answer. {' '.join(reasons)}"
+
+
+def _unseen_characters(shown: Translation) -> list[str]:
+    """Characters that a subword tokenizer can only spell in bytes."""
+    source = shown.source
+    spelt = [
+        source.text[start:end]
+        for token, (start, end) in zip(source.tokens, source.offsets, strict=True)
+        if _BYTE.fullmatch(token) and end > start
+    ]
+    characters = list(dict.fromkeys(character for text in spelt for character in text if not character.isspace()))
+    if not characters:
+        return []
+    names = listed([quoted(character) for character in characters[:MOST_NAMED]])
+    more = f" and {len(characters) - MOST_NAMED} more" if len(characters) > MOST_NAMED else ""
+    return [f"{names}{more} never occurred in training."]
+
+
+def _too_long(shown: Translation, task: Task | None) -> list[str]:
+    length = len(shown.source)
+    if task is None or not task.longest or length <= task.longest:
+        return []
+    return [f"It has {plural(length, 'token')}; the longest in training had {task.longest}."]
+
+
+def _unsure(shown: Translation) -> list[str]:
+    sure = confidence(shown)
+    if sure >= LOW:
+        return []
+    words = _in_pieces(shown)
+    pieces = f" It had to spell {listed(words[:MOST_NAMED])} in small pieces." if words else ""
+    return [f"On average, the model gave only {percent(sure)} to its likeliest word (geometric mean).{pieces}"]
+
+
+def _in_pieces(shown: Translation) -> list[str]:
+    """Words of the source, in quotation marks, that have many pieces."""
+    source = shown.source
+    words: dict[int, list[tuple[int, int]]] = {}
+    for word, span in zip(source.words, source.offsets, strict=True):
+        if word >= 0:
+            words.setdefault(word, []).append(span)
+    split = [spans for spans in words.values() if len(spans) >= MANY_PIECES]
+    return list(dict.fromkeys(quoted(source.text[spans[0][0] : spans[-1][1]]) for spans in split))

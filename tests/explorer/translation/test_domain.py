@@ -1,0 +1,96 @@
+"""What lies outside what a shipped model can do is said beside its answer; what lies inside is not."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from explorer.translation import domain
+from explorer.translation.translator import Translation, Translator
+from model.checkpoint import load_model
+from model.config import DecodeConfig
+from model.data import get_task
+from model.data.task import Task
+from model.edits import HeadEdit, HeadEdits
+from model.folder import SHIPPED
+from tests.paths import CHECKPOINTS
+
+
+@cache
+def translator(name: str) -> Translator:
+    return Translator(load_model(CHECKPOINTS / name))
+
+
+def task_of(name: str) -> Task:
+    return get_task(str(translator(name).loaded.summary["task"]))
+
+
+def translated(name: str, text: str) -> Translation:
+    return translator(name).translate(text, DecodeConfig())
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_shipped_model_says_what_it_was_trained_on(name: str) -> None:
+    assert task_of(name).story
+    assert task_of(name).trained_on
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_the_examples_are_within_its_reach(name: str) -> None:
+    task = task_of(name)
+    for prompt in task.examples:
+        if task.longest and len(prompt.source) > task.longest:
+            continue
+        assert domain.warning(translated(name, prompt.source), task) == "", prompt.source
+
+
+@pytest.mark.parametrize("text", ["你好 世界", "مرحبا بالعالم", "👩‍👩‍👧 🏳️‍🌈"])
+def test_letters_of_another_script_are_named(text: str) -> None:
+    said = domain.warning(translated("multi30k-en-de", text), task_of("multi30k-en-de"))
+    assert said.startswith("Trained on descriptions of photographs in English: this is far from them")
+    assert f"“{text[0]}”" in said
+    assert "never occurred in training" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("multi30k-en-de", "Zwei kleine Kinder spielen im Park Fußball."),
+        ("multi30k-en-de", "The parliament adopted the resolution on fiscal policy yesterday."),
+        ("multi30k-de-en", "Two young children are playing football in the park."),
+    ],
+)
+def test_another_language_or_subject_leaves_it_unsure(name: str, text: str) -> None:
+    shown = translated(name, text)
+    said = domain.warning(shown, task_of(name))
+    assert f"only {100 * domain.confidence(shown):.0f}" in said
+    assert "far from them" in said
+
+
+def test_words_in_pieces_are_named() -> None:
+    said = domain.warning(
+        translated("multi30k-en-de", "The quarterly earnings exceeded expectations."), task_of("multi30k-en-de")
+    )
+    assert "“quarterly”" in said
+
+
+def test_longer_than_trained() -> None:
+    said = domain.warning(translated("reverse", "abcdefghijklmnopqrst"), task_of("reverse"))
+    assert "It has 20 tokens; the longest in training had 16." in said
+
+
+def test_confidence_is_the_geometric_mean_of_the_likeliest() -> None:
+    shown = translated("reverse", "headlight")
+    likeliest = shown.trace.top_probabilities[:, 0].astype(float)
+    assert domain.confidence(shown) == pytest.approx(float(np.prod(likeliest)) ** (1 / len(likeliest)))
+
+
+def test_nothing_is_said_of_an_edited_translation() -> None:
+    name = "multi30k-en-de"
+    edit = HeadEdits(tuple(HeadEdit("cross", layer, head, "zero") for layer in range(4) for head in range(4)))
+    text = "Two young children are playing football in the park."
+    shown = translator(name).translate(text, DecodeConfig(), edit=edit)
+    assert domain.confidence(shown) < domain.LOW
+    assert domain.warning(shown, task_of(name)) == ""
