@@ -248,6 +248,17 @@ class DecodeConfig:
         return min(wanted, max_positions)
 
 
+def own_search(search: Mapping[str, Any], config: DecodeConfig) -> DecodeConfig:
+    """Beam search as a model's authors set it (`search` in config.json), with the other settings of `config`.
+
+    Raises:
+        ConfigError: the section is missing, or has a value that it cannot have.
+    """
+    if not search:
+        raise ConfigError("this model has no search settings of its own; give the number of hypotheses with --beam.")
+    return from_dict(DecodeConfig, {**to_dict(config), **search, "method": "beam"})
+
+
 Config = TypeVar("Config", ModelConfig, DataConfig, TrainConfig, DecodeConfig)
 
 

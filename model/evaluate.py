@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from model.commands import CommandError, OneSentenceParser, add_checkpoints, run_command
-from model.config import DecodeConfig, LengthPenalty, nearest
+from model.config import DecodeConfig, LengthPenalty, nearest, own_search
 from model.plurals import plural
 
 if TYPE_CHECKING:
@@ -33,6 +33,9 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--source", type=Path, metavar="FILE", help="sentences to translate, one a line, UTF-8 (.gz too)")
     made.add_argument("--target", type=Path, metavar="FILE", help="their reference translations, line by line")
     made.add_argument("--beam", type=int, metavar="N", help="beam search with N hypotheses (default: greedy)")
+    made.add_argument(
+        "--own-search", action="store_true", help="beam search as the authors of an imported model set it"
+    )
     made.add_argument(
         "--length-penalty", choices=get_args(LengthPenalty), default="mean", help="how beam search weighs length"
     )
@@ -69,6 +72,8 @@ def main(arguments: Sequence[str]) -> int:
 
     device = resolve_device(options.device)
     loaded = load_model(find_model(options.checkpoints, options.model))
+    if options.own_search:
+        config = own_search(loaded.summary["search"], config)
     if options.source:
         task, examples = None, _read_files(options.source, options.target)
         where = f"{options.source.name} and {options.target.name}"

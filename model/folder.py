@@ -253,6 +253,12 @@ def _results(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
     return results
 
 
+def _section(config: dict[str, Any], name: str) -> dict[str, Any]:
+    """An optional section of an untrusted configuration; anything but an object counts as none."""
+    section = config.get(name)
+    return section if isinstance(section, dict) else {}
+
+
 def _model_settings(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
     """All settings of the model, with current defaults for those that an older file lacks."""
     try:
@@ -266,7 +272,8 @@ def summarize(folder: Path) -> dict[str, Any]:
 
     Keys: name, folder, bundled, error (None, or why the folder cannot be used) and, where readable: task, parameters
     (tied matrices once), bytes, trained, state (of its run), results (as config.json holds them), modified (seconds
-    since 1970), model, data, training (the configuration as dictionaries), title.
+    since 1970), model, data, training (the configuration as dictionaries), title, imported (where it came from, if
+    elsewhere: family, source, licence, sha256), search (how its authors search: beam_size, length_penalty, alpha).
     """
     summary: dict[str, Any] = {
         "name": folder.name,
@@ -286,6 +293,8 @@ def summarize(folder: Path) -> dict[str, Any]:
             "bytes": weights.stat().st_size,
             "modified": weights.stat().st_mtime,
             "trained": bool(results.get("step")) or "imported" in config,
+            "imported": _section(config, "imported"),
+            "search": _section(config, "search"),
             "results": results,
             "state": read_json(folder / STATUS).get("state") if (folder / STATUS).is_file() else "finished",
             "model": _model_settings(folder, config),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from model.commands import CommandError, OneSentenceParser, add_checkpoints, run_command
-from model.config import DecodeConfig, LengthPenalty
+from model.config import DecodeConfig, LengthPenalty, own_search
 
 if TYPE_CHECKING:
     from model.checkpoint import LoadedModel
@@ -31,6 +31,9 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("sentences", nargs="*", metavar="SENTENCE", help="sentence to translate")
     made.add_argument("--model", required=True, metavar="NAME", help="name of a model in the checkpoints folder")
     made.add_argument("--beam", type=int, metavar="N", help="beam search with N hypotheses (default: greedy)")
+    made.add_argument(
+        "--own-search", action="store_true", help="beam search as the authors of an imported model set it"
+    )
     made.add_argument(
         "--length-penalty", choices=get_args(LengthPenalty), default="mean", help="how beam search weighs length"
     )
@@ -74,6 +77,8 @@ def main(arguments: Sequence[str]) -> int:
 
     torch.set_num_threads(1)  # one sentence at a time is too little work for several threads
     loaded = load_model(find_model(options.checkpoints, options.model))
+    if options.own_search:
+        config = own_search(loaded.summary["search"], config)
     lines = (" ".join(line.splitlines()) for line in options.sentences) if options.sentences else _stdin_lines()
     if options.json or options.trace:
         for line in lines:

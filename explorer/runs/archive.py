@@ -1,28 +1,35 @@
 """A model folder as one zip file: export, and import that trusts nothing in the file.
 
 Only files that belong to a model folder are unpacked, by name; they are written to a hidden folder beside the models,
-loaded once to check that they fit together, and then renamed.
+loaded once to check that they fit together, and then renamed. A zip file of a translator from elsewhere, or its folder
+on this server, is rewritten as a model folder on the way (:mod:`model.importing`).
 """
 
 from __future__ import annotations
 
 import json
-import lzma
 import re
 import secrets
 import shutil
-import stat
-import struct
 import tempfile
 import time
 import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 from explorer.runs.viewer_mode import REASON, viewing
+from explorer.runs.zip_reading import (
+    ArchiveError,
+    Members,
+    check_entry,
+    check_kind_and_size,
+    check_total,
+    members_of,
+    readable,
+    unpack,
+)
 from model.data.files import DATA_FILE
 from model.folder import (
     CARD,
@@ -39,33 +46,13 @@ from model.folder import (
     tensor_shapes,
 )
 
-MAX_FILES = 200
-MAX_BYTES = 2 * 1024**3  # of all files together, unpacked
-MAX_TEXT_BYTES = 64 * 1024**2  # of one file that is not weights
-MAX_RATIO = 200  # unpacked to packed size; weights hardly compress, text 20 times at most
-_BLOCK = 1 << 20
+__all__ = ["ArchiveError", "export", "import_translator", "import_zip"]
+
 _HOLDER, _LEFTOVER_SECONDS = ".import-", 6 * 3600
-_UNREADABLE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-    EOFError,
-    NotImplementedError,  # a compression method or version that Python does not know
-    RuntimeError,  # encrypted
-    OverflowError,
-    struct.error,
-    ValueError,  # a name that is not text, an offset before the start of the file
-    OSError,  # from bz2
-    MemoryError,  # lzma allocates whatever the file asks for
-)
 _REQUIRED = (CONFIG, TOKENIZER, WEIGHTS)
 _KNOWN = (*_REQUIRED, CARD, METRICS, STATUS, DATA_FILE)
 _SNAPSHOT = re.compile(rf"{SNAPSHOTS}/step-\d{{8,12}}\.safetensors")
 _STATE = re.compile(rf"{STATE}/(state\.json|(step|recent)-\d{{8,12}}\.safetensors)")
-
-
-class ArchiveError(ValueError):
-    """A zip file that cannot be imported; the message says why."""
 
 
 def export(folder: Path, *, resumable: bool = False) -> Path:
@@ -93,35 +80,78 @@ def _is_known(name: str) -> bool:
 def import_zip(file: IO[bytes], checkpoints: Path, name: str = "") -> str:
     """Unpack a zip file as a new model and return its name: `name`, or the name in the zip file.
 
+    The file holds an exported model, or a translator as Hugging Face `transformers` stores it.
+
     Raises:
         ArchiveError: it is not a zip file, contains anything that no model folder has (paths that lead out of it,
             links, pickles, unknown files), is too large or too strongly compressed, there is already a model of this
             name, or this server is for looking only.
-        CheckpointError: the name is not allowed, or the files do not form a model.
+        CheckpointError, and the errors of :mod:`model.importing`: the name is not allowed, or the files do not form a
+            model.
     """
-    if viewing():
-        raise ArchiveError(f"Nothing can be imported: {REASON}.")
-    with _readable():
+    _refuse_viewers()
+    with readable():
         archive = zipfile.ZipFile(file)
     with archive:
-        wanted, members = _members(archive)
-        target = checkpoints / check_name(name or wanted)
-        if target.exists():
-            raise ArchiveError(f"There is already a model '{target.name}'; choose another name.")
-        checkpoints.mkdir(parents=True, exist_ok=True)
-        _delete_leftovers(checkpoints)
-        holder = checkpoints / f"{_HOLDER}{secrets.token_hex(8)}"
-        building = holder / target.name
-        building.mkdir(parents=True)
-        try:
-            remaining = MAX_BYTES
-            for inner, member in members.items():
-                remaining = _unpack(archive, member, building / inner, remaining)
-            _check(building)
+        wanted, members = members_of(archive)
+        foreign = _is_translator(members)
+        chosen = _translator_members(members) if foreign else _model_members(members)
+        with _holder(checkpoints, name or wanted) as (building, target):
+            inside = building.parent / "theirs" / (wanted or target.name) if foreign else building
+            inside.mkdir(parents=True)
+            unpack(archive, chosen, inside)
+            if foreign:
+                _rewrite(inside, building)
+            else:
+                _check(building)
             replace_file(building, target)
-        finally:
-            shutil.rmtree(holder, ignore_errors=True)
     return target.name
+
+
+def import_translator(folder: Path, checkpoints: Path, name: str = "") -> str:
+    """Import a translator from a folder on this server and return its name: `name`, or that of the folder.
+
+    Raises:
+        ArchiveError: there is already a model of this name, or this server is for looking only.
+        CheckpointError, and the errors of :mod:`model.importing`: the name is not allowed, or the folder cannot be
+            imported.
+    """
+    _refuse_viewers()
+    with _holder(checkpoints, name or folder.name) as (building, target):
+        _rewrite(folder, building)
+        replace_file(building, target)
+    return target.name
+
+
+def _refuse_viewers() -> None:
+    if viewing():
+        raise ArchiveError(f"Nothing can be imported: {REASON}.")
+
+
+def _rewrite(theirs: Path, ours: Path) -> None:
+    from model.importing.import_folder import import_folder  # imports torch, which the page needs only now
+
+    import_folder(theirs, ours)
+
+
+@contextmanager
+def _holder(checkpoints: Path, name: str) -> Iterator[tuple[Path, Path]]:
+    """Where a model is put together, in a hidden folder that is deleted afterwards, and where it goes.
+
+    Raises:
+        ArchiveError: there is already a model of this name. CheckpointError: the name is not allowed.
+    """
+    target = checkpoints / check_name(name)
+    if target.exists():
+        raise ArchiveError(f"There is already a model '{target.name}'; choose another name.")
+    checkpoints.mkdir(parents=True, exist_ok=True)
+    _delete_leftovers(checkpoints)
+    holder = checkpoints / f"{_HOLDER}{secrets.token_hex(8)}"
+    holder.mkdir()
+    try:
+        yield holder / target.name, target
+    finally:
+        shutil.rmtree(holder, ignore_errors=True)
 
 
 def _delete_leftovers(checkpoints: Path) -> None:
@@ -131,82 +161,36 @@ def _delete_leftovers(checkpoints: Path) -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-@contextmanager
-def _readable() -> Iterator[None]:
-    """Turn whatever Python's zip readers raise into one sentence."""
-    try:
-        yield
-    except _UNREADABLE as error:
-        reason = str(error) or "it ends too early"
-        raise ArchiveError(f"This is not a zip file that can be read ({reason}).") from None
+def _is_translator(members: Members) -> bool:
+    """Whether a zip file holds a translator from elsewhere: it has a vocabulary that our folders do not have."""
+    return bool({"vocab.json", "source.spm", "tokenizer_config.json"} & members.keys())
 
 
-def _members(archive: zipfile.ZipFile) -> tuple[str, dict[str, zipfile.ZipInfo]]:
-    """The name of the model, and its files by their path inside the folder; refuses everything unexpected."""
-    entries = [entry for entry in archive.infolist() if not entry.is_dir()]
-    if len(entries) > MAX_FILES:
-        raise ArchiveError(f"The zip file contains {len(entries):,} files; a model has at most {MAX_FILES}.")
-    top = {entry.filename.split("/")[0] for entry in entries if "/" in entry.filename}
-    inside = len(top) == 1 and all("/" in entry.filename for entry in entries)
-    wanted = next(iter(top)) if inside else ""
-    members: dict[str, zipfile.ZipInfo] = {}
-    for entry in entries:
-        name = entry.filename.removeprefix(f"{wanted}/") if inside else entry.filename
-        _refuse(entry, name)
-        if name in members:
-            raise ArchiveError(f"The zip file contains {name} twice.")
-        members[name] = entry
+def _translator_members(members: Members) -> Members:
+    """The files of a translator that the import reads; what else a downloaded folder has stays in the zip file."""
+    from model.importing.source_folder import CONVERT, FILES, PICKLED
+
+    for name, entry in members.items():
+        check_kind_and_size(entry, name, opened=name in FILES)
+    if WEIGHTS not in members and PICKLED in members:
+        raise ArchiveError(
+            f"The zip file contains {PICKLED}, a pickle, which could run code; only {WEIGHTS} is read. Convert it on a "
+            f"machine that has transformers: {CONVERT}"
+        )
+    chosen = {name: entry for name, entry in members.items() if name in FILES}
+    check_total(chosen)
+    return chosen
+
+
+def _model_members(members: Members) -> Members:
+    """The files of an exported model; refuses everything unexpected."""
+    for name, entry in members.items():
+        check_entry(entry, name, known=_is_known(name))
     for needed in _REQUIRED:
         if needed not in members:
             raise ArchiveError(f"The zip file contains no {needed}, so it is not an exported model.")
-    if sum(entry.file_size for entry in entries) > MAX_BYTES:
-        raise ArchiveError(f"The zip file unpacks to more than {MAX_BYTES >> 30} GB, which is too much.")
-    return wanted, members
-
-
-def _refuse(entry: zipfile.ZipInfo, name: str) -> None:
-    shown = ascii(entry.filename)
-    kind = stat.S_IFMT(entry.external_attr >> 16)
-    if kind not in (0, stat.S_IFREG):
-        raise ArchiveError(f"The zip file contains {shown}, which is a link or a device; only plain files are allowed.")
-    if name.startswith(("/", "\\")) or ":" in name or "\\" in name or ".." in name.split("/"):
-        raise ArchiveError(f"The zip file contains {shown}, a path that leads out of the model's folder.")
-    if Path(name).suffix.lower() in (".pt", ".pth", ".bin", ".pkl", ".pickle", ".ckpt"):
-        raise ArchiveError(
-            f"The zip file contains {shown}, a pickle, which could run code; only .safetensors is allowed."
-        )
-    if not _is_known(name):
-        raise ArchiveError(f"The zip file contains {shown}, which does not belong to a model folder.")
-    if entry.file_size > MAX_RATIO * max(entry.compress_size, 1024):
-        raise ArchiveError(
-            f"The zip file's {shown} becomes more than {MAX_RATIO} times as large when unpacked; it is refused."
-        )
-    if not name.endswith(".safetensors") and entry.file_size > MAX_TEXT_BYTES:
-        raise ArchiveError(f"The zip file's {shown} is larger than {MAX_TEXT_BYTES >> 20} MB.")
-
-
-def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path, remaining: int) -> int:
-    """Write one file, counting the bytes that come out; returns how many bytes the remaining files may have."""
-    path.parent.mkdir(exist_ok=True)
-    limit = min(remaining, member.file_size)
-    with _readable():
-        packed = archive.open(member)
-    with packed, open(path, "xb") as out:
-        for block in _blocks(packed):
-            limit -= len(block)
-            if limit < 0:
-                raise ArchiveError(f"The zip file's {member.filename!a} is larger than it says; it is refused.")
-            out.write(block)
-    return remaining - path.stat().st_size
-
-
-def _blocks(file: IO[bytes]) -> Iterator[bytes]:
-    while True:
-        with _readable():
-            block = file.read(_BLOCK)
-        if not block:
-            return
-        yield block
+    check_total(members)
+    return members
 
 
 def _check(folder: Path) -> None:

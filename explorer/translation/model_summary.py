@@ -29,8 +29,10 @@ def facts(summary: dict[str, Any]) -> list[str]:
     model = summary["model"]
     task = str(summary.get("task"))
     by_heart = task.startswith("phrases-")  # these tasks are tested on the very pairs that they train on
+    origin = summary.get("imported") or {}
+    known = f"{get_task(task).title}." if task in TASKS else "Trained on somebody's own data."
     return [
-        f"{get_task(task).title}." if task in TASKS else "Trained on somebody's own data.",
+        f"Imported from {origin.get('source', '?')} ({origin.get('family', '?')})." if origin else known,
         f"{count(summary['parameters'])} parameters: {_shape(model)}.",
         _scores(summary["results"], by_heart) if summary.get("trained") else "Not trained: its answers are noise.",
     ]

@@ -187,6 +187,12 @@ class Translator:
         if not source.ids:
             raise InputError("There is nothing to translate yet: type a sentence, or choose an example.")
         notes += self._unknown_words(source)
+        labels = self.loaded.source.labels
+        if labels and source.tokens[0] not in labels:
+            notes.append(
+                f"This model translates into {plural(len(labels), 'language')}: choose one, or begin the sentence with "
+                f"its label, such as {labels[0]}."
+            )
         return source, notes
 
     def _unknown_words(self, encoding: Encoding, *, in_target: bool = False) -> list[str]:

@@ -13,10 +13,11 @@ from explorer.translation.examples import Prompt, examples_of
 from explorer.translation.model_summary import facts, story, title
 from explorer.translation.selection import Selection
 from explorer.web import runtime, session
-from model.config import DecodeConfig, nearest
+from model.config import ConfigError, DecodeConfig, nearest, own_search
 
 PREFERRED = ("multi30k-en-de", "adjective-swap")  # the first of these that exists is opened first
 _SELECTION = "_selection"
+_BEAMS = 2, 10
 
 
 def draw(*, sentence_on_page: bool = False) -> None:
@@ -42,7 +43,7 @@ def draw(*, sentence_on_page: bool = False) -> None:
                 st.caption(plain(line))
         for broken, why in runtime.broken_models().items():
             st.caption(plain(f"{broken} cannot be opened: {why}"))
-        _decoding()
+        _decoding(summary.get("search") or {})
         copy_link(key="copy_link")
     st.session_state[_SELECTION] = session.settle(name, text)
 
@@ -74,9 +75,37 @@ def _sentence(summary: dict[str, Any], prompts: Sequence[Prompt]) -> str:
     session.suggest_text(summary["name"], prompts[0].source if prompts else "")
     with st.container(horizontal=True, vertical_alignment="bottom", key="sentence_row"):
         text = _field()
+        labels = (summary.get("imported") or {}).get("labels")
+        if isinstance(labels, list) and labels and all(isinstance(label, str) for label in labels):
+            _target_label(labels, text)
         if prompts:
             _examples(prompts)
     return text
+
+
+def _target_label(labels: list[str], text: str) -> None:
+    """The language that a model of several translates into: the label that the sentence begins with."""
+    st.session_state["target_label"] = next((label for label in labels if text.startswith(label)), None)
+    st.selectbox(
+        "Into",
+        labels,
+        index=None,
+        format_func=lambda label: label.strip("<>"),
+        key="target_label",
+        placeholder="Into which language?",
+        label_visibility="collapsed",
+        width=180,
+        on_change=_use_label,
+        args=(labels,),
+    )
+
+
+def _use_label(labels: list[str]) -> None:
+    """Begin the sentence with the chosen label instead of the one that it has."""
+    text, chosen = str(st.session_state.get(session.TEXT) or ""), st.session_state["target_label"]
+    before = next((label for label in labels if text.startswith(label)), "")
+    st.session_state[session.TEXT] = f"{chosen or ''} {text.removeprefix(before).lstrip()}".strip()
+    session.move(path=None)
 
 
 def _field() -> str:
@@ -111,7 +140,7 @@ def _use_example(prompts: Sequence[Prompt]) -> None:
         st.session_state["example"] = None
 
 
-def _decoding() -> None:
+def _decoding(own: dict[str, Any]) -> None:
     default = DecodeConfig()
     with st.expander("How the next word is chosen"):
         method = st.segmented_control(
@@ -124,7 +153,7 @@ def _decoding() -> None:
             help="greedy: always the likeliest token. beam: several translations at once. sample: drawn at random.",
         )
         if method == "beam":
-            _number("Beam size", "beam_size", 2, 10, "Number of hypotheses that are kept.")
+            _number("Beam size", "beam_size", *_BEAMS, "Number of hypotheses that are kept.")
             st.selectbox(
                 "Length penalty",
                 ["mean", "gnmt", "none"],
@@ -133,6 +162,7 @@ def _decoding() -> None:
                 help="The summed log-probability is divided by the length (mean), by (5 + length) / 6 (gnmt), or by "
                 "nothing (none).",
             )
+            _own_search(own)
         if method == "sample":
             _number("Temperature", "temperature", 0.1, 3.0, "Below 1 sharpens, above 1 flattens.", step=0.1)
             _number("Top k", "top_k", 0, 1000, "Draw from the k likeliest tokens; 0 = all.")
@@ -146,6 +176,27 @@ def _decoding() -> None:
             )
             _number("Seed", "seed", 0, 1_000_000, "The same seed gives the same translation.")
             st.button("Draw again", on_click=_draw_again, help="Use the next seed.")
+
+
+def _own_search(own: dict[str, Any]) -> None:
+    """Offer the settings with which the authors of an imported model search."""
+    try:
+        config = own_search(own, DecodeConfig())
+    except ConfigError:
+        return  # it has none
+    st.button(
+        f"As its authors: {config.beam_size} hypotheses",
+        on_click=_use_search,
+        args=(config,),
+        help=f"Length penalty {config.length_penalty}, exponent {config.alpha:g}, as stored with the imported model.",
+    )
+
+
+def _use_search(config: DecodeConfig) -> None:
+    for name in ("beam_size", "length_penalty", "alpha"):
+        st.session_state[f"decode_{name}"] = getattr(config, name)
+    st.session_state["decode_beam_size"] = min(max(config.beam_size, _BEAMS[0]), _BEAMS[1])
+    session.move(path=None)
 
 
 def _number(label: str, name: str, low: float, high: float, help_text: str, step: float = 1) -> None:

@@ -61,6 +61,7 @@ def import_folder(path: Path, target: Path, *, overwrite: bool = False) -> Impor
                 "family": found.family,
                 "source": folder.name,
                 "licence": found.licence,
+                "labels": list(found.source.labels),
                 "sha256": folder.hashes,
             },
             "search": dataclasses.asdict(found.search),

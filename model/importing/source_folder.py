@@ -14,6 +14,11 @@ CONFIG, GENERATION, TOKENIZER = "config.json", "generation_config.json", "tokeni
 WEIGHTS, PICKLED, SHARDS = "model.safetensors", "pytorch_model.bin", "model.safetensors.index.json"
 CARD = "README.md"
 
+FILES = frozenset(
+    {CONFIG, GENERATION, TOKENIZER, WEIGHTS, CARD, "vocab.json", "target_vocab.json", "source.spm", "target.spm"}
+)
+"""Every file that an import may read."""
+
 MAX_WEIGHT_BYTES = 2 * 1024**3
 MAX_FILE_BYTES = 64 * 1024**2  # of one file that is not weights
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import functools
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
@@ -44,6 +43,7 @@ class SentencePieceTokenizer(Tokenizer):
         self.unigram = unigram
         self.punctuation = punctuation
         self._segmentation = Unigram(unigram)
+        self._labels = tuple(sorted(piece for piece in self.pieces if piece[0] == ">" and _LABEL.fullmatch(piece)))
 
     @classmethod
     def train(cls, texts: Iterable[str], **settings: Any) -> Tokenizer:
@@ -57,14 +57,14 @@ class SentencePieceTokenizer(Tokenizer):
             "tokenizer=sentencepiece is of models from elsewhere and not trained here; choose subwords."
         )
 
-    @functools.cached_property
+    @property
     def labels(self) -> tuple[str, ...]:
         """The target labels of the vocabulary, such as ``>>fra<<``, sorted; a text begins with one of them."""
-        return tuple(sorted(piece for piece in self.pieces if _LABEL.fullmatch(piece)))
+        return self._labels
 
     def _cut(self, text: str) -> Iterator[Piece]:
         at = word = 0
-        label = _leading_label(text)
+        label = leading_label(text)
         if label:
             yield Piece(label, 0, len(label), 0)
             at, word = len(label), 1
@@ -143,7 +143,7 @@ class SentencePieceTokenizer(Tokenizer):
         return cls(values["pieces"], model, lang=values["lang"], punctuation=punctuation)
 
 
-def _leading_label(text: str) -> str:
+def leading_label(text: str) -> str:
     """The target label that a text begins with, or an empty string."""
     match = _LABEL.match(text)
     return match.group() if match else ""

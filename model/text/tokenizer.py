@@ -152,6 +152,11 @@ class Tokenizer(ABC):
         """Frequency of an id in the training text; 0 for specials."""
         return 0 if i < len(SPECIALS) else self.counts[i - len(SPECIALS)]
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The target labels that a text may begin with, such as ``>>fra<<``; most models have none."""
+        return ()
+
     def with_lang(self, lang: str) -> Self:
         """The same vocabulary with the word rules of another language."""
         other = copy.copy(self)

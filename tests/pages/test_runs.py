@@ -13,8 +13,10 @@ from streamlit.testing.v1 import AppTest
 from explorer.runs.archive import export
 from explorer.web import runtime
 from model.folder import METRICS, SHIPPED, SNAPSHOTS
+from model.importing.import_folder import import_folder
 from tests.explorer.toy_models import save_toy
 from tests.explorer.toy_runs import eval_line, save_run, write_metrics, write_status
+from tests.model.importing import peer
 from tests.pages.test_train import button, words
 from tests.paths import ROOT
 
@@ -157,6 +159,43 @@ def test_a_hostile_zip_file_gets_a_message(app: AppTest, checkpoints: Path) -> N
     assert not at.exception
     assert "leads out of the model's folder" in words(at)
     assert [path.name for path in checkpoints.iterdir()] == ["mine"]
+
+
+def test_a_translator_is_imported_from_a_folder_on_the_server(app: AppTest, checkpoints: Path) -> None:
+    save_run(checkpoints / "mine")
+    at = on_tab(app, "Import")
+    at.text_input(key="runs_folder").set_value(str(peer.standard() / "nothing")).run()
+    button(at, "Import").click().run()
+    assert "there is no folder" in words(at)
+    at.text_input(key="runs_folder").set_value(str(peer.standard())).run()
+    button(at, "Import").click().run()
+    assert not at.exception
+    assert "'opus-mt-en-de' has been imported." in words(at)
+    assert at.selectbox(key="entry").value == "opus-mt-en-de"
+    at.switch_page("pages/translate.py").run()
+    at.selectbox(key="model").set_value("opus-mt-en-de").run()
+    assert not at.exception
+    assert "Imported from opus-mt-en-de (MarianMT)." in words(at)
+    at.session_state["decode_method"] = "beam"
+    at.run()
+    button(at, "As its authors: 6 hypotheses").click().run()
+    assert not at.exception
+    assert at.session_state["decode_beam_size"] == 6
+    assert at.session_state["decode_alpha"] == 0.8
+
+
+def test_a_model_of_several_languages_offers_them(app: AppTest, checkpoints: Path) -> None:
+    import_folder(peer.multilingual(), checkpoints / "many")
+    at = app.run()
+    at.switch_page("pages/translate.py").run()
+    at.text_input(key="text").set_value("two dogs run").run()
+    assert "This model translates into 2 languages" in words(at)
+    at.selectbox(key="target_label").set_value(">>fra<<").run()
+    assert at.text_input(key="text").value == ">>fra<< two dogs run"
+    assert "translates into 2 languages" not in words(at)
+    at.selectbox(key="target_label").set_value(">>deu<<").run()
+    assert not at.exception
+    assert at.text_input(key="text").value == ">>deu<< two dogs run"
 
 
 def test_curves_side_by_side(app: AppTest, checkpoints: Path) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import IO
+from pathlib import Path
 
 import streamlit as st
 
-from explorer.runs.archive import ArchiveError, export, import_zip
+from explorer.runs.archive import ArchiveError, export, import_translator, import_zip
 from explorer.runs.lifecycle import Entry, Runs
 from explorer.runs.process import RunError
 from explorer.runs.viewer_mode import viewing
@@ -118,27 +118,47 @@ def _close_with(label: str, key: str, action: Callable[..., None], args: tuple[o
 
 
 def draw_import(runs: Runs) -> None:
-    """The import of a zip file; anything that no exported model contains is refused."""
+    """The import of a zip file, or of a translator's folder; anything that no model contains is refused."""
     if closed("Importing is"):
         return
-    st.caption("A zip file that was exported here or on another machine. Nothing in it is executed or unpickled.")
+    st.caption(
+        "A zip file that was exported here or on another machine, or a MarianMT translator (OPUS-MT) as Hugging Face "
+        "stores it: zipped, or as a folder on this server. Nothing in it is executed or unpickled."
+    )
     file = st.file_uploader("Zip file", type=["zip"], max_upload_size=MAX_ZIP_MEGABYTES, key="runs_zip")
-    name = st.text_input(
+    columns = st.columns(2)
+    folder = columns[0].text_input(
+        "or a folder on this server",
+        key="runs_folder",
+        placeholder="/home/me/opus-mt-en-de",
+        help="With config.json, model.safetensors, vocab.json, source.spm and target.spm.",
+    )
+    name = columns[1].text_input(
         "Name",
         key="runs_zip_name",
         max_chars=64,
-        placeholder="as in the zip file",
+        placeholder="as in the zip file, or of the folder",
         help="Needed only if there is already a model of that name.",
     )
-    if st.button("Import", key="runs_import", disabled=file is None) and file is not None:
-        _import(runs, file, name.strip())
+    given = (folder or "").strip()
+    if st.button("Import", key="runs_import", disabled=file is None and not given):
+        with st.spinner("Importing …"):
+            if file is not None:
+                _import(lambda: import_zip(file, runs.checkpoints, name.strip()))
+            else:
+                _import(lambda: import_translator(Path(os.path.expanduser(given)), runs.checkpoints, name.strip()))
         st.rerun()
 
 
-def _import(runs: Runs, file: IO[bytes], name: str) -> None:
+def _import(work: Callable[[], str]) -> None:
+    """Import something and store the outcome for the next draw."""
+    from model.config import ConfigError
+    from model.importing.source_folder import ImportFailed
+    from model.text.pieces import TokenizerError
+
     try:
-        imported = import_zip(file, runs.checkpoints, name)
-    except (ArchiveError, CheckpointError, OSError) as refused:
+        imported = work()
+    except (ArchiveError, CheckpointError, ConfigError, ImportFailed, TokenizerError, OSError) as refused:
         st.session_state[_OUTCOME] = (False, why(refused))
         return
     st.session_state[_OUTCOME] = (True, f"'{imported}' has been imported.")

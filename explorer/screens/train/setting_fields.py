@@ -86,7 +86,7 @@ def _field(name: str, kind: Any, before: Any, help_text: str, key: str) -> Any:
     # The start value is passed at every run: an interrupted run creates fields that the browser never sees.
     shared: dict[str, Any] = {"key": key, "persist_state": "session", "help": _escaped(help_text)}
     if typing.get_origin(kind) is typing.Literal:
-        options = list(typing.get_args(kind))
+        options = [option for option in typing.get_args(kind) if option != "sentencepiece"]  # which is not trained here
         return st.selectbox(label, options, index=options.index(before), **shared)
     if kind is bool:
         return st.toggle(label, value=before, **shared)

@@ -22,6 +22,7 @@ TEXT = {
     ],
     "de": ["ein junger Mann fährt auf einem roten Rad", "zwei Hunde laufen über das Gras", "die Frau sitzt und liest"],
 }
+LABELS = (">>deu<<", ">>fra<<")
 SENTENCES = [
     "A young man rides a bike.",
     "Two dogs!",
@@ -159,7 +160,14 @@ def save(
 def standard() -> Path:
     """A folder of an ordinary model, made once; tests copy what they change."""
     parent = Path(tempfile.mkdtemp(prefix="marian-"))
-    return save(marian(), parent / "opus-mt-en-de")
+    return save(marian(generation={"num_beams": 6, "length_penalty": 0.8}), parent / "opus-mt-en-de")
+
+
+@functools.cache
+def multilingual() -> Path:
+    """A folder of a model with target labels, made once."""
+    parent = Path(tempfile.mkdtemp(prefix="marian-"))
+    return save(marian(labels=LABELS), parent / "opus-mt-en-mul", labels=LABELS)
 
 
 def copied(folder: Path) -> Path:

@@ -11,9 +11,11 @@ import pytest
 import safetensors.torch
 import torch
 
-from model import import_marian
+from model import evaluate, import_marian, translate
 from model.checkpoint import load_model
 from model.commands import run_command
+from model.config import DecodeConfig
+from model.decoding.decode import decode_recorded
 from model.folder import list_models
 from tests.model.commands import failure
 from tests.model.importing import peer
@@ -150,3 +152,46 @@ def test_positions_and_aliases_in_the_file_are_used_up(tmp_path: Path) -> None:
     import_marian.main([str(peer.standard()), "--name", "other", "--checkpoints", str(tmp_path)])
     mine, other = (load_model(tmp_path / name).transformer.state_dict() for name in ("mine", "other"))
     assert all(torch.equal(mine[name], other[name]) for name in other)
+
+
+def test_own_search_is_that_of_generation_config(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import_marian.main([str(peer.standard()), "--name", "mine", "--checkpoints", str(tmp_path)])
+    loaded = load_model(tmp_path / "mine")
+    assert loaded.summary["search"] == {"beam_size": 6, "length_penalty": "mean", "alpha": 0.8}
+    capsys.readouterr()
+    there = ["--model", "mine", "--checkpoints", str(tmp_path)]
+    translate.main([*there, "--json", "--own-search", peer.SENTENCES[0]])
+    own = json.loads(capsys.readouterr().out)
+    translate.main([*there, "--json", "--beam", "6", "--alpha", "0.8", peer.SENTENCES[0]])
+    assert own == json.loads(capsys.readouterr().out)
+    assert len(own["hypotheses"]) == 6
+    assert "trained elsewhere" in failure(evaluate.main, there, capsys)
+    source, target = tmp_path / "a.txt", tmp_path / "b.txt"
+    source.write_text("A young man.\n", encoding="utf-8")
+    target.write_text("Ein junger Mann.\n", encoding="utf-8")
+    evaluate.main([*there, "--own-search", "--json", "--source", str(source), "--target", str(target)])
+    assert json.loads(capsys.readouterr().out)["sentences"] == 1
+
+
+def test_bans_are_kept_while_decoding(tmp_path: Path) -> None:
+    """The likeliest token is banned: in our folder it is never predicted, and `transformers` agrees."""
+    model = peer.marian()
+    model.final_logits_bias[..., 0] -= 30  # so that no sentence ends
+    folder = peer.save(model, tmp_path / "theirs")
+    tokenizer = peer.tokenizer(folder)
+    ids = tokenizer(peer.SENTENCES[0], return_tensors="pt")
+    first = int(model.generate(**ids, num_beams=1, do_sample=False, max_length=8)[0, 1])
+    ban = [[first], [model.config.pad_token_id]]
+    edit_json("generation_config.json", bad_words_ids=ban)(folder)
+    expected = model.generate(**ids, num_beams=1, do_sample=False, max_length=8, bad_words_ids=ban)[0, 1:].tolist()
+    import_marian.main([str(folder), "--name", "mine", "--checkpoints", str(tmp_path)])
+    loaded = load_model(tmp_path / "mine")
+    (banned,) = loaded.model_config.banned_tokens
+    source = loaded.source.encode(peer.SENTENCES[0])
+    found = decode_recorded(loaded.model, source, loaded.target, DecodeConfig(max_length=7))
+    assert banned not in found.path
+    assert first not in expected
+    spelt = [loaded.target.piece(i).replace(" ", "▁") for i in found.path]
+    assert (
+        spelt[:6] == [tokenizer.convert_ids_to_tokens(i).replace("</s>", "<eos>") for i in expected][: len(spelt)][:6]
+    )

@@ -1,0 +1,94 @@
+"""A translator from a zip file or from a folder on the server: imported whole, or refused and nothing left."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from explorer.runs.archive import ArchiveError, import_translator, import_zip
+from explorer.runs.viewer_mode import VARIABLE
+from model.checkpoint import load_model
+from model.folder import CheckpointError
+from model.importing.source_folder import ImportFailed
+from tests.model.importing import peer
+
+
+def zipped(folder: Path, *, top: str = "opus-mt-en-de/", **more: bytes) -> io.BytesIO:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(folder.iterdir()):
+            archive.write(path, top + path.name)
+        for name, content in more.items():
+            archive.writestr(top + name, content)
+    made.seek(0)
+    return made
+
+
+def test_from_a_zip_file_and_from_a_folder_the_same_model(tmp_path: Path) -> None:
+    """What else a downloaded folder has, pickles too, is not looked at."""
+    more = {"pytorch_model.bin": b"\x80\x04pickle", "rust_model.ot": b"x", ".gitattributes": b"*"}
+    assert import_zip(zipped(peer.standard(), **more), tmp_path) == "opus-mt-en-de"
+    assert import_translator(peer.standard(), tmp_path, "again") == "again"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["again", "opus-mt-en-de"]
+    weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("again", "opus-mt-en-de")]
+    assert weights[0] == weights[1]
+    assert load_model(tmp_path / "again").summary["error"] is None
+    with pytest.raises(ArchiveError, match="already a model"):
+        import_translator(peer.standard(), tmp_path, "again")
+
+
+def test_only_a_pickle_is_refused_with_the_way_to_convert_it(tmp_path: Path) -> None:
+    folder = peer.copied(tmp_path / "theirs")
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(ArchiveError, match="save_pretrained"):
+        import_zip(zipped(folder), tmp_path / "models")
+    with pytest.raises(ImportFailed, match="save_pretrained"):
+        import_translator(folder, tmp_path / "models")
+    assert not any((tmp_path / "models").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [("../evil", "leads out"), ("a\\b", "leads out"), ("/etc/x", "leads out")],
+)
+def test_paths_that_lead_out_are_refused(name: str, says: str, tmp_path: Path) -> None:
+    made = zipped(peer.standard())
+    with zipfile.ZipFile(made, "a") as archive:
+        info = zipfile.ZipInfo("x")
+        info.filename = f"opus-mt-en-de/{name}"
+        archive.writestr(info, b"x")
+    made.seek(0)
+    with pytest.raises(ArchiveError, match=says):
+        import_zip(made, tmp_path / "models")
+    assert not (tmp_path / "models").exists()
+
+
+def test_a_bomb_among_the_files_that_are_read_is_refused(tmp_path: Path) -> None:
+    folder = peer.copied(tmp_path / "theirs")
+    (folder / "vocab.json").write_bytes(b" " * 5_000_000)
+    with pytest.raises(ArchiveError, match="times as large"):
+        import_zip(zipped(folder), tmp_path / "models")
+
+
+def test_no_folder_no_name_and_damaged_files_leave_nothing(tmp_path: Path) -> None:
+    models = tmp_path / "models"
+    with pytest.raises(ImportFailed, match="there is no folder"):
+        import_translator(tmp_path / "nothing", models)
+    with pytest.raises(CheckpointError, match="cannot name a model"):
+        import_translator(peer.standard(), models, "../x")
+    folder = peer.copied(tmp_path / "theirs")
+    (folder / "source.spm").write_bytes(b"\xff")
+    with pytest.raises(ValueError, match=r"source\.spm"):
+        import_zip(zipped(folder), models)
+    assert not any(models.iterdir())
+
+
+def test_viewers_import_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "1")
+    with pytest.raises(ArchiveError, match="Nothing can be imported"):
+        import_translator(peer.standard(), tmp_path)
+    with pytest.raises(ArchiveError, match="Nothing can be imported"):
+        import_zip(io.BytesIO(), tmp_path)
