@@ -53,7 +53,14 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--device", default=None, help="auto, cpu, cuda, cuda:N or mps (default: auto)")
     made.add_argument("--precision", default=None, help="auto, fp32 or bf16 (default: auto)")
     made.add_argument("--compile", action="store_true", help="use torch.compile, which speeds up long runs")
-    made.add_argument("--threads", type=int, default=None, metavar="N", help="CPU threads (default: chosen by timing)")
+    made.add_argument(
+        "--threads", type=int, default=None, metavar="N", help="CPU threads (default: by the size of a batch)"
+    )
+    made.add_argument(
+        "--tune",
+        action="store_true",
+        help="choose precision and threads by timing them, instead of by the machine and the sizes alone",
+    )
     made.add_argument(
         "--data-dir", type=Path, metavar="DIR", help="folder with the corpora that tasks read, such as Multi30k"
     )
@@ -152,7 +159,7 @@ def _train(options: argparse.Namespace, world: World, signals: Signals) -> int:
         before, setup = None, _set_up(options, world)
     if options.dry_run:
         if world.is_main:
-            _print_estimate(setup, before, as_json=options.json)
+            _print_estimate(setup, before, as_json=options.json, tune=options.tune)
         return 0
     if world.is_main:
         folder = create_folder(setup, options.checkpoints, overwrite=options.overwrite)
@@ -165,6 +172,7 @@ def _train(options: argparse.Namespace, world: World, signals: Signals) -> int:
         wait=not options.now,
         data_dir=options.data_dir,
         added_data=tuple(options.add_data),
+        tune=options.tune,
     )
     return _run(launch, setup, options)
 
@@ -313,6 +321,7 @@ def _resume(options: argparse.Namespace, world: World, signals: Signals) -> int:
         resume=True,
         data_dir=data_dir,
         added_data=tuple(added_data),
+        tune=options.tune,
     )
     return _run(launch, setup, options)
 
@@ -365,11 +374,11 @@ def _run(launch: Launch, setup: Setup, options: argparse.Namespace) -> int:
     return 0
 
 
-def _print_estimate(setup: Setup, first: Setup | None, *, as_json: bool) -> None:
+def _print_estimate(setup: Setup, first: Setup | None, *, as_json: bool, tune: bool) -> None:
     from model.training.estimate import estimate
 
-    found = estimate(setup)
-    before = estimate(first) if first is not None else None
+    found = estimate(setup, tune=tune)
+    before = estimate(first, tune=tune) if first is not None else None
     if as_json:
         print(json.dumps(found | ({"first": before} if before is not None else {}), ensure_ascii=False))
         return

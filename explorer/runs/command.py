@@ -20,7 +20,7 @@ class TrainingOrder:
 
     `changes` are pairs of setting and value as they stand after `--set`; `data` are further arguments for a person's
     own data, such as ("--data", "pairs.tsv"); `init` is the model whose weights to start from, or empty; `added` are
-    files of further training pairs.
+    files of further training pairs; `threads` are those of the CPU, or 0 for as many as the sizes are worth.
     """
 
     name: str
@@ -33,6 +33,7 @@ class TrainingOrder:
     precision: str = "auto"
     compile: bool = False
     added: tuple[str, ...] = ()
+    threads: int = 0
 
     def command(self, checkpoints: Path) -> list[str]:
         """The whole command, beginning with "python"."""
@@ -47,6 +48,8 @@ class TrainingOrder:
             arguments += ["--device", self.device]
         if self.precision != "auto":
             arguments += ["--precision", self.precision]
+        if self.threads:
+            arguments += ["--threads", str(self.threads)]
         if self.compile:
             arguments.append("--compile")
         return arguments + _where(checkpoints)

@@ -12,7 +12,7 @@ from explorer.runs.settings import ALWAYS_DRAWN, TOKENS, value_of
 from explorer.web.selected_run import NEW, choose_run
 from model.config import DataConfig, ModelConfig, TrainConfig
 
-_MORE_SETTINGS = ("train_init", "train_device", "train_precision", "train_compile")
+_MORE_SETTINGS = ("train_init", "train_device", "train_precision", "train_threads", "train_compile")
 
 
 def field_key(scope: str, name: str) -> str:
@@ -20,7 +20,15 @@ def field_key(scope: str, name: str) -> str:
     return f"train_{scope}_{name}"
 
 
-def fill_form(task: str, preset: str, changes: Mapping[str, str]) -> None:
+def fill_form(
+    task: str,
+    preset: str,
+    changes: Mapping[str, str],
+    *,
+    device: str = "auto",
+    precision: str = "auto",
+    threads: int = 0,
+) -> None:
     """Fill the form with a task, a preset and changes, as if chosen there; all other fields are reset to the preset."""
     scope = f"{task}_{preset}"
     for key in [key for key in st.session_state if str(key).startswith((f"train_{scope}_", f"train_{task}_"))]:
@@ -29,7 +37,11 @@ def fill_form(task: str, preset: str, changes: Mapping[str, str]) -> None:
         st.session_state.pop(key, None)
     st.session_state["train_task"] = task
     st.session_state[f"train_preset_{task}"] = preset
-    st.session_state["train_more"] = not set(changes) <= ALWAYS_DRAWN
+    computed = {"train_device": device, "train_precision": precision, "train_threads": threads}
+    given = {key: value for key, value in computed.items() if value not in ("auto", 0)}
+    for key, value in given.items():
+        st.session_state[key] = value
+    st.session_state["train_more"] = bool(given) or not set(changes) <= ALWAYS_DRAWN
     hints: dict[str, Any] = {}
     for cls in (ModelConfig, DataConfig, TrainConfig):
         hints |= typing.get_type_hints(cls)

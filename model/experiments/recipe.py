@@ -14,7 +14,7 @@ SEEDS = (1, 2, 3)
 _MAX_WORDS = 44  # maximum characters of changes in a name, leaving room for base and seed
 _TRAIN = ("python", "-m", "model.train")
 # The same runtime for every stored run, so that the same command gives the same weights bit for bit.
-_PLAIN = ("--device", "cpu", "--precision", "fp32", "--threads", "1")
+DEVICE, PRECISION, THREADS = "cpu", "fp32", 1
 
 
 @dataclass(frozen=True)
@@ -107,8 +107,10 @@ class Recipe:
 
     def command(self, seed: int) -> tuple[str, ...]:
         """The complete training command of the run with this seed."""
-        words = (*_TRAIN, "--task", self.base.task, "--preset", self.preset, "--name", f"{self.name}-{seed}", *_PLAIN)
-        return (*words, "--set", *(f"{key}={value}" for key, value in self.settings.items()), f"seed={seed}")
+        words = (*_TRAIN, "--task", self.base.task, "--preset", self.preset, "--name", f"{self.name}-{seed}")
+        runtime = ("--device", DEVICE, "--precision", PRECISION, "--threads", str(THREADS))
+        changes = (f"{key}={value}" for key, value in self.settings.items())
+        return (*words, *runtime, "--set", *changes, f"seed={seed}")
 
     @property
     def steps(self) -> int:

@@ -153,7 +153,7 @@ def core_speed(job: Job, data_dir: Path | None = None) -> float:
     settings = make_settings(task.data, get_preset(recipe.preset), parse_assignments(words))
     settings = replace(settings, training=replace(settings.training, max_steps=10**9))
     setup = prepare(recipe.name, task, settings, Runtime(precision="fp32", threads=1))
-    fitted = choose_runtime(setup.model, setup.corpus, setup.runtime, settings.training.label_smoothing)
+    fitted = choose_runtime(setup.model, setup.corpus, setup.runtime, settings.training)
     torch.set_num_threads(1)
     trainer = Trainer(replace(setup, runtime=fitted), World(), None)
     trainer.update()  # the first update allocates memory

@@ -9,18 +9,29 @@ from typing import Any
 from model.config import ModelConfig, TrainConfig
 from model.data import MADE_HERE, Task
 from model.plurals import plural
+from model.training.device import Runtime
 from model.training.settings import Settings
 
 
-def reproduce_command(name: str, task: Task, origin: Mapping[str, Any]) -> str:
-    """The command line that trains this model again; DIR stands for the folder of the corpus."""
-    words = ["python", "-m", "model.train", "--task", task.name, "--name", name, *origin.get("own_data", ())]
+def reproduce_command(name: str, task: Task, origin: Mapping[str, Any], runtime: Runtime | None = None) -> str:
+    """The command line that trains this model again; DIR stands for the folder of the corpus.
+
+    What `auto` was resolved to stands there, so that the weights are the same on a machine of another kind, too, as far
+    as its processor rounds alike.
+    """
+    processes = runtime.processes if runtime is not None else 1
+    start = ["python", "-m"] if processes == 1 else ["torchrun", f"--nproc-per-node={processes}", "-m"]
+    words = [*start, "model.train", "--task", task.name, "--name", name, *origin.get("own_data", ())]
     if task.from_folder:
         words += ["--data-dir", "DIR"]
     if origin.get("added_data"):
         words += ["--add-data", *(entry["file"] for entry in origin["added_data"])]
     if origin.get("preset"):
         words += ["--preset", origin["preset"]]
+    if runtime is not None and runtime.settled:
+        words += ["--device", runtime.torch_device.type, "--precision", runtime.precision]
+        words += ["--threads", str(runtime.threads)]
+        words += ["--compile"] if runtime.compile else []
     if origin.get("init") and not origin.get("first"):  # with --first, the same command trains the initial model
         words += ["--init", origin["init"]]
     for option in ("set", "first"):
@@ -37,6 +48,8 @@ def write_card(
     origin: Mapping[str, Any],
     results: Mapping[str, Any],
     note: str = "",
+    *,
+    runtime: Runtime | None = None,
 ) -> str:
     """The card as Markdown; without results it says that the model is untrained.
 
@@ -46,9 +59,9 @@ def write_card(
     if note:
         lines += [note, ""]
     lines += ["## Model", "", *_bullets(model_facts(settings.model, n_parameters)), ""]
-    lines += ["## Training", "", *_bullets(_training_facts(task, settings, origin, results)), ""]
+    lines += ["## Training", "", *_bullets(_training_facts(task, settings, origin, results, runtime)), ""]
     lines += ["## Scores", "", *_scores(name, task, results), ""]
-    lines += ["## Train it again", "", f"    {reproduce_command(name, task, origin)}", ""]
+    lines += ["## Train it again", "", f"    {reproduce_command(name, task, origin, runtime)}", ""]
     lines += ["## Licence", "", _licence(task), ""]
     return "\n".join(lines)
 
@@ -87,7 +100,9 @@ def model_facts(model: ModelConfig, n_parameters: int) -> list[str]:
     ]
 
 
-def _training_facts(task: Task, settings: Settings, origin: Mapping[str, Any], results: Mapping[str, Any]) -> list[str]:
+def _training_facts(
+    task: Task, settings: Settings, origin: Mapping[str, Any], results: Mapping[str, Any], runtime: Runtime | None
+) -> list[str]:
     training = settings.training
     n_train, added = len(task.splits["train"]), origin.get("added_data") or ()
     n_added = sum(entry.get("pairs", 0) for entry in added)
@@ -102,6 +117,12 @@ def _training_facts(task: Task, settings: Settings, origin: Mapping[str, Any], r
         facts.append(_consistency(training))
     if results.get("trained_steps"):
         facts.append(f"{plural(results['trained_steps'], 'update')} of at most {_batch(training)} tokens per side")
+    if runtime is not None and runtime.settled:
+        processes = f" in {runtime.processes} processes" if runtime.processes > 1 else ""
+        facts.append(
+            f"computed on {runtime.torch_device.type} in {runtime.precision} with {plural(runtime.threads, 'thread')}"
+            f"{processes}{', compiled' if runtime.compile else ''}, PyTorch {runtime.torch_version}"
+        )
     return facts
 
 

@@ -24,7 +24,7 @@ class Runtime:
     """The resolved runtime. A resumed run reuses it, because another choice would round differently.
 
     `precision` is fp32 or bf16 (autocast); `fused` whether training uses PyTorch's fused attention kernel. Until
-    `settled`, precision may be auto and `threads` 0, to be chosen by timing.
+    `settled`, precision may be auto and `threads` 0; see :mod:`model.training.trial`.
     """
 
     device: str = "cpu"

@@ -26,7 +26,7 @@ MEASURED_SENTENCES = 64
 STARTUP_SECONDS = 3.0
 
 
-def estimate(setup: Setup) -> dict[str, Any]:
+def estimate(setup: Setup, *, tune: bool = False) -> dict[str, Any]:
     """The plan of a run as JSON values; nothing is written.
 
     Keys: name task preset parameters weight_bytes memory_bytes device device_name precision threads, examples (of each
@@ -41,9 +41,7 @@ def estimate(setup: Setup) -> dict[str, Any]:
     began = time.monotonic()
     setup.corpus.pairs_of(0)
     per_epoch = time.monotonic() - began  # the time that BPE-dropout takes, if it is on
-    runtime = choose_runtime(
-        setup.model.to(device), setup.corpus, setup.runtime, setup.settings.training.label_smoothing
-    )
+    runtime = choose_runtime(setup.model.to(device), setup.corpus, setup.runtime, setup.settings.training, tune=tune)
     torch.set_num_threads(runtime.threads)
     setup = replace(setup, runtime=runtime)
     training = setup.settings.training
@@ -125,7 +123,8 @@ def _time_evaluation(setup: Setup) -> float:
 
 def _memory(setup: Setup, parameters: int) -> int:
     """Peak memory in bytes: weights, gradients, two moments, and the activations of a batch."""
-    model, batch = setup.settings.model, setup.settings.training.max_tokens
+    model, training = setup.settings.model, setup.settings.training
+    batch = training.max_tokens * (1 if training.consistency == "none" else 2)  # two views of it
     number = 2 if setup.runtime.precision == "bf16" else 4
     per_token = 16 * model.d_model + 2 * model.d_ff  # projections, norms, sums and the feed-forward's two widths
     layers = model.n_encoder_layers + 1.5 * model.n_decoder_layers  # a decoder layer has one more sublayer

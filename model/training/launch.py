@@ -77,12 +77,12 @@ def create_folder(setup: Setup, checkpoints: Path, *, overwrite: bool) -> Path:
 
 def _card(setup: Setup, results: Mapping[str, Any]) -> str:
     n = count_parameters(setup.model)
-    return write_card(setup.name, setup.task, setup.settings, n, setup.origin, results)
+    return write_card(setup.name, setup.task, setup.settings, n, setup.origin, results, runtime=setup.runtime)
 
 
 @dataclass(frozen=True)
 class Launch:
-    """How to run a setup: in which folder, on which processes, and whether to wait for other runs."""
+    """How to run a setup: in which folder, on which processes, whether to wait for other runs, whether to time it."""
 
     checkpoints: Path
     world: World
@@ -91,6 +91,7 @@ class Launch:
     resume: bool = False
     data_dir: Path | None = None
     added_data: tuple[Path, ...] = ()
+    tune: bool = False
 
     def run(self, setup: Setup) -> bool:
         """Train `setup`, whose folder exists; True if it finished, False if it was stopped on request.
@@ -171,9 +172,8 @@ class Launch:
         """Resolve `auto` once for all processes and store the result in the run."""
         chosen = setup.runtime
         if self.world.is_main:
-            smoothing = setup.settings.training.label_smoothing
             setup.model.to(chosen.torch_device)
-            chosen = choose_runtime(setup.model, setup.corpus, chosen, smoothing)
+            chosen = choose_runtime(setup.model, setup.corpus, chosen, setup.settings.training, tune=self.tune)
         chosen = replace(self.world.share(chosen), device=setup.runtime.device)
         if run is not None:
             config = read_config(run.folder)

@@ -1,4 +1,8 @@
-"""Resolve `auto`: choose precision and threads by timing a part of the real work."""
+"""Resolve `auto`: precision, attention kernel and threads of a run, by rule or, if asked, by timing.
+
+By rule, they follow from the machine and the sizes alone, so that the same command gives the same weights whatever else
+runs. A stopwatch decides only with `--tune`.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ import torch
 from torch import Tensor
 
 from model.architectures import Model
-from model.config import ConfigError
+from model.config import ConfigError, TrainConfig
 from model.training.corpus import Corpus, MicroBatch
 from model.training.device import OtherWork, Runtime, cpu_multiplies_bf16, default_threads, seconds_of
 from model.training.loss import TrainingLoss
@@ -20,7 +24,8 @@ from model.transformer import Transformer, count_parameters
 TRIAL_OPERATIONS = 20_000_000_000  # per trial step: a fraction of a second
 NEARLY = 1.15
 BUSY_CORES = 0.5  # of others: threads that share a core with them wait for each other, and times say little
-WORTH_THREADS = 5_000_000_000  # operations of a batch from which more threads pay on an idle machine
+THREAD_OPERATIONS = 2_500_000_000  # of a batch, for each thread: with fewer, threads wait for each other
+ROUNDED_WEIGHTS = 250_000  # numbers in an output projection from which bf16 pays on a CPU that multiplies it
 ROUNDING_PAYS = 1.05
 PRECISIONS = ("auto", "fp32", "bf16")
 
@@ -36,25 +41,42 @@ def check_precision(precision: str) -> str:
     return precision
 
 
-def choose_runtime(model: Model, corpus: Corpus, wanted: Runtime, smoothing: float) -> Runtime:
+def choose_runtime(
+    model: Model, corpus: Corpus, wanted: Runtime, config: TrainConfig, *, tune: bool = False
+) -> Runtime:
     """`wanted` with precision, attention kernel and threads resolved.
 
-    On a GPU, bf16 where it is supported. On a CPU, a few timed steps decide: bf16 only where it is faster (as with
-    matrix units for it), and the fewest threads close to the best time, because small products gain little from more
-    and the app needs a core too. On a busy machine the size of a batch decides the number of threads, since timings
-    are unreliable then. The fused kernel is used except on a CPU with attention dropout, where it is slower.
+    On a GPU, bf16 where it is supported. On a CPU, bf16 where it has instructions for that and the output projection,
+    the only product in bf16, is large; and one thread per THREAD_OPERATIONS of a batch, up to the number of cores,
+    since small products gain little from more. With `tune`, a few timed steps decide instead: bf16 only where it is
+    faster, and the fewest threads close to the best time. The fused kernel is used except on a CPU with attention
+    dropout, where it is slower.
     """
     precision = check_precision(wanted.precision)
     on_cpu = wanted.torch_device.type == "cpu"
     fused = isinstance(model, Transformer) and (not on_cpu or model.config.attention_dropout == 0)
-    settled = replace(wanted, fused=fused, threads=wanted.threads or default_threads(), settled=True)
+    most = default_threads()
+    settled = replace(wanted, fused=fused, threads=wanted.threads or most, settled=True)
     if not on_cpu:
         may_round = wanted.torch_device.type == "cuda" and torch.cuda.is_bf16_supported()
         return replace(settled, precision=("bf16" if may_round else "fp32") if precision == "auto" else precision)
-    precisions = [precision] if precision != "auto" else ["fp32", "bf16"] if cpu_multiplies_bf16() else ["fp32"]
-    threads = [wanted.threads] if wanted.threads else _fewer(settled.threads)
-    choices = [replace(settled, precision=p, threads=n) for p in precisions for n in threads]
-    return choices[0] if len(choices) == 1 else _quickest(model, corpus, choices, smoothing)
+    if tune:
+        precisions = [precision] if precision != "auto" else ["fp32", "bf16"] if cpu_multiplies_bf16() else ["fp32"]
+        threads = [wanted.threads] if wanted.threads else _fewer(most)
+        choices = [replace(settled, precision=p, threads=n) for p in precisions for n in threads]
+        return choices[0] if len(choices) == 1 else _quickest(model, corpus, choices, config.label_smoothing)
+    if precision == "auto":
+        rounds = cpu_multiplies_bf16() and model.output.weight.numel() >= ROUNDED_WEIGHTS
+        precision = "bf16" if rounds else "fp32"
+    enough = max(1, batch_operations(model, corpus, config) // THREAD_OPERATIONS)
+    return replace(settled, precision=precision, threads=wanted.threads or min(most, enough))
+
+
+def batch_operations(model: Model, corpus: Corpus, config: TrainConfig) -> int:
+    """Operations of forward and backward for a full batch: six per parameter and token, in each view of it."""
+    tokens = min(config.max_tokens, sum(map(max, corpus.lengths)))
+    views = 1 if config.consistency == "none" else 2
+    return 6 * count_parameters(model) * tokens * views
 
 
 def _fewer(most: int) -> list[int]:
@@ -80,7 +102,7 @@ def _quickest(model: Model, corpus: Corpus, choices: list[Runtime], smoothing: f
     precision = "bf16" if rounds else "fp32"
     of_kind = [(choice, time) for choice, time in timed if choice.precision == precision]
     if busy:
-        return of_kind[-1 if _operations(corpus, model) >= WORTH_THREADS else 0][0]
+        return of_kind[-1 if _operations(corpus, model) >= 2 * THREAD_OPERATIONS else 0][0]
     return next(choice for choice, time in of_kind if time <= NEARLY * best[precision])
 
 

@@ -190,7 +190,7 @@ def measure() -> list[Row]:
     with torch_threads(THREADS):
         corpus = random_corpus()
         plain = Runtime(precision="fp32", fused=True, settled=True, threads=THREADS)
-        chosen = choose_runtime(Transformer(MODEL), corpus, replace(plain, precision="auto"), TRAINING.label_smoothing)
+        chosen = choose_runtime(Transformer(MODEL), corpus, replace(plain, precision="auto"), TRAINING)
         trainers = {"float32": our_trainer(corpus, plain)}
         if chosen.precision != "fp32":
             trainers[f"{chosen.precision}, as --precision auto chose here"] = our_trainer(corpus, chosen)

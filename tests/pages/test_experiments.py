@@ -115,6 +115,8 @@ def test_run_again_fills_the_train_form(
     assert not at.exception
     options = parser().parse_args(command(at)[3:])
     assert (options.task, options.preset) == (recipe.base.task, recipe.preset)
+    stored = parser().parse_args(recipe.command(3)[3:])
+    assert (options.device, options.precision, options.threads) == (stored.device, stored.precision, stored.threads)
     from model.data import get_task
     from model.presets import get_preset
 

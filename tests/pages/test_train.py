@@ -142,15 +142,18 @@ def test_rarely_changed_settings_appear_in_the_command_too(app: AppTest, checkpo
     at.selectbox(key="train_precision").set_value("bf16")
     at.selectbox(key="train_device").set_value("cpu")
     at.toggle(key="train_compile").set_value(True)
+    at.number_input(key="train_threads").set_value(1)
     at.selectbox(key="train_reverse_tokenizer").set_value("subwords").run()
     at.number_input(key="train_reverse_tiny_bpe_dropout").set_value(0.1).run()
     assert not at.exception
     options = parser().parse_args(command(at)[3:])
     assert (options.precision, options.compile, options.device, options.init) == ("bf16", True, "cpu", None)
+    assert options.threads == 1
     assert sorted(options.set) == ["bpe_dropout=0.1", "d_model=32", "tokenizer=subwords"]
     at.toggle(key="train_more").set_value(False).run()
     options = parser().parse_args(command(at)[3:])
-    assert (options.precision, options.compile, options.set) == (None, False, ["d_model=32"])
+    assert (options.precision, options.threads, options.compile) == (None, None, False)
+    assert options.set == ["d_model=32"]
 
 
 def test_consistency_and_added_pairs_stand_in_the_command(app: AppTest, checkpoints: Path) -> None:

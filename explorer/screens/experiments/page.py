@@ -27,7 +27,7 @@ from explorer.web.address import Parameter
 from explorer.web.figures import draw_figure, freeze_after
 from explorer.web.training_form import fill_form
 from model.experiments.catalogue import EXPERIMENTS
-from model.experiments.recipe import Experiment
+from model.experiments.recipe import DEVICE, PRECISION, THREADS, Experiment
 from model.experiments.stored import ResultError
 
 EXPERIMENT = "experiment"  # key of the box, and name of its URL parameter
@@ -175,7 +175,8 @@ def _repeat(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
     recipe = arms[number or 0].recipe
     with button:
         if st.button("Run it again on the Train page", type="primary", width="stretch"):
-            fill_form(recipe.base.task, recipe.preset, {**recipe.settings, "seed": str(chosen_seed)})
+            changes = {**recipe.settings, "seed": str(chosen_seed)}
+            fill_form(recipe.base.task, recipe.preset, changes, device=DEVICE, precision=PRECISION, threads=THREADS)
             st.switch_page("pages/train.py")
     with st.expander("The commands that made these runs"):
         st.caption(plain(f"All missing runs at once: python -m model.experiments {experiment.name}"))

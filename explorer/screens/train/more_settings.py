@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ _INIT = "train_init"
 
 def choose_computation() -> dict[str, Any]:
     """Draw the fields and return their values under the names of `TrainingOrder`."""
-    columns = st.columns(4, vertical_alignment="bottom")
+    columns = st.columns(5, vertical_alignment="bottom")
     with columns[0]:
         init = _start()
     with columns[1]:
@@ -34,9 +35,18 @@ def choose_computation() -> dict[str, Any]:
             "Precision",
             ("auto", "fp32", "bf16"),
             "fp32 computes with 32 bits per number; bf16 multiplies with 16 where that does no harm. "
-            "auto times both and takes the faster one.",
+            "auto follows from the machine and the sizes, so that the same command gives the same weights.",
         )
     with columns[3]:
+        threads = st.number_input(
+            "CPU threads",
+            min_value=0,
+            max_value=os.cpu_count() or 1,
+            key="train_threads",
+            persist_state="session",
+            help="0: as many as a batch of this size keeps busy. Another number may round other last digits.",
+        )
+    with columns[4]:
         compiled = st.toggle(
             "Compile",
             key="train_compile",
@@ -44,7 +54,7 @@ def choose_computation() -> dict[str, Any]:
             help="Optimise the model with torch.compile before the first update. It takes a minute or more, so it pays "
             "off for long runs only, and needs a C++ compiler.",
         )
-    return {"init": init, "device": device, "precision": precision, "compile": compiled}
+    return {"init": init, "device": device, "precision": precision, "threads": threads, "compile": compiled}
 
 
 def choose_further(preset: Preset, data: Data, scope: str, init: str) -> Changes:

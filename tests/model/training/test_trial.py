@@ -1,21 +1,95 @@
-"""How `auto` is resolved: precision, kernel and threads, timed on a part of the real work."""
+"""How `auto` is resolved: precision, kernel and threads, by rule or (`--tune`) timed on a part of the real work."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
 import psutil
 import pytest
 import torch
 
+from model.config import TrainConfig
+from model.folder import WEIGHTS, read_config
 from model.training.device import TIMED_REPEATS, OtherWork, Runtime, seconds_of
 from model.training.distributed import World
 from model.training.trainer import Trainer
-from model.training.trial import choose_runtime
-from tests.model.engine import string_setup
+from model.training.trial import batch_operations, choose_runtime
+from tests.model.engine import pairs_file, string_setup
+from tests.paths import ROOT
+
+
+@pytest.mark.parametrize(
+    ("rounds", "weights", "operations", "precision", "threads"),
+    [
+        (True, 1, 1, "bf16", 4),
+        (False, 1, 1, "fp32", 4),  # no instructions for bf16
+        (True, 10**9, 1, "fp32", 4),  # a small output projection
+        (True, 1, 10**18, "bf16", 1),  # a small batch
+    ],
+)
+def test_auto_follows_from_the_machine_and_the_sizes(
+    monkeypatch: pytest.MonkeyPatch, rounds: bool, weights: int, operations: int, precision: str, threads: int
+) -> None:
+    """No clock is read; a choice that was made explicitly stays."""
+    monkeypatch.setattr("model.training.trial.seconds_of", lambda works: pytest.fail("a clock was read"))
+    monkeypatch.setattr("model.training.trial.cpu_multiplies_bf16", lambda: rounds)
+    monkeypatch.setattr("model.training.trial.default_threads", lambda: 4)
+    monkeypatch.setattr("model.training.trial.ROUNDED_WEIGHTS", weights)
+    monkeypatch.setattr("model.training.trial.THREAD_OPERATIONS", operations)
+    setup = string_setup()
+    chosen = choose_runtime(setup.model, setup.corpus, Runtime(), setup.settings.training)
+    assert (chosen.precision, chosen.threads, chosen.settled) == (precision, threads, True)
+    explicit = choose_runtime(setup.model, setup.corpus, Runtime(precision="bf16", threads=3), setup.settings.training)
+    assert (explicit.precision, explicit.threads) == ("bf16", 3)
+
+
+def test_a_thread_for_so_many_operations_of_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Six per parameter and token, twice with two views; no more threads than cores, nor more tokens than there are."""
+    setup = string_setup(max_tokens=64)
+    parameters = sum(parameter.numel() for parameter in setup.model.parameters())
+    counted = partial(batch_operations, setup.model, setup.corpus)
+    assert counted(TrainConfig(max_tokens=64)) == 6 * parameters * 64
+    assert counted(TrainConfig(max_tokens=64, consistency="rdrop")) == 2 * 6 * parameters * 64
+    assert counted(TrainConfig(max_tokens=10**6)) == 6 * parameters * sum(map(max, setup.corpus.lengths))
+    monkeypatch.setattr("model.training.trial.default_threads", lambda: 8)
+    for share, threads in ((0.9, 1), (2.5, 2), (100, 8)):
+        operations = int(counted(setup.settings.training) / share)
+        monkeypatch.setattr("model.training.trial.THREAD_OPERATIONS", operations)
+        assert choose_runtime(setup.model, setup.corpus, Runtime(), setup.settings.training).threads == threads
+
+
+@pytest.mark.slow
+def test_the_same_command_gives_the_same_weights_whatever_else_runs(tmp_path: Path) -> None:
+    """Twice on a machine left alone, as far as the tests leave it alone, and twice beside a process on each core."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment.pop("OMP_NUM_THREADS", None)
+    sizes = ["d_model=64", "d_ff=128", "max_steps=6", "eval_every=3", "eval_sentences=4", "snapshots=0", "dropout=0.1"]
+    weights, runtimes = [], []
+    for number in range(4):
+        busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)] if number > 1 else []
+        try:
+            command = [sys.executable, "-m", "model.train", *pairs_file(tmp_path), "--name", f"run{number}"]
+            command += ["--checkpoints", str(tmp_path), "--device", "cpu", "--set", *sizes, "tokenizer=characters"]
+            subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, timeout=240)
+        finally:
+            for process in busy:
+                process.kill()
+                process.wait()
+        weights.append((tmp_path / f"run{number}" / WEIGHTS).read_bytes())
+        runtimes.append(read_config(tmp_path / f"run{number}")["runtime"])
+    assert len(set(weights)) == 1
+    assert all(runtime == runtimes[0] for runtime in runtimes)
+    card = (tmp_path / "run0" / "README.md").read_text(encoding="utf-8")
+    runtime = runtimes[0]
+    assert f"--device cpu --precision {runtime['precision']} --threads {runtime['threads']} " in card
+    assert f"computed on cpu in {runtime['precision']} with " in card
+    assert runtime["torch_version"] in card
 
 
 @pytest.mark.parametrize(
@@ -27,7 +101,7 @@ from tests.model.engine import string_setup
         ([4.0, 6.0, 2.0, 3.0], "bf16", 1),
     ],
 )
-def test_auto_takes_the_simplest_of_the_fastest(
+def test_tuning_takes_the_simplest_of_the_fastest(
     monkeypatch: pytest.MonkeyPatch, times: list[float], precision: str, threads: int
 ) -> None:
     """Times are those of fp32 with one and two threads, then of bf16 with one and two."""
@@ -36,7 +110,7 @@ def test_auto_takes_the_simplest_of_the_fastest(
     monkeypatch.setattr("model.training.trial.default_threads", lambda: 2)
     monkeypatch.setattr("model.training.trial.seconds_of", lambda works: times)
     setup = string_setup()
-    chosen = choose_runtime(setup.model, setup.corpus, Runtime(), 0.1)
+    chosen = choose_runtime(setup.model, setup.corpus, Runtime(), setup.settings.training, tune=True)
     assert (chosen.precision, chosen.threads, chosen.settled) == (precision, threads, True)
 
 
@@ -44,13 +118,13 @@ def test_auto_takes_the_simplest_of_the_fastest(
 def test_while_others_are_busy_the_size_of_a_batch_decides_about_threads(
     monkeypatch: pytest.MonkeyPatch, worth: float, threads: int
 ) -> None:
-    monkeypatch.setattr("model.training.trial.WORTH_THREADS", worth)
+    monkeypatch.setattr("model.training.trial.THREAD_OPERATIONS", worth / 2)
     monkeypatch.setattr("model.training.trial.cpu_multiplies_bf16", lambda: True)
     monkeypatch.setattr("model.training.trial.default_threads", lambda: 2)
     monkeypatch.setattr("model.training.trial.seconds_of", lambda works: [1.0, 0.8, 0.7, 1.4])  # one thread wins
     monkeypatch.setattr("model.training.trial.OtherWork.cores", lambda self: 0.9)
     setup = string_setup()
-    chosen = choose_runtime(setup.model, setup.corpus, Runtime(), 0.1)
+    chosen = choose_runtime(setup.model, setup.corpus, Runtime(), setup.settings.training, tune=True)
     assert (chosen.precision, chosen.threads) == ("bf16", threads)
 
 
@@ -82,17 +156,19 @@ def test_the_load_of_other_processes_is_measured_and_ones_own_is_not() -> None:
 def test_explicit_choices_are_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("model.training.trial.seconds_of", lambda works: pytest.fail("nothing was left open"))
     setup = string_setup()
-    chosen = choose_runtime(setup.model, setup.corpus, Runtime(precision="bf16", threads=3), 0.1)
+    explicit = Runtime(precision="bf16", threads=3)
+    chosen = choose_runtime(setup.model, setup.corpus, explicit, setup.settings.training, tune=True)
     assert (chosen.precision, chosen.threads) == ("bf16", 3)
     monkeypatch.setattr("model.training.trial.cpu_multiplies_bf16", lambda: False)
-    assert choose_runtime(setup.model, setup.corpus, Runtime(threads=1), 0.1).precision == "fp32"
+    one = choose_runtime(setup.model, setup.corpus, Runtime(threads=1), setup.settings.training, tune=True)
+    assert one.precision == "fp32"
 
 
 def test_a_trial_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("model.training.trial.default_threads", lambda: 2)
     setup = string_setup()
     before = {name: tensor.clone() for name, tensor in setup.model.state_dict().items()}
-    assert choose_runtime(setup.model, setup.corpus, Runtime(), 0.1).settled
+    assert choose_runtime(setup.model, setup.corpus, Runtime(), setup.settings.training, tune=True).settled
     assert all(parameter.grad is None for parameter in setup.model.parameters())
     assert all(torch.equal(tensor, before[name]) for name, tensor in setup.model.state_dict().items())
     assert torch.get_num_threads() == 1
@@ -101,7 +177,7 @@ def test_a_trial_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_attention_dropout_takes_the_explicit_kernel_on_a_cpu() -> None:
     setup = string_setup()
     setup.model.config = replace(setup.model.config, attention_dropout=0.1)
-    assert not choose_runtime(setup.model, setup.corpus, Runtime(), 0.1).fused
+    assert not choose_runtime(setup.model, setup.corpus, Runtime(), setup.settings.training).fused
 
 
 def test_bf16_trains_in_full_precision_weights() -> None:
