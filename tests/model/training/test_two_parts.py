@@ -111,7 +111,7 @@ def test_a_dry_run_says_what_both_parts_take(tmp_path: Path, capsys: pytest.Capt
     ("words", "said"),
     [
         (["--first", "d_model=32"], "--first cannot set d_model"),
-        (["--first", "tokenizer=words"], "not tokenizer"),
+        (["--first", "tokenizer=words"], "cannot set tokenizer"),
         (["--first", "steps=2"], "unknown setting 'steps'"),
         (["--first", "seed=2", "--init", "other"], "leave out one of them"),
     ],
