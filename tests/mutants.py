@@ -14,7 +14,23 @@ ATTENTION, FUSED, TAP, EDITS, DROPOUT, MASKS, MASKING, PROBE = (
     "model/analysis/mask_effects.py",
     "explorer/probing/measurement.py",
 )
+IMPORTED, ROWS, MARIAN, UNIGRAM, CHARSMAP, PUNCTUATION = (
+    "model/importing/weights.py",
+    "model/importing/vocabulary.py",
+    "model/importing/marian.py",
+    "model/text/unigram.py",
+    "model/text/charsmap.py",
+    "model/text/punctuation.py",
+)
+_SAME_AS_TRANSFORMERS = ("tests/model/importing/test_marian.py",)
+_SAME_AS_SENTENCEPIECE = ("tests/model/text/test_sentencepiece.py",)
 TESTS: dict[str, tuple[str, ...]] = {
+    IMPORTED: _SAME_AS_TRANSFORMERS,
+    ROWS: _SAME_AS_TRANSFORMERS,
+    MARIAN: _SAME_AS_TRANSFORMERS,
+    UNIGRAM: _SAME_AS_SENTENCEPIECE,
+    CHARSMAP: _SAME_AS_SENTENCEPIECE,
+    PUNCTUATION: _SAME_AS_SENTENCEPIECE,
     ATTENTION: ("tests/model/test_attention.py", "tests/model/test_transformer.py", "tests/model/test_tap.py"),
     FUSED: ("tests/model/training/test_fused.py",),
     TAP: ("tests/model/test_tap.py",),
@@ -93,7 +109,49 @@ _SINKS = '"elsewhere": formulas.share(used, np.broadcast_to(~sinks, seen.shape) 
 _OWN = "own, untrained = values[:, 0], values[:, 1:]"
 _POOLED = "pooled = np.moveaxis(by_seed, 1, 0).reshape(values.shape[2], -1)  # [layer, seed and head]"
 
+_ORDER = (
+    "return torch.stack((torch.arange(half), half + torch.arange(half)), dim=1).flatten()  # [pair, 2] -> [d_model]"
+)
+_WEIGHT = 'ledger.set(f"{ours}.weight", weight[order] if writes else weight[:, order])'
+_BIAS = 'ledger.set(f"{ours}.bias", bias[order] if writes and len(bias) == len(order) else bias)'
+_LOGITS_BIAS = 'ledger.set("output.bias", bias.flatten()[list(target.rows)])'
+_TAIL = "places += origins[match.end() - tail : match.end()]"
+
 MUTANTS: tuple[Mutant, ...] = (
+    *_of(
+        IMPORTED,
+        (_ORDER, "dim=1", "dim=0"),
+        (_WEIGHT, "weight[order]", "weight"),
+        (_WEIGHT, "weight[:, order]", "weight"),
+        (_BIAS, "bias[order]", "bias"),
+        ('ledger.set(f"{ours}.{part}", values[order])', "[order]", ""),
+        ("return table[torch.tensor(rows)][:, order]", "[:, order]", ""),
+    ),
+    *_of(ROWS, ("special = (pad, start, names[eos], names[unk])", "start", "pad")),
+    *_of(
+        MARIAN,
+        (_LOGITS_BIAS, "list(target.rows)", "sorted(target.rows)"),
+        (_LOGITS_BIAS, "bias.flatten()", "0 * bias.flatten()"),
+        ('"embedding_factor": math.sqrt(d_model) if scaled else 1.0,', "math.sqrt(d_model)", "1.0"),
+        (
+            'ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "swish": "silu", "silu": "silu"}',
+            '"swish": "silu"',
+            '"swish": "gelu"',
+        ),
+    ),
+    *_of(
+        UNIGRAM,
+        ("if came[end] < 0 or candidate > best[end]:", "candidate > best[end]", "candidate >= best[end]"),
+        ("if not (unknown and was_unknown):", "unknown and was_unknown", "False"),
+        ("if not single:", "not single", "not longest.get(text[start])"),
+    ),
+    *_of(
+        CHARSMAP,
+        ("after_space = remove_extra", "remove_extra", "False"),
+        ("length, value = i + 1 - at, units[node] & 0x7FFFFFFF", "i + 1 - at", "i - at"),
+        ("origins.append(starts[at])  # of the text's end", "starts[at]", "starts[at] - 1"),
+    ),
+    *_of(PUNCTUATION, (_TAIL, " - tail :", " :"), ("end = match.end()", "match.end()", "match.start()")),
     *_of(
         ATTENTION,
         (_SCORES, "/", "*"),

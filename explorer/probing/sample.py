@@ -11,15 +11,18 @@ from pathlib import Path
 from typing import Literal
 
 from explorer.probing.measurement import Probe, Tally
+from explorer.probing.word_alignment import is_alignment, token_alignment
 from explorer.text import plural
 from model.analysis.recorded_batches import Observed, Sample, observe, translated_sample, untrained_like, written_sample
 from model.checkpoint import LoadedModel
 from model.data import TASKS, DataError, Example, Task, get_task
 from model.data.multi30k import FILES, MULTI30K_TASKS, cache_folder
 from model.scoring import evenly_spaced
+from model.transformer import count_parameters
 
 SENTENCES, MAX_SENTENCES = 200, 1000  # by default, and at most
 SEEDS = (1, 2, 3, 4, 5)  # of the untrained models that serve as a baseline
+LARGE = 30_000_000  # parameters
 MAX_CHARACTERS = 400_000  # of a user's own list
 
 Origin = Literal["task", "own"]
@@ -35,7 +38,8 @@ class SampleError(ValueError):
 class SampleChoice:
     """The user's choice of sentences.
 
-    `lines`: the user's own list, one sentence per line, with its translation after a tab where known. `translated`:
+    `lines`: the user's own list, one sentence per line, with its translation after a tab where known, and after another
+    tab the alignment of their words ("0-0 1-2"). `translated`:
     read each sentence with the model's own translation instead of the reference.
     """
 
@@ -136,8 +140,7 @@ def examples_for(choice: SampleChoice, loaded: LoadedModel) -> tuple[list[Exampl
         SampleError: there are no sentences.
     """
     if choice.origin == "own":
-        pairs = [line.split("\t", 1) for line in choice.lines]
-        own = [Example(pair[0].strip(), pair[1].strip() if len(pair) > 1 else "") for pair in pairs]
+        own = [_own_example(line, loaded) for line in choice.lines]
         return [own[i] for i in evenly_spaced(len(own), min(choice.size, MAX_SENTENCES))], "your own sentences", None
     try:
         task = task_of(loaded)
@@ -151,6 +154,16 @@ def examples_for(choice: SampleChoice, loaded: LoadedModel) -> tuple[list[Exampl
     chosen = [examples[i] for i in evenly_spaced(len(examples), min(choice.size, MAX_SENTENCES))]
     noun = "test sentence" if split == "test" else "validation sentence"
     return chosen, f"{len(chosen)} of {plural(len(examples), noun)} of {task.name}, evenly spread", task
+
+
+def _own_example(line: str, loaded: LoadedModel) -> Example:
+    """A line of a user's own list: a sentence, its translation, and the alignment of their words, after tabs."""
+    source, *rest = (part.strip() for part in line.split("\t", 1))
+    target, _, pairs = rest[0].rpartition("\t") if rest else ("", "", "")
+    if not target.strip() or not is_alignment(pairs):
+        return Example(source, rest[0] if rest else "")
+    target = target.strip()
+    return Example(source, target, token_alignment(pairs, loaded.source.encode(source), loaded.target.encode(target)))
 
 
 def gather(choice: SampleChoice, loaded: LoadedModel, report: Report) -> tuple[Sample, str, Task | None]:
@@ -210,7 +223,8 @@ def measure(choice: SampleChoice, loaded: LoadedModel, report: Report) -> Measur
     """
     report(0.0, "Gathering sentences")
     sample, about, task = gather(choice, loaded, report)
-    models = [loaded.transformer, *(untrained_like(loaded.transformer, seed) for seed in SEEDS)]
+    seeds = SEEDS if count_parameters(loaded.transformer) <= LARGE else SEEDS[:2]  # each takes the model's memory again
+    models = [loaded.transformer, *(untrained_like(loaded.transformer, seed) for seed in seeds)]
     tally, by_index = Tally(), {}
     for index, observed, weights in observe(models, sample, loaded.source, loaded.target):
         tally.add(index, observed, weights)

@@ -109,7 +109,7 @@ class Charsmap:
                 after_space = replaced.endswith(" ")
             at += size
             after_space = after_space and remove_extra
-        origins.append(starts[at])
+        origins.append(starts[at])  # of the text's end
         if remove_extra:
             while out and out[-1] == SPACE:
                 out.pop()

@@ -83,6 +83,8 @@ def draw_choice(model: str) -> None:
                 value="\n".join(choice.lines),
                 key=f"probe_lines_{model}",
                 height=160,
+                help="After another tab, the alignment of their words, if you know it: 0-0 1-2 pairs the first words "
+                "with each other, and the second source word with the third target word.",
             )
             if not closed("Uploads are"):
                 st.file_uploader("or a text file (UTF-8)", type=["txt", "tsv"], key=f"probe_file_{model}")

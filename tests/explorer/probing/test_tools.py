@@ -84,6 +84,31 @@ def test_own_sentences_with_and_without_translations(reverse: LoadedModel) -> No
     assert [reverse.target.decode(ids) for ids in mixed.targets] == ["cba", "ed"]
 
 
+def test_own_sentences_with_aligned_words_are_those_of_the_task() -> None:
+    """The gold alignments of a task, written as pairs of words after a second tab, are measured as the task's own."""
+    loaded = load_model(ROOT / "checkpoints" / "adjective-swap")
+    examples, _, _ = examples_for(SampleChoice(size=40), loaded)
+    known = [
+        example
+        for example in examples
+        if example.alignment is not None
+        and len(example.source.split()) == len(loaded.source.encode(example.source))
+        and len(example.target.split()) == len(loaded.target.encode(example.target))
+    ][:8]
+    assert len(known) == 8
+    lines = [
+        f"{example.source}\t{example.target}\t"
+        + " ".join(f"{i}-{t}" for t, keys in enumerate(example.alignment or ()) for i in keys)
+        for example in known
+    ]
+    sample, _, _ = gather(SampleChoice("own", tuple(lines)), loaded, quiet)
+    assert sample.alignments == tuple(example.alignment for example in known)
+    assert sample.references == tuple(example.target for example in known)
+    ragged, _, _ = gather(SampleChoice("own", ("I read\tje lis\tnot pairs",)), loaded, quiet)
+    assert ragged.alignments == (None,)
+    assert ragged.references == ("je lis\tnot pairs",)
+
+
 def test_alignments_apply_where_the_model_says_what_was_written(reverse: LoadedModel) -> None:
     sample, _, _ = gather(SampleChoice(size=20, translated=True), reverse, quiet)
     assert all(

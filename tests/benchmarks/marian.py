@@ -1,0 +1,151 @@
+"""A model of OPUS-MT's size, with random weights: imported, opened and translated with, beside `transformers`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from explorer.translation.translator import Translator
+from model.checkpoint import load_model
+from model.config import DecodeConfig
+from model.folder import WEIGHTS
+from model.importing.import_folder import import_folder
+from tests.benchmarks.decode import in_turns, marian_work
+from tests.benchmarks.registry import MissingPeer, Row, benchmark, torch_threads
+
+VOCABULARY = 58_101  # of opus-mt-en-de
+STEPS, REPEATS = 12, 7
+SENTENCE = "A young man rides a small red bike."
+
+OPEN = """
+import json, os, resource, sys, time
+import torch
+{imports}
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+torch.set_num_threads(1)
+before, start = resident(), time.perf_counter()
+{work}
+seconds = time.perf_counter() - start
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+print(json.dumps([seconds, (resident() - before) / 1e6, (peak - before) / 1e6]))
+"""
+
+
+def opened(imports: str, work: str) -> tuple[float, float, float]:
+    """Seconds to open a model in a new process, and the memory in MB that it adds at the end and at its peak."""
+    script = OPEN.format(imports=imports, work=work)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    seconds, after, peak = json.loads(done.stdout.strip().splitlines()[-1])
+    return seconds, after, peak
+
+
+def peer_folder(folder: Path) -> Any:
+    """A randomly initialised MarianMT model of OPUS-MT's sizes, saved as a downloaded folder would be.
+
+    Raises:
+        MissingPeer: `transformers` or `sentencepiece` is not installed.
+    """
+    try:
+        import sentencepiece  # noqa: F401
+        import transformers  # noqa: F401
+    except ImportError as missing:
+        raise MissingPeer(str(missing.name)) from None
+    from tests.model.importing import peer
+
+    model = peer.marian(
+        vocab_size=VOCABULARY,
+        decoder_vocab_size=VOCABULARY,
+        d_model=512,
+        encoder_layers=6,
+        decoder_layers=6,
+        encoder_attention_heads=8,
+        decoder_attention_heads=8,
+        encoder_ffn_dim=2048,
+        decoder_ffn_dim=2048,
+        max_position_embeddings=512,
+        pad_token_id=VOCABULARY - 1,
+        decoder_start_token_id=VOCABULARY - 1,
+        generation={"bad_words_ids": [[VOCABULARY - 1]]},
+    )
+    model.final_logits_bias[..., 0] -= 40.0  # so that no sentence ends early
+    peer.save(model, folder)
+    vocab = folder / "vocab.json"
+    names = json.loads(vocab.read_text(encoding="utf-8"))
+    del names["<pad>"]
+    names |= {f"▁word{i}": i for i in range(len(names), VOCABULARY - 1)} | {"<pad>": VOCABULARY - 1}
+    vocab.write_text(json.dumps(names), encoding="utf-8")
+    model.config.forced_eos_token_id = model.generation_config.forced_eos_token_id = None
+    return model
+
+
+@benchmark("marian")
+@torch.inference_mode()
+def measure() -> list[Row]:
+    """Import once; open in new processes; translate in turns, ours from typed text to a labelled trace."""
+    with tempfile.TemporaryDirectory() as parent, torch_threads(1):
+        theirs, ours = Path(parent) / "theirs", Path(parent) / "ours"
+        model = peer_folder(theirs)
+        import_folder(theirs, ours)
+        megabytes = (theirs / "model.safetensors").stat().st_size / 1e6
+        stored = (ours / WEIGHTS).stat().st_size / 1e6
+        here = opened(
+            "from model.checkpoint import load_model", f"model = load_model({str(ours)!r}); model.source.encode('warm')"
+        )
+        there = opened(
+            "from transformers import MarianMTModel, MarianTokenizer",
+            f"model = MarianMTModel.from_pretrained({str(theirs)!r}, attn_implementation='eager'); "
+            f"tokenizer = MarianTokenizer.from_pretrained({str(theirs)!r})",
+        )
+        translator = Translator(load_model(ours))
+        config = DecodeConfig(max_length=STEPS)
+        shown = translator.translate(SENTENCE, config)
+        if len(shown.path) != STEPS:
+            raise AssertionError(f"{len(shown.path)} steps instead of {STEPS}")
+        found = in_turns(
+            {
+                "ours": lambda: translator.translate(SENTENCE, config),
+                "marian": marian_work(model, len(shown.trace.src_tokens), STEPS),
+            },
+            REPEATS,
+        )
+    size = f"{megabytes:.0f} MB of weights as OPUS-MT's, random"
+    return [
+        Row(
+            f"an imported model opened, {size}",
+            here[0],
+            "s",
+            there[0],
+            "from_pretrained of transformers",
+            "≤ 5 s",
+            here[0] <= 5,
+            detail=f"{stored:.0f} MB stored",
+        ),
+        Row(
+            f"memory that it adds at its peak, {size}",
+            here[2],
+            "MB",
+            there[2],
+            "transformers",
+            "≤ 2.5 × the file",
+            here[2] <= 2.5 * megabytes,
+            detail=f"{here[2] / megabytes:.2f} × the file; {here[1]:.0f} MB when open, most of it pages of the file",
+        ),
+        Row(
+            f"{STEPS} tokens translated, everything recorded, {size}, 1 thread",
+            found["ours"],
+            "ms",
+            found["marian"],
+            "MarianMT, generate() with attentions and scores returned",
+            "≤ 2 × transformers",
+            found["ours"] <= 2 * found["marian"],
+            detail=f"{len(shown.trace.src_tokens)} source tokens; median of {REPEATS}",
+        ),
+    ]
