@@ -60,6 +60,10 @@ def opened(link: dict[str, Any]) -> AppTest:
     return at
 
 
+def without_step(place: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in place.items() if name != "step"}
+
+
 def name_of_link(link: dict[str, Any]) -> str:
     return " ".join([link["page"], *(f"{k}={v}" for k, v in link["query"].items() if k not in ("model", "text"))])[:90]
 
@@ -95,12 +99,16 @@ def moves_a_slider(link: dict[str, Any]) -> bool:
 )
 def test_a_link_opens_the_same_view(link: dict[str, Any]) -> None:
     at = opened(link)
-    assert flat(at.query_params) == link["address"]
+    if link["query"].get("step", "").isdigit():
+        same = dict
+    else:  # a link without a step, which no page ever offered, opens where there is most to see; it was the last step
+        same = without_step
+    assert same(flat(at.query_params)) == same(link["address"])
     now = widgets(at)
     assert {key: now.get(key) for key in link["widgets"]} == link["widgets"]
     if link["translation"]:
         assert link["translation"][0] in [element.value for element in at.markdown]
-    assert starts(at) == link["start"]
+    assert [same(start) for start in starts(at)] == [same(start) for start in link["start"]]
 
 
 @pytest.mark.parametrize("name", TRACES)
