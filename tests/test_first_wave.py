@@ -99,10 +99,8 @@ def moves_a_slider(link: dict[str, Any]) -> bool:
 )
 def test_a_link_opens_the_same_view(link: dict[str, Any]) -> None:
     at = opened(link)
-    if link["query"].get("step", "").isdigit():
-        same = dict
-    else:  # a link without a step, which no page ever offered, opens where there is most to see; it was the last step
-        same = without_step
+    # A link without a step, which no page ever offered, opens where there is most to see; it was the last step.
+    same = dict if link["query"].get("step", "").isdigit() else without_step
     assert same(flat(at.query_params)) == same(link["address"])
     now = widgets(at)
     assert {key: now.get(key) for key in link["widgets"]} == link["widgets"]
