@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from explorer.attention.aggregates import Floats, head_norms, layer_norms
-from explorer.text import plural
+from explorer.text import plural, quoted
 from explorer.translation.beam_candidates import Branch, branches_of
 from model.analysis.head_details import HeadDetails, head_details
 from model.checkpoint import LoadedModel
@@ -200,7 +200,7 @@ class Translator:
         if not unknown:
             return []
         distinct = list(dict.fromkeys(token if len(token) <= 24 else f"{token[:23]}…" for token in unknown))
-        names = ", ".join(distinct[:8]) + (", …" if len(distinct) > 8 else "")
+        names = ", ".join(map(quoted, distinct[:8])) + (", …" if len(distinct) > 8 else "")
         if in_target:
             return [f"Not in this model's target vocabulary: {names}. The probability there is that of <unk>."]
         if len(unknown) == len(encoding.ids):

@@ -93,7 +93,7 @@ def test_a_pattern_needs_equal_lengths_and_says_so(app: AppTest) -> None:
     at.text_input(key="surgery_other").set_value("abc").run()
     press(at, "surgery_patch_do")
     assert not at.exception
-    assert "'abc' has 4 source tokens with <eos>, this sentence has 10" in words(at)
+    assert "“abc” has 4 source tokens with <eos>, this sentence has 10" in words(at)
     at.text_input(key="surgery_other").set_value("attention").run()
     press(at, "surgery_patch_do")
     assert not at.exception

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from explorer.lessons.expressions import Term, TermError, Value
+from explorer.text import quoted
 from explorer.translation.translator import Translation, Translator
 from model.config import ATTENTION_KINDS, AttentionKind
 
@@ -134,7 +135,7 @@ def answer(term: Term, live: Live) -> Value:
     except TermError:
         raise
     except (IndexError, KeyError, ValueError, TypeError, OSError) as unfit:
-        where = f"{live.shown.model} and '{live.shown.source.text}'"
+        where = f"{live.shown.model} and {quoted(live.shown.source.text)}"
         raise TermError(f"{term} has no answer for {where}: {unfit}") from unfit
     return found.item() if isinstance(found, np.generic) else found
 

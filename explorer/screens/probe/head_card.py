@@ -22,7 +22,7 @@ from explorer.probing.roles import role_of
 from explorer.probing.sample import Measured
 from explorer.probing.tables import head_numbers, title_of
 from explorer.screens.probe.importance import known_importance
-from explorer.text import plain
+from explorer.text import plain, quoted
 from explorer.translation.model_description import ModelDescription
 from explorer.web import page_parts, session
 from model.analysis.recorded_batches import Observed
@@ -98,7 +98,7 @@ def _draw_sentence(item: Observed, kind: AttentionKind, layer: int, head: int, e
     columns = trace.read_tokens if kind == "decoder" else trace.src_tokens
     predicted = () if kind == "encoder" else trace.predicted_tokens
     text = " ".join(trace.src_tokens[:-1])
-    caption = f"{example.score:.2f} in '{text}': {strongest_rows(weights, rows, columns, predicted)}"
+    caption = f"{example.score:.2f} in {quoted(text)}: {strongest_rows(weights, rows, columns, predicted)}"
     with st.expander(plain(f"{rank}. {text} ({example.score:.2f})"), expanded=rank == 1):
         plot = head_plot(weights, mask, rows, columns, kind=kind, caption=caption)
         page_parts.draw_plot(plot, f"card_{rank}")

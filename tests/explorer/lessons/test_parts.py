@@ -340,5 +340,5 @@ def test_a_place_that_is_not_there_gets_a_message(live: Live, name: str) -> None
     ):
         assert answer(Term(name, written), live) is not None
         return
-    with pytest.raises(TermError, match="has no answer for reverse and 'hello'"):
+    with pytest.raises(TermError, match="has no answer for reverse and “hello”"):
         answer(Term(name, written), live)
