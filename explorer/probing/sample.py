@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Literal
 
 from explorer.probing.measurement import Probe, Tally
-from explorer.probing.word_alignment import is_alignment, token_alignment
+from explorer.probing.word_alignment import is_alignment, spans_alignment, token_alignment
 from explorer.text import plural
 from model.analysis.recorded_batches import Observed, Sample, observe, translated_sample, untrained_like, written_sample
 from model.checkpoint import LoadedModel
+from model.config import DataConfig
 from model.data import TASKS, DataError, Example, Task, get_task
 from model.data.multi30k import FILES, MULTI30K_TASKS, cache_folder
+from model.data.scenes import Scene, scenes, word_spans
 from model.scoring import evenly_spaced
 from model.transformer import count_parameters
 
@@ -25,7 +27,7 @@ SEEDS = (1, 2, 3, 4, 5)  # of the untrained models that serve as a baseline
 LARGE = 30_000_000  # parameters
 MAX_CHARACTERS = 400_000  # of a user's own list
 
-Origin = Literal["task", "own"]
+Origin = Literal["task", "own", "scenes"]
 Report = Callable[[float, str], None]
 """Called often with the completed share, 0 to 1, and a label; it may raise to stop the work."""
 
@@ -36,7 +38,7 @@ class SampleError(ValueError):
 
 @dataclass(frozen=True)
 class SampleChoice:
-    """The user's choice of sentences.
+    """The user's choice of sentences: the task's test set, a list of their own, or the scenes that ship with Headlight.
 
     `lines`: the user's own list, one sentence per line, with its translation after a tab where known, and after another
     tab the alignment of their words ("0-0 1-2"). `translated`:
@@ -142,6 +144,8 @@ def examples_for(choice: SampleChoice, loaded: LoadedModel) -> tuple[list[Exampl
     if choice.origin == "own":
         own = [_own_example(line, loaded) for line in choice.lines]
         return [own[i] for i in evenly_spaced(len(own), min(choice.size, MAX_SENTENCES))], "your own sentences", None
+    if choice.origin == "scenes":
+        return _scenes(choice, loaded)
     try:
         task = task_of(loaded)
         splits = task.splits if task is not None else {}
@@ -154,6 +158,37 @@ def examples_for(choice: SampleChoice, loaded: LoadedModel) -> tuple[list[Exampl
     chosen = [examples[i] for i in evenly_spaced(len(examples), min(choice.size, MAX_SENTENCES))]
     noun = "test sentence" if split == "test" else "validation sentence"
     return chosen, f"{len(chosen)} of {plural(len(examples), noun)} of {task.name}, evenly spread", task
+
+
+def default_choice(config: DataConfig) -> SampleChoice:
+    """What a model is measured on unless somebody chooses: the scenes where it translates between their languages."""
+    return SampleChoice("scenes" if reads_scenes(config) else "task")
+
+
+def reads_scenes(config: DataConfig) -> bool:
+    """Whether the scenes are in the languages of a model, and descriptions are what it translates."""
+    return config.task in MULTI30K_TASKS and {config.src_lang, config.tgt_lang} == {"en", "de"}
+
+
+def _scenes(choice: SampleChoice, loaded: LoadedModel) -> tuple[list[Example], str, Task | None]:
+    """Pairs of our own with their possible links as gold alignment, in the model's direction."""
+    if not reads_scenes(loaded.data_config):
+        raise SampleError("The scenes are English and German descriptions, which this model does not translate.")
+    everything = scenes()
+    chosen = [everything[i] for i in evenly_spaced(len(everything), min(choice.size, MAX_SENTENCES))]
+    about = f"{len(chosen)} of {plural(len(everything), 'aligned scene')} of Headlight's own, evenly spread"
+    return [_scene_example(scene, loaded) for scene in chosen], about, None
+
+
+def _scene_example(scene: Scene, loaded: LoadedModel) -> Example:
+    english, german = scene.english, scene.german
+    forward = loaded.data_config.src_lang == "en"
+    source, target = (english, german) if forward else (german, english)
+    links = scene.possible if forward else {(right, left) for left, right in scene.possible}
+    alignment = spans_alignment(
+        links, word_spans(source), word_spans(target), loaded.source.encode(source), loaded.target.encode(target)
+    )
+    return Example(source, target, alignment)
 
 
 def _own_example(line: str, loaded: LoadedModel) -> Example:

@@ -1,7 +1,7 @@
 """The Probe page's sample as a URL parameter: a score or a role means little without the sentences behind it.
 
-`sample=task.50` is fifty sentences of the task's test set, `.translated` reads them with the model's own translations;
-`sample=own.200.…` carries a user's own list, compressed.
+`sample=task.50` is fifty sentences of the task's test set and `sample=scenes.50` fifty of the scenes; `.translated`
+reads them with the model's own translations. `sample=own.200.…` carries a user's own list, compressed.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from explorer.probing.sample import MAX_CHARACTERS, MAX_SENTENCES, SampleChoice,
 
 MAX_LINK = 4000  # characters; servers and browsers truncate longer addresses
 _TOO_LONG = "-"  # in place of a list that does not fit
-_FORM = re.compile(r"(task|own)\.([1-9]\d{0,3})(\.translated)?(?:\.([A-Za-z0-9_-]+))?")
+_FORM = re.compile(r"(task|own|scenes)\.([1-9]\d{0,3})(\.translated)?(?:\.([A-Za-z0-9_-]+))?")
 
 
-def to_link(choice: SampleChoice) -> str:
+def to_link(choice: SampleChoice, default: SampleChoice | None = None) -> str:
     """The choice as the value of the parameter; empty for the default."""
-    if choice == SampleChoice():
+    if choice == (default or SampleChoice()):
         return ""
     text = f"{choice.origin}.{choice.size}{'.translated' if choice.translated else ''}"
-    if choice.origin == "task":
+    if choice.origin != "own":
         return text
     packed = base64.urlsafe_b64encode(zlib.compress("\n".join(choice.lines).encode(), 9)).decode().rstrip("=")
     return f"{text}.{packed if len(packed) <= MAX_LINK else _TOO_LONG}"
@@ -41,6 +41,8 @@ def from_link(text: str) -> SampleChoice:
     size, translated = int(match[2]), bool(match[3])
     if match[1] == "task":
         return SampleChoice("task", (), size, translated)
+    if match[1] == "scenes":
+        return SampleChoice("scenes", (), size, translated)
     if match[4] == _TOO_LONG:
         raise SampleError(
             "The list of sentences behind this link was too long for a link. The task's test set is measured "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 
 from model.data.task import Alignment
 from model.text.tokenizer import Encoding
@@ -28,6 +29,35 @@ def token_alignment(pairs: str, source: Encoding, target: Encoding) -> Alignment
         wanted.setdefault(right, set()).add(left)
     words = _words(source)
     return tuple(tuple(i for i, word in enumerate(words) if word in wanted.get(own, ())) for own in _words(target))
+
+
+def spans_alignment(
+    links: Iterable[tuple[int, int]],
+    source_spans: Sequence[tuple[int, int]],
+    target_spans: Sequence[tuple[int, int]],
+    source: Encoding,
+    target: Encoding,
+) -> Alignment:
+    """The alignment of tokens that links between words mean, where words are given by their characters.
+
+    `links` are pairs (source word, target word), counted from 0; a token belongs to each word whose characters it has.
+    """
+    sources, targets = _overlaps(source, source_spans), _overlaps(target, target_spans)
+    wanted: dict[int, set[int]] = {}
+    for left, right in links:
+        wanted.setdefault(right, set()).add(left)
+    return tuple(
+        tuple(i for i, words in enumerate(sources) if any(words & wanted.get(word, set()) for word in own))
+        for own in targets
+    )
+
+
+def _overlaps(encoding: Encoding, spans: Sequence[tuple[int, int]]) -> list[set[int]]:
+    """The words that share a character with each token."""
+    return [
+        {word for word, (start, end) in enumerate(spans) if start < stop and begin < end}
+        for begin, stop in encoding.offsets
+    ]
 
 
 def _words(encoding: Encoding) -> list[int]:

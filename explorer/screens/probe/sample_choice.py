@@ -13,6 +13,7 @@ from explorer.probing.sample import (
     Origin,
     SampleChoice,
     SampleError,
+    default_choice,
     lines_of,
     lines_of_file,
     measure,
@@ -27,13 +28,21 @@ from explorer.web.viewer_mode import closed
 
 _CHOICE, _PROBLEM = "probe_choice", "probe_problem"
 SAMPLE = Parameter("sample")
-_ORIGINS: dict[Origin, str] = {"task": "The task's test set", "own": "My own sentences"}
+_ORIGINS: dict[Origin, str] = {
+    "scenes": "Aligned scenes",
+    "task": "The task's test set",
+    "own": "My own sentences",
+}
 
 
 def chosen(model: str) -> SampleChoice:
     """The sample on which this session measures a model; own sentences belong to the model they were entered for."""
     choices: dict[str, SampleChoice] = st.session_state.setdefault(_CHOICE, {})
-    return choices.get(model, SampleChoice())
+    return choices.get(model) or _default(model)
+
+
+def _default(model: str) -> SampleChoice:
+    return default_choice(runtime.describe(model).data_config)
 
 
 def adopt(model: str) -> str:
@@ -47,7 +56,7 @@ def adopt(model: str) -> str:
             st.session_state.setdefault(_CHOICE, {})[model] = from_link(asked)
         except SampleError as unusable:
             problem = str(unusable)
-    SAMPLE.write(to_link(chosen(model)))
+    SAMPLE.write(to_link(chosen(model), _default(model)))
     return problem
 
 
@@ -71,7 +80,7 @@ def draw_choice(model: str) -> None:
     with st.popover("Choose sentences", icon=":material/list:"):
         origin = st.segmented_control(
             "Measure on",
-            list(_ORIGINS),
+            [origin for origin in _ORIGINS if origin != "scenes" or _default(model).origin == "scenes"],
             format_func=_ORIGINS.__getitem__,
             default=choice.origin,
             required=True,
@@ -88,6 +97,11 @@ def draw_choice(model: str) -> None:
             )
             if not closed("Uploads are"):
                 st.file_uploader("or a text file (UTF-8)", type=["txt", "tsv"], key=f"probe_file_{model}")
+        if origin == "scenes":
+            st.caption(
+                "304 descriptions of everyday scenes that come with Headlight, in English and German, with the right "
+                "alignment of their words. None of them occurs in Multi30k."
+            )
         st.number_input(
             "Maximum number of sentences",
             min_value=1,

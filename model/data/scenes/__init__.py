@@ -1,0 +1,104 @@
+"""Scenes: English–German sentence pairs of our own with word alignments, annotated twice.
+
+`scenes.tsv` holds the pairs and both annotations, `README.md` says how they were made and how far the two agree. The
+sentences describe everyday scenes, as Multi30k's do, and none of them occurs there.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+FILE = Path(__file__).parent / "scenes.tsv"
+_WORD = re.compile(r"\w+(?:[-'’]\w+)*|[^\w\s]")
+_LINK = re.compile(r"(\d+)([-?])(\d+)")
+
+Links = frozenset[tuple[int, int]]
+"""Pairs (English word, German word), counted from 0."""
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """One person's links of a pair: those without doubt, and those that others may draw differently (disjoint)."""
+
+    sure: Links
+    possible: Links
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A pair of sentences with both annotations of its words."""
+
+    id: str
+    english: str
+    german: str
+    annotations: tuple[Annotation, Annotation]
+
+    @property
+    def sure(self) -> Links:
+        """The links that both annotations call sure (Och & Ney 2003, section 5.1: S is the intersection)."""
+        first, second = self.annotations
+        return first.sure & second.sure
+
+    @property
+    def possible(self) -> Links:
+        """All links that either annotation has, the sure ones included (ibid.: P is the union)."""
+        return frozenset[tuple[int, int]]().union(*(each.sure | each.possible for each in self.annotations))
+
+
+def word_spans(sentence: str) -> list[tuple[int, int]]:
+    """Start and end of each word as the annotations count them; a punctuation mark is a word of its own."""
+    return [match.span() for match in _WORD.finditer(sentence)]
+
+
+@functools.cache
+def scenes() -> tuple[Scene, ...]:
+    """All pairs, in the order of the file."""
+    _, *lines = FILE.read_text(encoding="utf-8").splitlines()
+    return tuple(_scene(*line.split("\t")) for line in lines)
+
+
+def _scene(name: str, english: str, german: str, first: str, second: str) -> Scene:
+    return Scene(name, english, german, (_annotation(first), _annotation(second)))
+
+
+def _annotation(text: str) -> Annotation:
+    links: dict[str, set[tuple[int, int]]] = {"-": set(), "?": set()}
+    for match in _LINK.finditer(text):
+        links[match[2]].add((int(match[1]) - 1, int(match[3]) - 1))
+    return Annotation(frozenset(links["-"]), frozenset(links["?"]))
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far the two annotations agree: F1 of the sure links and of all links, and Cohen's kappa over all word pairs.
+
+    Kappa compares three labels of each pair of words: sure, possible, none.
+    """
+
+    sure: float
+    all: float
+    kappa: float
+
+
+def agreement(pairs: tuple[Scene, ...]) -> Agreement:
+    """The agreement of the two annotations over these pairs."""
+    sure = _f1([(a.sure, b.sure) for a, b in (scene.annotations for scene in pairs)])
+    every = _f1([(a.sure | a.possible, b.sure | b.possible) for a, b in (scene.annotations for scene in pairs)])
+    labels = [
+        tuple(2 if (i, j) in each.sure else int((i, j) in each.possible) for each in scene.annotations)
+        for scene in pairs
+        for i in range(len(word_spans(scene.english)))
+        for j in range(len(word_spans(scene.german)))
+    ]
+    n = len(labels)
+    observed = sum(a == b for a, b in labels) / n
+    chance = sum(sum(a == k for a, _ in labels) * sum(b == k for _, b in labels) for k in range(3)) / n**2
+    return Agreement(sure, every, (observed - chance) / (1 - chance))
+
+
+def _f1(pairs: list[tuple[Links, Links]]) -> float:
+    both = sum(len(a & b) for a, b in pairs)
+    return 2 * both / sum(len(a) + len(b) for a, b in pairs)
