@@ -39,12 +39,32 @@ def head_title(kind: AttentionKind, layer: int, head: int) -> str:
 
 def name_in_kind(layer: int, head: int) -> str:
     """A head where the kind of attention is known: "layer 1, head 2"."""
-    return f"layer {layer}, {f'head {head}' if head else 'mean over its heads'}"
+    return f"{layer_name(layer)}, {name_in_layer(head)}"
+
+
+def layer_name(layer: int) -> str:
+    """A layer inside a sentence: "layer 1"."""
+    return f"layer {layer}"
+
+
+def name_in_layer(head: int) -> str:
+    """A head where the layer is known: "head 2", or "mean over its heads"."""
+    return f"head {head}" if head else "mean over its heads"
 
 
 def short_name(layer: int, head: int) -> str:
     """A head where room is short: "L1 H2", or "L1 mean"."""
-    return f"L{layer} H{head}" if head else f"L{layer} mean"
+    return f"{short_layer(layer)} {short_head(head)}"
+
+
+def short_layer(layer: int) -> str:
+    """A layer where room is short: "L1"."""
+    return f"L{layer}"
+
+
+def short_head(head: int) -> str:
+    """A head where room is short and the layer is known: "H2", or "mean"."""
+    return f"H{head}" if head else "mean"
 
 
 def index_name(layer: int, head: int) -> str:

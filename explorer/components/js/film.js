@@ -4,7 +4,8 @@ import { readBlock } from "./blocks.js";
 import { border, label, paper, shorten, isolated, widest, writeAxes, writer } from "./canvas.js";
 import { bitmap, inkOn, contextOf, patternOf, readTheme, shade } from "./colours.js";
 import { finder, make, makeButton, say } from "./dom.js";
-import { AXES, FUTURE, TITLES } from "./kinds.js";
+import { FUTURE } from "./kinds.js";
+import { AXES, capitalised, headTitle, layerName, nameInKind } from "./names.js";
 import { cellNumber, clamp, percent } from "./numbers.js";
 import { createPlayer, markPlaying } from "./player.js";
 
@@ -122,10 +123,10 @@ function draw(S) {
   grid.replaceChildren();
   S.thumbs = [];
   for (let layer = 1; layer <= layers; layer++) {
-    grid.append(make("span", "", `Layer ${layer}`));
+    grid.append(make("span", "", capitalised(layerName(layer))));
     for (let head = 1; head <= heads; head++) {
       const canvas = make("canvas"), button = makeButton("", canvas);
-      button.ariaLabel = button.title = `Layer ${layer}, head ${head}`;
+      button.ariaLabel = button.title = capitalised(nameInKind(layer, head));
       button.onclick = () => {
         Object.assign(S, { layer, head });
         paint(S);
@@ -187,8 +188,7 @@ const pictureOf = (S, f, layer, head) => bitmap(S.theme, f.columns.length, f.row
  */
 function drawHead(S, f) {
   const { ink, font } = S.theme, { kind } = S.film;
-  const title = kind === "decoder" ? "Decoder self-attention" : TITLES[kind];
-  say(S.find("figcaption"), `${title}, layer ${S.layer}, head ${S.head}, ${stepOf(f)}`);
+  say(S.find("figcaption"), `${headTitle(kind, S.layer, S.head)}, ${stepOf(f)}`);
   const ctx = contextOf(S.big);
   ctx.font = `12px ${font}`;
   const fit = (/** @type {string} */ text, /** @type {number} */ most) => shorten(ctx, text, most, most, Infinity);

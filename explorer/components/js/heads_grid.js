@@ -5,7 +5,8 @@ import { children, make, makeButton, say } from "./dom.js";
 import { describeHead, listHeads } from "./head_list.js";
 import { pictureOf, topOf } from "./heads_pictures.js";
 import { kindsShown, mapOf, openHead, presenting, rowInView, shownRows } from "./heads_state.js";
-import { SIDES, TITLES } from "./kinds.js";
+import { SIDES } from "./kinds.js";
+import { TITLES, capitalised, nameInKind, shortLayer, shortName } from "./names.js";
 import { clamp } from "./numbers.js";
 
 /** @typedef {import("./types").HeadsState} HeadsState */
@@ -144,19 +145,19 @@ function paintTiles(S, m, canvas, grid, buttons, picture, { scale, shown, row, m
 function nameTile(button, m, layer, head, compact) {
   const { keys, role, mixed } = head ? describeHead(m, layer, head) : { keys: "", role: "", mixed: false };
   const [, name, effective, favours] = button.children;
-  say(name, compact ? (head ? `${head}` : "m") : head ? `L${layer} H${head}` : `L${layer} mean`);
+  say(name, compact ? (head ? `${head}` : "m") : shortName(layer, head));
   say(effective, compact ? "" : keys);
   say(favours, compact ? "" : role);
   favours.classList.toggle("mixed", mixed);
   button.value = `${m.kind} ${layer} ${head}`;
-  const which = head ? `Layer ${layer}, head ${head}` : `Layer ${layer}, mean over the heads`;
+  const which = capitalised(nameInKind(layer, head));
   button.ariaLabel = button.title = head ? `${which}: ${keys}, ` + (mixed ? "mixed, " : "") + role : which;
 }
 
 /** @param {HTMLElement} cell @param {number} layer */
 function nameLayer(cell, layer) {
   if (cell.firstElementChild?.tagName !== "SPAN") cell.replaceChildren(make("span", "layer"));
-  say(cell.firstChild, `L${layer}`);
+  say(cell.firstChild, shortLayer(layer));
 }
 
 /** The button of a thumbnail, created if the cell has none. @param {HeadsState} S @param {HTMLElement} cell */

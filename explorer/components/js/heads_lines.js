@@ -7,8 +7,9 @@ import { nameOfRow, rowTitle } from "./heads_map.js";
 import {
   chooseCell, columnInView, linedHeads, mapOf, presenting, redraw, rowInView, rowOf, shownRows, update,
 } from "./heads_state.js";
-import { AXES, SIDES } from "./kinds.js";
+import { SIDES } from "./kinds.js";
 import { heaviestKeys } from "./line_choice.js";
+import { AXES, layerName, nameInLayer, shortHead } from "./names.js";
 import { clamp } from "./numbers.js";
 import { SPECIALS } from "./token_names.js";
 
@@ -82,9 +83,9 @@ export function drawLines(S) {
 function drawHeadButtons(S, m, layer, box) {
   children(box, m.heads + 1, () => makeButton("headpick")).forEach((b, i) => {
     const head = (i + 1) % (m.heads + 1);
-    say(b, head ? `H${head}` : "mean");
+    say(b, shortHead(head));
     b.setAttribute("aria-pressed", `${S.on.has(head)}`);
-    b.setAttribute("aria-label", head ? `Lines of head ${head} in layer ${layer}` : "Lines of the mean over the heads");
+    b.setAttribute("aria-label", `Lines of ${layerName(layer)}, ${nameInLayer(head)}`);
     b.style.borderBottomColor = S.on.has(head) ? colourOf(S, head) : "";
     b.onclick = () => {
       if (!S.on.delete(head) || !S.on.size) S.on.add(head);

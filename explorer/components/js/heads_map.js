@@ -10,7 +10,8 @@ import { level, pictureOf, topOf } from "./heads_pictures.js";
 import {
   chooseCell, columnInView, kindsShown, mapOf, presenting, redraw, rowInView, rowOf, shownRows, weightsOf,
 } from "./heads_state.js";
-import { AXES, FUTURE, KINDS, SIDES, TITLES } from "./kinds.js";
+import { FUTURE, KINDS, SIDES } from "./kinds.js";
+import { AXES, PREDICTED_ROWS, TITLES, layerName, nameInLayer } from "./names.js";
 import { cellNumber, clamp } from "./numbers.js";
 
 /** @typedef {import("./types").HeadsState} HeadsState */
@@ -27,7 +28,7 @@ export const nameOfRow = (S, m, q) => (S.next && m.predicted.length ? m.predicte
 /** @param {HeadsState} S @param {KindMap} m @param {number} q */
 const otherName = (S, m, q) => (!m.predicted.length ? "" : S.next ? `after ${isolated(m.rows[q])}` : `→ ${isolated(m.predicted[q])}`);
 /** @param {HeadsState} S @param {Kind} kind */
-export const rowTitle = (S, kind) => (kind !== "encoder" && S.next ? "decoder predicts (query)" : AXES[kind][0]);
+export const rowTitle = (S, kind) => (kind !== "encoder" && S.next ? PREDICTED_ROWS : AXES[kind][0]);
 
 /** @param {HeadsState} S */
 export function drawMaps(S) {
@@ -42,8 +43,7 @@ export function drawMaps(S) {
 function drawHead(S, kind) {
   const f = S.figures[kind], m = mapOf(S, kind), { layer, head } = S.pick[kind];
   say(f.title, TITLES[kind]);
-  const which = head ? `head ${head}` : "mean over the heads";
-  say(f.about, `layer ${layer} · ${which} · ${S.data.model}` + (m ? "" : " · loading …"));
+  say(f.about, `${layerName(layer)} · ${nameInLayer(head)} · ${S.data.model}` + (m ? "" : " · loading …"));
   f.canvas.hidden = !m;
   if (!m) return;
   f.canvas.setAttribute("aria-label", `${TITLES[kind]}, ${f.about.textContent}. Arrow keys move between cells; with Shift they mark rows and columns.`);

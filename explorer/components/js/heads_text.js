@@ -3,7 +3,8 @@
 import { make, say, sayAll } from "./dom.js";
 import { PLACES, describeHead, listHeads } from "./head_list.js";
 import { columnInView, kindsShown, linedHeads, mapOf, rowInView, rowOf, shownRows, weightsOf } from "./heads_state.js";
-import { SIDES, TITLES } from "./kinds.js";
+import { SIDES } from "./kinds.js";
+import { TITLES, layerName, shortHead, shortName } from "./names.js";
 import { fourDecimals, percent, plural } from "./numbers.js";
 import { MASKED, WHY_MASKED, line, looksAt } from "./readout.js";
 import { drawTable } from "./table.js";
@@ -73,7 +74,7 @@ export function drawCaption(S) {
   const { layer, head } = S.pick[S.kind], query = S.focus?.side === "query" ? S.focus.at : rowInView(S, m);
   const sentence = (/** @type {number} */ h) => {
     const row = rowOf(S, m, layer, h, query), keys = looksAt(row, m.columns, SIDES[m.kind][1], 3, row.exact);
-    return [`L${layer} ` + (h ? `H${h}: ` : "mean: "), ...rowName(m, query), ...keys];
+    return [`${shortName(layer, h)}: `, ...rowName(m, query), ...keys];
   };
   const pieces = sentence(head);
   if (S.view === "lines") {
@@ -94,7 +95,7 @@ function describeGrids(S) {
     const count = heads.length === all ? whole : `${heads.length} of ${plural(all, "head")}`;
     if (!heads.length) return `${TITLES[kind]}: ${count}.`;
     const [sharp, wide] = [heads[0], heads[heads.length - 1]].map(({ layer, head }) =>
-      ({ name: `L${layer} H${head}`, ...describeHead(m, layer, head) }));
+      ({ name: shortName(layer, head), ...describeHead(m, layer, head) }));
     const others = heads.length > 1 ? `, ${wide.name} at the most keys (${wide.keys})` : "";
     return `${TITLES[kind]}: ${count}. ${sharp.name} looks at the fewest keys (${sharp.keys}; ${sharp.mixed ? "mixed, " : ""}${sharp.role})${others}.`;
   });
@@ -105,7 +106,7 @@ export function drawNumbers(S) {
   const m = mapOf(S, S.kind);
   if (!m) return;
   const { layer, head } = S.pick[S.kind], query = rowInView(S, m), heads = S.view === "heads";
-  const title = heads ? [", all heads"] : [`, layer ${layer}, row `, ...rowName(m, query)];
+  const title = heads ? [", all heads"] : [`, ${layerName(layer)}, row `, ...rowName(m, query)];
   sayAll(S.find("summary"), `Table: ${TITLES[S.kind]}`, ...title);
   if (!S.details.open) return;
   const { names, rows } = heads ? headTable(S, m) : keyTable(S, m, layer, head, query);
@@ -145,5 +146,5 @@ function keyTable(S, m, layer, head, query) {
     const order = cells.flatMap(({ weight, rank }) => (several ? [mask ? -1 : weight] : [mask ? -1 : weight, mask ? 9999 : rank]));
     return { at: [key, ...order], cells: [numbered(m.columns, key, SIDES[m.kind][1]), ...texts] };
   });
-  return { names: several ? ["key", ...heads.map((h) => (h ? `H${h}` : "mean"))] : ["key", "weight", "rank"], rows };
+  return { names: several ? ["key", ...heads.map(shortHead)] : ["key", "weight", "rank"], rows };
 }

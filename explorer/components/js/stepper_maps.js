@@ -5,7 +5,8 @@ import {
   writeAxes, writer,
 } from "./canvas.js";
 import { bitmap, contextOf, inkOn, shade } from "./colours.js";
-import { AXES, FUTURE, SIDES } from "./kinds.js";
+import { FUTURE, SIDES } from "./kinds.js";
+import { AXES } from "./names.js";
 import { cellNumber, clamp } from "./numbers.js";
 import { weightsOf } from "./payload.js";
 import { currentRow, frontier, pick, redraw, rowOf, shownRows } from "./stepper_state.js";

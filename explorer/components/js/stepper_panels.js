@@ -2,7 +2,8 @@
 
 import { paper } from "./canvas.js";
 import { buttonsOf, children, make, makeButton, say, sayAll } from "./dom.js";
-import { SIDES, TITLES } from "./kinds.js";
+import { SIDES } from "./kinds.js";
+import { TITLES, capitalised, layerName, nameInLayer } from "./names.js";
 import { decimals, percent, plural } from "./numbers.js";
 import { MASKED, WHY_MASKED, drawBadges, line, looksAt } from "./readout.js";
 import { bitmapOf } from "./stepper_maps.js";
@@ -63,7 +64,7 @@ export function drawPick(S) {
   for (const tab of buttonsOf(S.find, ".kinds")) tab.setAttribute("aria-pressed", `${tab.value === S.kind}`);
   children(S.find(".layers"), m.layers, makeButton).forEach((b, i) => {
     say(b, `${i + 1}`);
-    b.setAttribute("aria-label", `Layer ${i + 1} of ${m.layers}`);
+    b.setAttribute("aria-label", `${capitalised(layerName(i + 1))} of ${m.layers}`);
     b.setAttribute("aria-pressed", `${i + 1 === layer}`);
     b.onclick = () => pick(S, S.kind, { layer: i + 1 });
   });
@@ -72,7 +73,7 @@ export function drawPick(S) {
     const ctx = paper(/** @type {HTMLCanvasElement} */ (b.firstChild), m.keys * scale, m.queries * scale);
     ctx.drawImage(bitmapOf(S, S.kind, layer, h), 0, 0, m.keys, shown, 0, 0, m.keys * scale, shown * scale);
     say(b.lastChild, h ? `${h}` : "mean");
-    b.setAttribute("aria-label", h ? `Head ${h} of ${m.heads}` : "Mean over the heads");
+    b.setAttribute("aria-label", capitalised(nameInLayer(h)) + (h ? ` of ${m.heads}` : ""));
     b.setAttribute("aria-pressed", `${h === head}`);
     b.onclick = () => pick(S, S.kind, { head: h });
   });
@@ -81,9 +82,10 @@ export function drawPick(S) {
 /** "*Hund* looks at *dog* 62 %, *a* 21 %", from the numbers of the row. @param {StepperState} S @param {Kind} kind */
 export function drawCaption(S, kind) {
   const f = S.figures[kind], m = S.maps[kind], { layer, head } = S.pick[kind], encoder = kind === "encoder";
-  const which = head ? `head ${head} (of ${m.heads})` : `mean of ${plural(m.heads, "head")}`;
+  const which = head ? `${nameInLayer(head)} (of ${m.heads})` : `mean of ${plural(m.heads, "head")}`;
   say(f.title, TITLES[kind]);
-  say(f.about, `layer ${layer} · ${which} · ${S.data.model}` + (encoder ? "" : ` · step ${S.step + 1}`));
+  say(f.about, `${layerName(layer)} · ${which} · ${S.data.model}` + (encoder ? "" : ` · step ${S.step + 1}`));
+  f.box.classList.toggle("focus", kind === S.kind);
   f.canvas.setAttribute("aria-label", `${TITLES[kind]}, ${f.about.textContent}. Arrow keys move between cells.`);
   const query = currentRow(S, kind), [side, keySide] = SIDES[kind];
   const how = encoder && !(S.cell?.locked && S.cell.kind === kind) ? [" (most attended now)"] : [];

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from explorer.attention import names
 from explorer.attention.attention_maps import attention_maps, merge, spans
 from explorer.attention.coordinates import Place
 from explorer.attention.head_summary import HeadSummary
@@ -37,6 +38,30 @@ def _cases(name: str) -> list[Any]:
     fixture = _fixture(name)
     cases = fixture if isinstance(fixture, list) else fixture["cases"]
     return [pytest.param(case, id=case["name"]) for case in cases]
+
+
+def test_kinds_and_axes_are_called_as_in_the_browser() -> None:
+    fixture = _fixture("names")
+    assert fixture["titles"] == names.KIND_TITLES
+    assert {kind: tuple(titles) for kind, titles in fixture["axes"].items()} == names.AXIS_TITLES
+    assert fixture["predictedRows"] == names.PREDICTED_ROW_TITLE
+
+
+@pytest.mark.parametrize("case", [pytest.param(head, id=head["short"]) for head in _fixture("names")["heads"]])
+def test_heads_are_called_as_in_the_browser(case: dict[str, Any]) -> None:
+    kind, layer, head = case["kind"], case["layer"], case["head"]
+    assert case == {
+        "kind": kind,
+        "layer": layer,
+        "head": head,
+        "title": names.head_title(kind, layer, head),
+        "inKind": names.name_in_kind(layer, head),
+        "inLayer": names.name_in_layer(head),
+        "short": names.short_name(layer, head),
+        "shortHead": names.short_head(head),
+        "layerName": names.layer_name(layer),
+        "shortLayer": names.short_layer(layer),
+    }
 
 
 @pytest.mark.parametrize("case", _cases("word_merging"))
