@@ -10,7 +10,7 @@ from explorer.attention.aggregates import Floats, How, over_heads, over_layers, 
 from explorer.attention.attention_maps import AttentionMaps
 from explorer.attention.coordinates import Place
 from explorer.attention.labelled_map import LabelledMap, labelled
-from explorer.attention.names import name_in_kind
+from explorer.attention.names import layer_name, name_in_kind
 from model.config import AttentionKind
 
 Needs = Literal["weights", "rollout", "head norms", "layer norms"]
@@ -33,7 +33,7 @@ class Aggregate:
 def _over_heads(how: How) -> Callable[[Floats, AttentionMaps, Place], LabelledMap]:
     def build(weights: Floats, maps: AttentionMaps, at: Place) -> LabelledMap:
         values = over_heads(weights, how)[at.layer - 1]
-        return labelled(maps, values, f"Layer {at.layer}: {how} over heads", unit=f"{how} weight")
+        return labelled(maps, values, f"{_layer(at)}: {how} over heads", unit=f"{how} weight")
 
     return build
 
@@ -48,7 +48,7 @@ def _over_heads_and_layers(how: How) -> Callable[[Floats, AttentionMaps, Place],
 
 
 def _rollout(rollout: Floats, maps: AttentionMaps, at: Place) -> LabelledMap:
-    return labelled(maps, rollout[at.layer - 1], f"Rollout after layer {at.layer}", unit="share that arrives")
+    return labelled(maps, rollout[at.layer - 1], f"Rollout after {layer_name(at.layer)}", unit="share that arrives")
 
 
 def _norms_of_head(norms: Floats, maps: AttentionMaps, at: Place) -> LabelledMap:
@@ -60,8 +60,12 @@ def _shares_of_head(norms: Floats, maps: AttentionMaps, at: Place) -> LabelledMa
 
 
 def _norms_of_layer(norms: Floats, maps: AttentionMaps, at: Place) -> LabelledMap:
-    title = f"Layer {at.layer}, all heads together: ‖Σ weight × value × W_O‖"
+    title = f"{_layer(at)}, all heads together: ‖Σ weight × value × W_O‖"
     return labelled(maps, norms[at.layer - 1], title, unit="length", top=None)
+
+
+def _layer(at: Place) -> str:
+    return layer_name(at.layer).capitalize()
 
 
 def _head(at: Place) -> str:

@@ -12,7 +12,7 @@ from explorer.attention.captions import head_caption, row_caption, row_in_view, 
 from explorer.attention.coordinates import Place
 from explorer.attention.head_summary import HeadSummary, summarise
 from explorer.attention.labelled_map import LabelledMap, head_map
-from explorer.attention.names import KIND_TITLES, PREDICTED_ROW_TITLE
+from explorer.attention.names import KIND_TITLES, PREDICTED_ROW_TITLE, layer_name
 from explorer.attention.view_text import ViewOptions, parse_view
 from explorer.text import plural, printable, quoted
 from model.config import AttentionKind
@@ -149,4 +149,4 @@ def _title_and_caption(
         return one.title, caption
     heads = [place for place in places if place.head]
     count = plural(len(heads), "head") + (" and the mean over all heads" if len(heads) < len(maps) else "")
-    return f"{KIND_TITLES[place.kind]}, layer {place.layer}, {count}", caption
+    return f"{KIND_TITLES[place.kind]}, {layer_name(place.layer)}, {count}", caption

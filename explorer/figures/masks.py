@@ -9,17 +9,13 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from explorer.attention.names import AXIS_TITLES
 from explorer.figures.plotly_charts import Columns, Plot, curves, heatmap, labels, numbered
 from explorer.runs.metrics import Metrics
 from explorer.text import plural
 from model.config import AttentionKind
 from model.trace import FUTURE, PADDING, VISIBLE, Codes
 
-AXES: dict[AttentionKind, tuple[str, str]] = {
-    "encoder": ("source (query)", "source (key)"),
-    "decoder": ("decoder reads (query)", "decoder reads (key)"),
-    "cross": ("decoder reads (query)", "source (key)"),
-}
 WORDS = {VISIBLE: "open", FUTURE: "closed: the future", PADDING: "closed: padding"}
 _GREY = "rgba(125, 136, 147, 0.25)"  # readable on white and on black, and in no colour scale
 _THIRD = 310  # pixels of a figure in a third of the page
@@ -31,7 +27,7 @@ def mask_plot(
     codes: Codes, kind: AttentionKind, rows: Sequence[str], columns: Sequence[str], title: str, *, height: int = 320
 ) -> Plot:
     """Open and closed cells, [query, key]; each closed one has the sign of its reason."""
-    y_title, x_title = AXES[kind]
+    y_title, x_title = AXIS_TITLES[kind]
     figure = heatmap(
         np.where(codes == VISIBLE, 1.0, np.nan),
         x=labels(columns),
@@ -71,7 +67,7 @@ def score_plot(
     span: float,
 ) -> Plot:
     """Scores, [query, key], before the mask or after it (`masked`); the colour scale runs from -span to span."""
-    y_title, x_title = AXES[kind]
+    y_title, x_title = AXIS_TITLES[kind]
     shown = np.where(codes == VISIBLE, values, np.nan) if masked else values
     figure = heatmap(
         shown,
@@ -107,7 +103,7 @@ def weight_plot(
     caption: str = "",
 ) -> Plot:
     """Attention weights, [query, key], after softmax; closed cells look different from small weights."""
-    y_title, x_title = AXES[kind]
+    y_title, x_title = AXIS_TITLES[kind]
     figure = heatmap(
         np.where(codes == VISIBLE, weights, np.nan),
         x=labels(columns),

@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from explorer.attention.names import index_name, short_head, short_layer
 from explorer.figures.plotly_charts import (
     Plot,
     bars,
@@ -37,7 +38,7 @@ def layer_head_map(
     """One score of all heads of one kind, [layer, head], with the number in each cell."""
     n_layers, n_heads = values.shape
     # With letters: Plotly would read a label that is a number as the position of a tick.
-    rows, columns = [f"L{i + 1}" for i in range(n_layers)], [f"H{i + 1}" for i in range(n_heads)]
+    rows, columns = [short_layer(i + 1) for i in range(n_layers)], [short_head(i + 1) for i in range(n_heads)]
     figure = heatmap(
         values,
         x=columns,
@@ -52,18 +53,18 @@ def layer_head_map(
     if baseline is not None and np.isfinite(baseline):
         caption += f" Uniform attention: {baseline:.{decimals}f}."
     table: dict[str, list[Any]] = {"layer": [i + 1 for i in range(n_layers)]}
-    table |= {f"H{j + 1}": [_number(value, decimals) for value in values[:, j]] for j in range(n_heads)}
+    table |= {short_head(j + 1): [_number(value, decimals) for value in values[:, j]] for j in range(n_heads)}
     return Plot(figure, caption, f"{kind.capitalize()}", table)
 
 
 def _extremes(values: Scores, kind: str, title: str, decimals: int) -> str:
     if not np.isfinite(values).any():
         return f"{title.capitalize()} is not known for {kind} heads on this sample."
-    high = np.unravel_index(int(np.nanargmax(values)), values.shape)
-    low = np.unravel_index(int(np.nanargmin(values)), values.shape)
+    high, low = (np.unravel_index(int(extreme(values)), values.shape) for extreme in (np.nanargmax, np.nanargmin))
+    highest, lowest = (index_name(int(layer), int(head)) for layer, head in (high, low))
     return (
-        f"{title.capitalize()}: highest in L{high[0] + 1} H{high[1] + 1} ({values[high]:.{decimals}f}), lowest in "
-        f"L{low[0] + 1} H{low[1] + 1} ({values[low]:.{decimals}f})."
+        f"{title.capitalize()}: highest in {highest} ({values[high]:.{decimals}f}), lowest in {lowest} "
+        f"({values[low]:.{decimals}f})."
     )
 
 

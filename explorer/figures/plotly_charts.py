@@ -18,6 +18,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from explorer.attention import names
+
 HEIGHT = 340
 MOST_SLANTED = 10  # column names that fit side by side at 45 degrees, even in a narrow figure
 MOST_LETTERS = 24  # of a token in a tick label; the table has all of it
@@ -53,7 +55,7 @@ def labels(tokens: Sequence[str], first: int = 1) -> list[str]:
 
 def numbered(tokens: Sequence[str], first: int = 1) -> list[str]:
     """The same for tables, which show every character as it is."""
-    return [f"{i} {token}" for i, token in enumerate(tokens, start=first)]
+    return list(names.numbered(tokens, first=first))
 
 
 def margin(*, left: int = 64, right: int = 14, top: int = 14, bottom: int = 50) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.attention.names import short_name
 from explorer.text import plural, quoted
 from explorer.translation.head_change import WHOLE, Change, Changes
 from explorer.translation.translator import InputError, Translation, Translator
@@ -185,17 +186,18 @@ def from_another(translator: Translator, other: Translation, shown: Translation,
     """
     kind, layer, head = change.place
     if change.op == "pattern":
+        name = f"{change.kind} {short_name(change.layer, change.head)}"
         pattern: NDArray[np.float32] = other.trace.weights(kind)[layer, head]
         needed = shown.trace.weights(kind).shape[2:]
         if kind != "decoder" and pattern.shape[1] != needed[1]:
             raise InputError(
-                f"The pattern of {change.kind} L{change.layer} H{change.head} does not fit: {quoted(change.other)} has "
+                f"The pattern of {name} does not fit: {quoted(change.other)} has "
                 f"{plural(pattern.shape[1], 'source token')} with <eos>, this sentence has {needed[1]}. Choose a "
                 f"sentence of equal length, or take the head's output."
             )
         if kind == "decoder" and pattern.shape != needed:
             raise InputError(
-                f"The pattern of {change.kind} L{change.layer} H{change.head} does not fit: the translation of "
+                f"The pattern of {name} does not fit: the translation of "
                 f"{quoted(change.other)} has {plural(pattern.shape[0], 'step')}, that of this sentence {needed[0]}."
             )
         return pattern

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from explorer.attention.names import index_name
+from explorer.attention.names import index_name, short_head, short_layer
 from explorer.probing.measurement import Probe
 from explorer.probing.roles import MARGIN, MIN_SENTENCES, RULE
 from explorer.probing.tables import head_rows, number_rows, roles, summary
@@ -101,7 +101,7 @@ _STYLE = (
 def _map(probe: Probe, kind: AttentionKind) -> str:
     """A table of layers by heads with role and effective keys; cells of heads with a role are shaded."""
     measured, known = probe.kinds[kind], roles(probe)
-    head_cells = "".join(f"<th>H{head + 1}</th>" for head in range(measured.n_heads))
+    head_cells = "".join(f"<th>{short_head(head + 1)}</th>" for head in range(measured.n_heads))
     lines = []
     for layer in range(measured.n_layers):
         cells = []
@@ -111,7 +111,7 @@ def _map(probe: Probe, kind: AttentionKind) -> str:
             shade = ' style="background:#dcebf2"' if role.clear else ""
             size = f"{keys:.1f} keys" if np.isfinite(keys) else ""
             cells.append(f'<td class="map"{shade}>{escape(role.name)}<br>{size}</td>')
-        lines.append(f"<tr><th>L{layer + 1}</th>{''.join(cells)}</tr>")
+        lines.append(f"<tr><th>{short_layer(layer + 1)}</th>{''.join(cells)}</tr>")
     return f"<h2>{escape(kind.capitalize())}</h2><table><tr><th></th>{head_cells}</tr>{''.join(lines)}</table>"
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from explorer.attention.attention_maps import attention_maps
 from explorer.attention.head_summary import summarise
+from explorer.attention.names import name_in_kind
 from explorer.lessons.checks.registry import Live, check, item_at
 from explorer.lessons.expressions import Value
 from model.config import AttentionKind
@@ -91,7 +92,7 @@ def best_head(live: Live, kind: AttentionKind, place: str) -> Value:
     """The head with the largest share on a place, as 'layer 1, head 2'."""
     shares = summarise(attention_maps(live.shown.trace, kind)).shares[place]
     layer, head = np.unravel_index(int(np.nanargmax(shares)), shares.shape)
-    return f"layer {layer + 1}, head {head + 1}"
+    return name_in_kind(int(layer) + 1, int(head) + 1)
 
 
 @check(f"{_HEAD} row:count key:count", "form:raw|scaled")

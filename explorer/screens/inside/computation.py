@@ -8,6 +8,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
+from explorer.attention.names import name_in_layer
 from explorer.components.walk import WalkRow, walk_view
 from explorer.figures import model_internals as figures
 from explorer.figures.plotly_charts import Columns
@@ -169,7 +170,7 @@ def _open(model: ModelDescription, shown: Translation, found: Walk, operation: O
     if operation.short in ("scores", "masked", "weights"):
         head = _head(value.shape[0])
         keys = key_tokens(shown, found, operation.name)
-        title = f"Head {head + 1}"
+        title = name_in_layer(head + 1).capitalize()
         plot = figures.matrix_plot(value[head], rows, keys, title, weights=operation.short == "weights", first=first)
         draw_plot(plot, f"open_{operation.short}")
         return
@@ -179,7 +180,9 @@ def _open(model: ModelDescription, shown: Translation, found: Walk, operation: O
         tokens = key_tokens(shown, found, operation.name) if inside else rows
         side = "position (key)" if inside else "position (query)"
         start = 1 if inside else first
-        plot = figures.activation_plot(value[head], tokens, f"Head {head + 1}", side=side, first=start)
+        plot = figures.activation_plot(
+            value[head], tokens, name_in_layer(head + 1).capitalize(), side=side, first=start
+        )
         draw_plot(plot, "open_head")
         return
     if operation.short in ("k_proj", "v_proj") and "cross" in operation.name:

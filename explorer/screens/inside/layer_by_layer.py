@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from explorer.attention.names import layer_name
 from explorer.figures import model_internals as figures
 from explorer.figures.plotly_charts import Columns
 from explorer.screens.inside.computation import choose_step, walked
@@ -44,7 +45,7 @@ def draw_layers_tab(shown: Translation, model: ModelDescription) -> None:
 
 def stage_names(n_layers: int) -> list[str]:
     """The names of the stages: the embedding and every decoder layer."""
-    return ["embedding", *(f"layer {i}" for i in range(1, n_layers + 1))]
+    return ["embedding", *(layer_name(i) for i in range(1, n_layers + 1))]
 
 
 def stage_columns(predictions: LayerPredictions, target: Tokenizer) -> Columns:

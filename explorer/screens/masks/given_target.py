@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from explorer.attention.names import name_in_kind
 from explorer.figures import masks as figures
 from explorer.figures.plotly_charts import Columns, numbered
 from explorer.screens.masks.teacher_forced import padded, reading
@@ -29,7 +30,8 @@ def draw_target_tab(shown: Translation, model: ModelDescription) -> None:
     left, right = st.columns([2, 3], gap="large")
     with left:
         future = 100 * attention_to_future(weights)
-        caption = f"Layer {layer + 1}, head {head + 1}: rows give {future:.0f} % of their attention to later positions."
+        name = name_in_kind(layer + 1, head + 1).capitalize()
+        caption = f"{name}: rows give {future:.0f} % of their attention to later positions."
         title = "Decoder self-attention, " + ("mask lifted" if lifted else "masked")
         draw_plot(figures.weight_plot(weights, codes, "decoder", tokens, tokens, title, caption), "lift_map")
     with right:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from explorer.attention.names import name_in_kind
 from explorer.figures import masks as figures
 from explorer.figures.plotly_charts import Columns
 from explorer.runs.lifecycle import Runs
@@ -78,7 +79,7 @@ def _draw_pair(text: str) -> None:
     codes = target.codes("decoder", 0, Switches(causal=False))
     with left:
         caption = (
-            f"Trained without the mask, layer {layer + 1}, head {head + 1} looks one token ahead with "
+            f"Trained without the mask, {name_in_kind(layer + 1, head + 1)} looks one token ahead with "
             f"{100 * share:.0f} % of its attention: at the very token that it must predict."
         )
         plot = figures.weight_plot(weights[layer, head], codes, "decoder", tokens, tokens, "How it cheats", caption)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
+from explorer.attention.names import name_in_kind
 from explorer.figures import masks as figures
 from explorer.figures.plotly_charts import Columns
 from explorer.text import plain, plural
@@ -46,7 +47,9 @@ def draw_decoding_tab(shown: Translation, model: ModelDescription) -> None:
     with left:
         title = f"What step {step} reads"
         n_read = plural(len(read), "token")
-        caption = f"Layer {layer + 1}, head {head + 1}: {n_read} read, the last row predicts the next one."
+        caption = (
+            f"{name_in_kind(layer + 1, head + 1).capitalize()}: {n_read} read, the last row predicts the next one."
+        )
         draw_plot(figures.weight_plot(weights, codes, "decoder", tokens, tokens, title, caption), "decode_map")
     with right:
         st.markdown("##### Predicted token and its probability")

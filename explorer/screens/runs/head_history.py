@@ -9,6 +9,7 @@ import streamlit as st
 
 from explorer.attention.captions import head_caption
 from explorer.attention.map_tables import head_table
+from explorer.attention.names import name_in_kind
 from explorer.components.film import film_view, place_of
 from explorer.components.film_payload import Film, Frame, Place
 from explorer.figures.head_scores_over_training import head_figure, head_rows
@@ -81,7 +82,7 @@ def _film(runs: Runs, name: str, kind: AttentionKind, moments: list[Moment]) -> 
     weights = frame.weights[place.layer - 1, place.head - 1]
     st.caption(
         plain(
-            f"Step {moment.step:,}, layer {place.layer}, head {place.head}. "
+            f"Step {moment.step:,}, {name_in_kind(place.layer, place.head)}. "
             f"{head_caption(weights, frame.rows, frame.columns, causal=kind == 'decoder')} "
             f"The model's own answer at this step: {quoted(moment.own_text) if moment.own_text else '(nothing)'}."
         )

@@ -8,6 +8,7 @@ import streamlit as st
 
 from explorer.attention.captions import head_caption
 from explorer.attention.map_tables import head_table
+from explorer.attention.names import name_in_kind
 from explorer.components.film import film_view
 from explorer.components.film_payload import Film, Frame
 from explorer.runs.lifecycle import MAX_PROBE_TEXT, Runs
@@ -93,13 +94,10 @@ def draw_heads(runs: Runs, name: str) -> None:
     place = film_view(film, key="probe_film")
     weights = frame.weights[place.layer - 1, place.head - 1]
     answer = translation_text(trace)
-    st.caption(
-        plain(
-            f"At step {step:,} the model answers {quoted(answer) if answer else '(nothing)'}. "
-            f"Layer {place.layer}, head {place.head}: "
-            + head_caption(weights, frame.rows, frame.columns, causal=kind == "decoder")
-        )
-    )
+    name = name_in_kind(place.layer, place.head).capitalize()
+    looks = head_caption(weights, frame.rows, frame.columns, causal=kind == "decoder")
+    answer = quoted(answer) if answer else "(nothing)"
+    st.caption(plain(f"At step {step:,} the model answers {answer}. {name}: {looks}"))
     table = st.expander("This head as a table", on_change="rerun", key="probe_table")
     if table.open:
         table.dataframe(head_table(weights, frame.rows, frame.columns, frame.predicted), hide_index=True)
