@@ -10,11 +10,45 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 
 # A replaced address may still come back for this long; slow machines and reconnecting browsers need less.
 STALE_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Written:
+    """The values that this session wrote somewhere, under `key` in the session: when one comes back, it is no request.
+
+    The last value counts as the session's own for ever, an earlier one for `stale_seconds` after it was written.
+    """
+
+    key: str
+    stale_seconds: float = 0.0
+
+    def add(self, value: Any) -> None:
+        """Remember that the session writes `value` now."""
+        history, now = self._history(), time.monotonic()
+        history[:] = [entry for entry in history if now - entry[0] < self.stale_seconds]
+        history.append((now, value))
+
+    def last(self) -> Any:
+        """The value written last; None if there is none."""
+        history = self._history()
+        return history[-1][1] if history else None
+
+    def is_news(self, value: Any) -> bool:
+        """Whether `value` comes from elsewhere: from a link, the user, or another part of the page."""
+        history, now = self._history(), time.monotonic()
+        recent = [written for when, written in history if now - when < self.stale_seconds]
+        return not history or (value != history[-1][1] and value not in recent)
+
+    def _history(self) -> list[tuple[float, Any]]:
+        """What was written and when, oldest first."""
+        history: list[tuple[float, Any]] = st.session_state.setdefault(self.key, [])
+        return history
 
 
 @dataclass(frozen=True)
@@ -25,18 +59,13 @@ class Parameters:
 
     def asked(self) -> dict[str, str] | None:
         """The values that a link or the user requests; None if there are none, or only what this session wrote."""
-        present = self._present()
-        now = time.monotonic()
-        history = self._history()
-        own = [values for when, values in history if now - when < STALE_SECONDS]
-        return None if not present or present == self.written() or present in own else present
+        present = self.present()
+        return present if present and self._own.is_news(present) else None
 
     def write(self, values: Mapping[str, str]) -> None:
         """Set the parameters in `values`, and remove the others of this group from the address."""
-        history, now = self._history(), time.monotonic()
-        history[:] = [entry for entry in history if now - entry[0] < STALE_SECONDS]
-        history.append((now, dict(values)))
-        present = self._present()
+        self._own.add(dict(values))
+        present = self.present()
         # One by one: the address also holds parameters bound to widgets, which only those widgets may write.
         for name in present.keys() - values.keys():
             del st.query_params[name]
@@ -45,17 +74,15 @@ class Parameters:
 
     def written(self) -> dict[str, str]:
         """The values that this session wrote last."""
-        history = self._history()
-        return dict(history[-1][1]) if history else {}
+        return dict(self._own.last() or {})
 
-    def _present(self) -> dict[str, str]:
+    def present(self) -> dict[str, str]:
+        """The values in the address as the browser sent it, whoever wrote them."""
         return {name: st.query_params[name] for name in self.names if name in st.query_params}
 
-    def _history(self) -> list[tuple[float, dict[str, str]]]:
-        """What this session wrote and when, oldest first."""
-        history: list[tuple[float, dict[str, str]]]
-        history = st.session_state.setdefault(f"_address_{'_'.join(self.names)}", [])
-        return history
+    @property
+    def _own(self) -> Written:
+        return Written(f"_address_{'_'.join(self.names)}", STALE_SECONDS)
 
 
 @dataclass(frozen=True)
@@ -66,9 +93,16 @@ class Parameter:
 
     def asked(self) -> str | None:
         """The value that a link or the user requests; None if there is none, or only what this session wrote."""
-        asked = Parameters((self.name,)).asked()
-        return None if asked is None else asked[self.name]
+        return (Parameters((self.name,)).asked() or {}).get(self.name)
 
     def write(self, value: str) -> None:
         """Set the parameter to `value`; an empty value removes it from the address."""
         Parameters((self.name,)).write({self.name: value} if value else {})
+
+    def written(self) -> str:
+        """The value that this session wrote last; empty if it wrote none."""
+        return Parameters((self.name,)).written().get(self.name, "")
+
+    def present(self) -> str:
+        """The value in the address as the browser sent it, whoever wrote it; empty if there is none."""
+        return Parameters((self.name,)).present().get(self.name, "")

@@ -12,9 +12,11 @@ from typing import Any
 import streamlit as st
 
 from explorer.web import session
+from explorer.web.address import Written
 
-# What was last put into the address; each panel's choices when it was left; the text typed last, by its field's key.
-_SAID, _LAST, _TYPED = "_panel_said", "_panel_last", "_panel_typed"
+_OWN = Written("_panel_written")  # the panel and the other text, as the widgets put them into the selection
+# Each panel's choices when it was left; the text typed last, by its field's key.
+_LAST, _TYPED = "_panel_last", "_panel_typed"
 _YES_NO = {True: "yes", False: "no"}
 
 
@@ -45,7 +47,7 @@ class Choices:
         place = session.place()
         self.name = name
         mine = name_of(place.panel) == name
-        self.news = mine and (place.panel, place.other) != st.session_state.get(_SAID)
+        self.news = mine and _OWN.is_news((place.panel, place.other))
         given = place.panel.split(".")[1:] if mine else []
         self._asked = {option: value for option, _, value in (part.partition("-") for part in given)}
         self._other = place.other if mine else ""
@@ -84,7 +86,7 @@ class Choices:
         if self._typed:
             st.session_state.setdefault(_TYPED, {})[self._typed] = other
         session.move(panel=panel, other=other)
-        st.session_state[_SAID] = panel, other
+        _OWN.add((panel, other))
 
     def _takes(self, key: str) -> bool:
         return self.news or key not in st.session_state

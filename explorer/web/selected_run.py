@@ -9,42 +9,35 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
+from explorer.web.address import Parameter
+
 RUN, ENTRY = "run", "entry"  # keys of the boxes, and names of their URL parameters
 NEW = ""
-_WISH = "_run_wish"
+_NEXT = "_run_next"
 
 
 def choose_run(name: str, key: str = RUN) -> None:
     """Select this run from the next script run on; `NEW` selects the form for a new run."""
-    # Twice: to Streamlit, a box whose options have just changed is a new box. Its value is written into the address
-    # only when it is set once more.
-    st.session_state[_WISH] = (key, name, 2)
+    st.session_state[_NEXT] = (key, name)
 
 
 def run_box(key: str, label: str, names: Sequence[str], format_func: Callable[[str], str] = str) -> str:
-    """Draw the box and return the chosen name; a name in the address that no longer exists is ignored."""
-    options = list(names)
-    wished_key, wish, times = st.session_state.pop(_WISH, (key, None, 0))
-    if wished_key == key and wish is not None:
-        if wish not in options:
-            options.append(wish)
-        st.session_state[key] = wish
-        if times > 1:
-            st.session_state[_WISH] = (key, wish, times - 1)
-    elif st.session_state.get(key, options[0]) not in options:
-        st.session_state[key] = options[0]
-    chosen = st.selectbox(
-        label, options, format_func=format_func, key=key, bind="query-params", label_visibility="collapsed"
-    )
-    return chosen or options[0]
+    """Draw the box and return the chosen name; a name in the address that does not exist is ignored.
 
-
-def settle_choice() -> None:
-    """Called when a page is drawn: rerun it once more if the address does not name the chosen run yet."""
-    if is_settling():
-        st.rerun()
-
-
-def is_settling() -> bool:
-    """Whether the page will rerun once more without user input."""
-    return _WISH in st.session_state
+    The address names the choice unless it is the first of `names`.
+    """
+    options, address = list(names), Parameter(key)
+    # Where nothing has been chosen yet, even a name that this session wrote is a request: a page link has led here.
+    asked = address.asked() if key in st.session_state else address.present()
+    for_key, chosen = st.session_state.pop(_NEXT, (key, None))
+    if for_key == key and chosen is not None:
+        if chosen not in options:  # a run that has just been started
+            options.append(chosen)
+    else:
+        chosen = asked if asked in options else st.session_state.get(key)
+    # Set even if unchanged: to Streamlit, a box whose options have changed is a new one.
+    st.session_state[key] = chosen if chosen in options else options[0]
+    box = st.selectbox(label, options, format_func=format_func, key=key, label_visibility="collapsed")
+    chosen = box or options[0]
+    address.write("" if chosen == options[0] else chosen)
+    return chosen

@@ -12,6 +12,7 @@ from explorer.text import plain
 from explorer.translation.selection import Selection
 from explorer.translation.translator import Translation
 from explorer.web import session
+from explorer.web.address import Written
 from explorer.web.panel_choices import name_of, open_panel
 
 Draw = Callable[[Selection, Translation, Place], None]
@@ -26,7 +27,8 @@ PANELS = {
     "own": "Your own attention",
     "export": "Export",
 }
-_KEY, _LAST = "attention_panel", "_attention_panel"
+_KEY = "attention_panel"
+_OWN = Written("_attention_panel")  # the panel that the row of tabs opened
 LED = "_attention_led"  # set by a callback that opened another view: a callback cannot run the page itself
 _BY_TOKEN = ("cell", "aggregates", "compare")
 
@@ -66,12 +68,12 @@ def choose(asked: str | None = None) -> str:
     names = list(PANELS)
     wanted = asked or name_of(session.place().panel)
     # A change of the session, such as an opened link, is followed; otherwise the widget decides.
-    if _KEY not in st.session_state or wanted != st.session_state.get(_LAST):
+    if _KEY not in st.session_state or _OWN.is_news(wanted):
         st.session_state[_KEY] = wanted if wanted in names else None
     found = st.segmented_control(
         "Look closer", names, format_func=PANELS.__getitem__, key=_KEY, help="Choose again to close."
     )
-    st.session_state[_LAST] = found or ""
+    _OWN.add(found or "")
     open_panel(found or "")
     return found or ""
 

@@ -29,13 +29,14 @@ from explorer.text import plain, quoted
 from explorer.translation.model_description import ModelDescription
 from explorer.translation.translator import Translation
 from explorer.web import runtime, session
+from explorer.web.address import Parameter
 from explorer.web.figures import draw_table
 from explorer.web.page_parts import URL, draw_numbers, draw_plot
 from model.analysis.operations import Operation, Walk, walk
 from model.config import ModelConfig
 
 ONE, ALL = "this step", "all rows at once"
-OPERATION = "op"  # the name of its URL parameter
+_OPERATION = Parameter("op")
 
 
 def choose_step(shown: Translation, key: str = "inside_step") -> int:
@@ -125,12 +126,10 @@ def draw_computation_tab(shown: Translation, model: ModelDescription) -> None:
 
 def _choose_operation(part: str, rows: Sequence[WalkRow]) -> str:
     """Draw the diagram; return the open operation, which the address names unless it is the first of its part."""
-    opened = walk_view(part, rows, key="inside_walk", asked=name_from_link(st.query_params.get(OPERATION, "")))
-    if opened == rows[0].name:
-        if OPERATION in st.query_params:
-            del st.query_params[OPERATION]
-    elif st.query_params.get(OPERATION) != opened:
-        st.query_params[OPERATION] = opened
+    asked = _OPERATION.asked()
+    asked = _OPERATION.written() if asked is None else asked
+    opened = walk_view(part, rows, key="inside_walk", asked=name_from_link(asked))
+    _OPERATION.write("" if opened == rows[0].name else opened)
     return opened
 
 

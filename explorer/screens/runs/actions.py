@@ -14,7 +14,7 @@ from explorer.runs.process import RunError
 from explorer.runs.viewer_mode import viewing
 from explorer.text import count, plain, why
 from explorer.web.downloads import download_button
-from explorer.web.selected_run import ENTRY, choose_run, is_settling
+from explorer.web.selected_run import ENTRY, choose_run
 from explorer.web.viewer_mode import closed
 from model.folder import CheckpointError
 
@@ -24,9 +24,7 @@ _OUTCOME = "_runs_outcome"
 
 def draw_outcome() -> None:
     """The outcome of the last action; it disappears with the user's next action."""
-    outcome = st.session_state.get(_OUTCOME)
-    if not is_settling():
-        st.session_state.pop(_OUTCOME, None)
+    outcome = st.session_state.pop(_OUTCOME, None)
     if outcome:
         succeeded, sentence = outcome
         (st.success if succeeded else st.error)(plain(sentence))

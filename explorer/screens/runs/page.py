@@ -14,7 +14,7 @@ from explorer.screens.runs.listing import draw_table
 from explorer.text import plain
 from explorer.web import runtime
 from explorer.web.figures import freeze_after
-from explorer.web.selected_run import ENTRY, run_box, settle_choice
+from explorer.web.selected_run import ENTRY, run_box
 
 
 def draw() -> None:
@@ -49,4 +49,3 @@ def draw() -> None:
         with new:
             draw_import(runs)
     freeze_after("runs")
-    settle_choice()

@@ -9,7 +9,7 @@ from explorer.screens.train.form import draw_form
 from explorer.screens.train.watch import draw_run
 from explorer.web import runtime
 from explorer.web.figures import freeze_after
-from explorer.web.selected_run import NEW, RUN, run_box, settle_choice
+from explorer.web.selected_run import NEW, RUN, run_box
 
 _WATCHING = {True: "Watch it learn", False: "How it learned"}
 
@@ -29,4 +29,3 @@ def draw() -> None:
     else:
         draw_run(runs, name)
     freeze_after("train" if name == NEW else "watch")
-    settle_choice()

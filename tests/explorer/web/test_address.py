@@ -1,0 +1,146 @@
+"""What counts as a request in the address: not what the session wrote itself, even if it comes back late."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from explorer.web import address
+
+FRESH, STALE = address.STALE_SECONDS - 1, address.STALE_SECONDS + 1
+
+
+class Clock:
+    """A clock that stands still until it is set."""
+
+    now = 100.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(address, "time", clock)
+    return clock
+
+
+class Session:
+    """One session: each script run calls one function of the address, as the browser sends it."""
+
+    def __init__(self) -> None:
+        self.app = AppTest.from_function(_script)
+
+    def run(self, call: Callable[[], Any]) -> Any:
+        self.app.session_state["call"] = call
+        self.app.run()
+        assert not self.app.exception
+        return self.app.session_state["answer"]
+
+    def address(self) -> dict[str, str]:
+        query = self.app.query_params
+        return {name: value if isinstance(value, str) else value[-1] for name, value in query.items()}
+
+    def arrives(self, **query: str) -> None:
+        """The browser's next request has this address."""
+        self.app.query_params.clear()
+        for name, value in query.items():
+            self.app.query_params[name] = value
+
+
+def _script() -> None:
+    import streamlit as st
+
+    st.session_state["answer"] = st.session_state["call"]()
+
+
+PLACE = address.Parameters(("layer", "head"))
+RUN = address.Parameter("run")
+
+
+def test_a_link_is_a_request(clock: Clock) -> None:
+    session = Session()
+    assert session.run(PLACE.asked) is None
+    session.arrives(layer="1", head="2", model="m")
+    assert session.run(PLACE.asked) == {"layer": "1", "head": "2"}, "only the parameters of the group"
+
+
+def test_what_the_session_wrote_is_no_request(clock: Clock) -> None:
+    session = Session()
+    session.run(lambda: PLACE.write({"layer": "1", "head": "2"}))
+    assert session.address() == {"layer": "1", "head": "2"}
+    assert session.run(PLACE.asked) is None
+    clock.now += 1000 * STALE
+    assert session.run(PLACE.asked) is None, "however long it has been there"
+    session.arrives(layer="1", head="3")
+    assert session.run(PLACE.asked) == {"layer": "1", "head": "3"}
+
+
+@pytest.mark.parametrize(("seconds", "asked"), [(FRESH, None), (STALE, {"layer": "1"})])
+def test_a_replaced_address_may_come_back_late(clock: Clock, seconds: float, asked: dict[str, str] | None) -> None:
+    session = Session()
+    session.run(lambda: PLACE.write({"layer": "1"}))
+    session.run(lambda: PLACE.write({"layer": "2"}))
+    clock.now += seconds
+    session.arrives(layer="1")  # a request that left before the browser received the second address, or the user
+    assert session.run(PLACE.asked) == asked
+    assert session.run(PLACE.written) == {"layer": "2"}, "what was written last stays known"
+
+
+def test_an_address_older_than_the_limit_is_forgotten_when_the_next_is_written(clock: Clock) -> None:
+    session = Session()
+    for layer in range(50):
+        session.run(lambda layer=layer: PLACE.write({"layer": str(layer)}))  # type: ignore[misc]
+        clock.now += 1
+    history = session.app.session_state["_address_layer_head"]
+    assert len(history) == address.STALE_SECONDS
+
+
+def test_writing_leaves_other_parameters_alone_and_removes_those_of_the_group(clock: Clock) -> None:
+    session = Session()
+    session.arrives(layer="1", head="2", model="m")
+    session.run(lambda: PLACE.write({"layer": "3"}))
+    assert session.address() == {"layer": "3", "model": "m"}
+    session.run(lambda: PLACE.write({}))
+    assert session.address() == {"model": "m"}
+    assert session.run(PLACE.asked) is None, "an address without the group requests nothing"
+
+
+def test_groups_do_not_answer_for_each_other(clock: Clock) -> None:
+    session = Session()
+    session.run(lambda: RUN.write("a"))
+    session.arrives(run="a", layer="1")
+    assert session.run(RUN.asked) is None
+    assert session.run(PLACE.asked) == {"layer": "1"}
+
+
+def test_a_single_parameter(clock: Clock) -> None:
+    session = Session()
+    session.arrives(run="a")
+    assert session.run(RUN.asked) == session.run(RUN.present) == "a"
+    assert session.run(RUN.written) == ""
+    session.run(lambda: RUN.write("b"))
+    assert (session.run(RUN.asked), session.run(RUN.written), session.address()) == (None, "b", {"run": "b"})
+    session.run(lambda: RUN.write(""))
+    assert (session.run(RUN.asked), session.run(RUN.present), session.address()) == (None, "", {})
+
+
+def test_a_request_for_nothing_is_a_request(clock: Clock) -> None:
+    session = Session()
+    session.arrives(run="")
+    assert session.run(RUN.asked) == ""
+
+
+def test_without_a_limit_only_the_last_value_is_the_sessions_own(clock: Clock) -> None:
+    """As for widgets and a selection: nothing travels there, so nothing comes back late."""
+    session, panel = Session(), address.Written("panel")
+    assert session.run(lambda: panel.is_news(""))
+    session.run(lambda: panel.add("compare"))
+    session.run(lambda: panel.add("tree"))
+    assert not session.run(lambda: panel.is_news("tree"))
+    assert session.run(lambda: panel.is_news("compare"))
+    assert session.run(panel.last) == "tree"

@@ -1,0 +1,88 @@
+"""The box that chooses a run and the address say the same, whichever of them was changed."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from explorer.web.selected_run import ENTRY, NEW, RUN, choose_run
+
+
+def _page() -> None:
+    import streamlit as st
+
+    from explorer.web.selected_run import run_box
+
+    if choice := st.session_state.pop("choose", None):
+        choice()
+    if st.session_state["page"] != "another":
+        st.session_state["shown"] = run_box(st.session_state["page"], "Run", st.session_state["names"])
+
+
+@pytest.fixture
+def app() -> AppTest:
+    at = AppTest.from_function(_page)
+    at.session_state["page"], at.session_state["names"] = RUN, [NEW, "one", "two"]
+    return at
+
+
+def shown(at: AppTest) -> tuple[str, dict[str, str]]:
+    """The run on screen, and the address."""
+    assert not at.exception
+    query = {name: value if isinstance(value, str) else value[-1] for name, value in at.query_params.items()}
+    return at.session_state["shown"], query
+
+
+def test_the_first_name_is_shown_and_needs_no_mention(app: AppTest) -> None:
+    assert shown(app.run()) == (NEW, {})
+
+
+def test_a_link_opens_a_run_and_the_box_another(app: AppTest) -> None:
+    app.query_params["run"] = "two"
+    assert shown(app.run()) == ("two", {"run": "two"})
+    assert shown(app.selectbox(key=RUN).set_value("one").run()) == ("one", {"run": "one"})
+    app.query_params["run"] = "two"  # a request that left before the browser received the new address
+    assert shown(app.run()) == ("one", {"run": "one"})
+    assert shown(app.selectbox(key=RUN).set_value(NEW).run()) == (NEW, {})
+
+
+def test_a_name_that_does_not_exist_is_ignored(app: AppTest) -> None:
+    app.query_params["run"] = "<b>gone</b>"
+    assert shown(app.run()) == (NEW, {})
+
+
+def test_a_run_is_chosen_from_elsewhere_even_before_it_is_listed(app: AppTest) -> None:
+    app.run()
+    app.session_state["choose"] = lambda: choose_run("three")
+    assert shown(app.run()) == ("three", {"run": "three"})
+    app.session_state["names"] = [NEW, "one", "three", "two"]
+    assert shown(app.run()) == ("three", {"run": "three"})
+    app.session_state["names"] = [NEW, "one", "two"]
+    assert shown(app.run()) == (NEW, {}), "it has been deleted"
+
+
+def test_a_choice_for_one_box_is_not_taken_by_the_other(app: AppTest) -> None:
+    app.session_state["page"], app.session_state["names"] = ENTRY, ["one", "two"]
+    app.session_state["choose"] = lambda: choose_run("two", RUN)
+    assert shown(app.run()) == ("one", {})
+
+
+def test_a_page_link_to_the_run_viewed_a_moment_ago_opens_it_again(app: AppTest) -> None:
+    app.query_params["run"] = "two"
+    app.run()
+    app.session_state["page"] = "another"
+    app.query_params.clear()
+    app.run()
+    app.session_state["page"] = RUN
+    app.query_params["run"] = "two"
+    assert shown(app.run()) == ("two", {"run": "two"})
+
+
+def test_the_page_begins_anew_when_it_is_opened_without_a_link(app: AppTest) -> None:
+    app.query_params["run"] = "two"
+    app.run()
+    app.session_state["page"] = "another"
+    app.query_params.clear()
+    app.run()
+    app.session_state["page"] = RUN
+    assert shown(app.run()) == (NEW, {})
