@@ -1,7 +1,7 @@
 """What the film shows: one kind of attention, all heads at once, at several steps of a training run.
 
-The block of bytes is laid out as in payload.py: length, JSON header, then the weights of one frame after the other,
-each [layer, head, query, key], one byte a weight (255 = 1). One frame makes a still picture, without the slider.
+The block of bytes is laid out as in stepper_payload.py: length, JSON header, then the weights of one frame after the
+other, each [layer, head, query, key], one byte a weight (255 = 1). One frame makes a still picture, without the slider.
 """
 
 from __future__ import annotations

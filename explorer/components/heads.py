@@ -2,7 +2,7 @@
 
 The page mounts them with a :class:`HeadsView` and reads back a :class:`HeadsResult`. Code and data are sent separately:
 one component holds the views and is sent once per browser tab, and each kind of attention that has been opened is sent
-by a carrier component (see blocks.py). Opening another kind or head therefore costs only its numbers.
+by a carrier component (see heads_payload.py). Opening another kind or head therefore costs only its numbers.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import streamlit as st
 
 from explorer.attention.attention_maps import AttentionMaps, Form, attention_maps, has_subwords
 from explorer.components import bundle
-from explorer.components.blocks import MOST_EXACT, Head, encode_kind, encode_numbers
+from explorer.components.heads_payload import MOST_EXACT, Head, encode_kind, encode_numbers
 from explorer.components.heads_state import (
     DEFAULT_VIEW,
     HeadsResult,

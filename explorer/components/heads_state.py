@@ -8,7 +8,7 @@ from typing import Any
 from explorer.attention.attention_maps import Form
 from explorer.attention.coordinates import Place
 from explorer.attention.view_text import parse_view
-from explorer.components.blocks import Head
+from explorer.components.heads_payload import Head
 from explorer.translation.selection import is_view
 from model.config import AttentionKind
 from model.trace import AttentionTrace, kinds_of

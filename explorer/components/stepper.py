@@ -13,7 +13,7 @@ import streamlit as st
 
 from explorer.attention.coordinates import Place
 from explorer.components import bundle
-from explorer.components.payload import StepperView, encode
+from explorer.components.stepper_payload import StepperView, encode
 from explorer.components.stepper_state import StepperResult, reported, result_of
 
 _component = st.components.v2.component(
@@ -31,7 +31,7 @@ def stepper(view: StepperView, *, key: str) -> StepperResult:
     that they were given last time. A new `view.seq` moves the browser there.
 
     Raises:
-        ValueError: the trace does not fit together (see :func:`explorer.components.payload.encode`).
+        ValueError: the trace does not fit together (see :func:`explorer.components.stepper_payload.encode`).
     """
     memory = st.session_state.setdefault(f"_{key}_start", {})
     at = reported(st.session_state.get(key), view)

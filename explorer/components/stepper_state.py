@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from explorer.attention.coordinates import Place
-from explorer.components.payload import StepperView
+from explorer.components.stepper_payload import StepperView
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from explorer.components.heads import HeadsResult, HeadsView, cell_of, heads_view
-from explorer.components.payload import StepperView
 from explorer.components.stepper import stepper
+from explorer.components.stepper_payload import StepperView
 from explorer.components.stepper_state import StepperResult
 from explorer.translation.choices import chosen_rows, step_worth_seeing
 from explorer.translation.examples import examples_of, word_for

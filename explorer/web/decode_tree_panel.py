@@ -14,7 +14,7 @@ from explorer.translation.decode_tree import Line, Node, Tree, grow, tree_captio
 from explorer.translation.selection import Selection
 from explorer.translation.translator import InputError, Translation
 from explorer.web import runtime, session
-from explorer.web.head_edits import NoMeans, edit_shown
+from explorer.web.changes_in_force import NoMeans, edit_shown
 from explorer.web.maps import CONFIG
 from explorer.web.panel_choices import Choices, name_of
 from model.config import DecodeConfig

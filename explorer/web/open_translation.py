@@ -11,7 +11,7 @@ from explorer.text import plain
 from explorer.translation.head_change import fitting
 from explorer.translation.selection import Selection
 from explorer.translation.translator import InputError, Translation
-from explorer.web import head_edits, runtime, session, sidebar
+from explorer.web import changes_in_force, runtime, session, sidebar
 from model.config import DecodeConfig
 from model.edits import EditError
 from model.folder import CheckpointError
@@ -93,8 +93,8 @@ def _edit_of(selection: Selection, problems: list[str]) -> HeadEdits | None:
         if unfit:
             problems += unfit
             session.move(edit=changes)
-        return head_edits.edits_of(selection.model, selection.text, changes)
-    except (InputError, EditError, head_edits.NoMeans) as refused:
+        return changes_in_force.edits_of(selection.model, selection.text, changes)
+    except (InputError, EditError, changes_in_force.NoMeans) as refused:
         problems.append(str(refused))
         return None
 

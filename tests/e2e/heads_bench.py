@@ -9,8 +9,8 @@ from playwright.sync_api import Locator, Page
 
 from explorer.attention.attention_maps import Form, attention_maps
 from explorer.components import bundle, heads
-from explorer.components.blocks import encode_kind, encode_numbers
 from explorer.components.heads import HeadsView
+from explorer.components.heads_payload import encode_kind, encode_numbers
 from model.config import AttentionKind
 from model.trace import AttentionTrace, kinds_of
 from tests.e2e.stepper_bench import theme

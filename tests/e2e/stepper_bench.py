@@ -10,7 +10,7 @@ from typing import Any
 from playwright.sync_api import Locator, Page
 
 from explorer.components import bundle
-from explorer.components.payload import StepperView, encode
+from explorer.components.stepper_payload import StepperView, encode
 from tests.paths import ROOT
 
 MOUNT = """async ({html, css, js, variables, width}) => {

@@ -1,7 +1,7 @@
 // Passes data from the server to the view that draws it; draws nothing itself. An object is a header, which describes
-// the decoding; bytes are a block of weights. Layout: see blocks.py.
+// the decoding; bytes are a block of weights. Layout: see heads_payload.py.
 
-import { readBlock } from "./blocks.js";
+import { readBlock } from "./weight_blocks.js";
 import { hub } from "./hub.js";
 
 /** @param {{ data: Uint8Array | import("./types").HeadsData }} mount */

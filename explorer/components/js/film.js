@@ -1,6 +1,6 @@
 // The film: thumbnails of all heads, the chosen head enlarged, and a slider over the snapshots of a run.
 
-import { readBlock } from "./blocks.js";
+import { readBlock } from "./weight_blocks.js";
 import { border, label, paper, shorten, isolated, widest, writeAxes, writer } from "./canvas.js";
 import { bitmap, inkOn, contextOf, patternOf, readTheme, shade } from "./colours.js";
 import { finder, make, makeButton, say } from "./dom.js";

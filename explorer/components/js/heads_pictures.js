@@ -1,6 +1,6 @@
 // From weights to colours: three scales, three palettes that colour-blind people can read, and small images of heads.
 
-import { SQUARES } from "./blocks.js";
+import { SQUARES } from "./weight_blocks.js";
 import { canvasOf, ramp, rgb, setScale } from "./colours.js";
 import { mapsShown, weightsOf } from "./heads_state.js";
 import { clamp, decimals } from "./numbers.js";

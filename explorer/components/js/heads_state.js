@@ -1,7 +1,7 @@
 // The state of the views on the Attention page, and how it changes. In these files, `S` is the state of one mounted
 // component and `m` the map of one kind of attention.
 
-import { SQUARES, headName, headWeights, readKind, readNumbers } from "./blocks.js";
+import { SQUARES, headName, headWeights, readKind, readNumbers } from "./weight_blocks.js";
 import { hub } from "./hub.js";
 import { entropyOf, rankedRow } from "./rows.js";
 import { writeView } from "./view_text.js";

@@ -4,7 +4,7 @@ import { readTheme } from "./colours.js";
 import { buttonsOf, finder, say } from "./dom.js";
 import { KINDS } from "./kinds.js";
 import { clamp } from "./numbers.js";
-import { readPayload } from "./payload.js";
+import { readPayload } from "./stepper_payload.js";
 import { createPlayer, drawSteps, stepAfter, takeKey } from "./player.js";
 import { drawStage, listenToStage, measureStage } from "./stage.js";
 import { drawMap, layOut, listenToMap } from "./stepper_maps.js";

@@ -8,7 +8,7 @@ import { bitmap, contextOf, inkOn, shade } from "./colours.js";
 import { FUTURE, SIDES } from "./kinds.js";
 import { AXES } from "./names.js";
 import { cellNumber, clamp } from "./numbers.js";
-import { weightsOf } from "./payload.js";
+import { weightsOf } from "./stepper_payload.js";
 import { currentRow, frontier, pick, redraw, rowOf, shownRows } from "./stepper_state.js";
 
 /** @typedef {import("./types").Kind} Kind */

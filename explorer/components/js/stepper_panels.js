@@ -85,7 +85,6 @@ export function drawCaption(S, kind) {
   const which = head ? `${nameInLayer(head)} (of ${m.heads})` : `mean of ${plural(m.heads, "head")}`;
   say(f.title, TITLES[kind]);
   say(f.about, `${layerName(layer)} · ${which} · ${S.data.model}` + (encoder ? "" : ` · step ${S.step + 1}`));
-  f.box.classList.toggle("focus", kind === S.kind);
   f.canvas.setAttribute("aria-label", `${TITLES[kind]}, ${f.about.textContent}. Arrow keys move between cells.`);
   const query = currentRow(S, kind), [side, keySide] = SIDES[kind];
   const how = encoder && !(S.cell?.locked && S.cell.kind === kind) ? [" (most attended now)"] : [];

@@ -4,7 +4,7 @@
 import { clamp } from "./numbers.js";
 import { rankedRow } from "./rows.js";
 import { joinedNames, mergeWords, spansOf } from "./words.js";
-import { weightsOf } from "./payload.js";
+import { weightsOf } from "./stepper_payload.js";
 import { KINDS, SIDES } from "./kinds.js";
 
 /** @typedef {import("./types").Kind} Kind */

@@ -13,7 +13,7 @@ from explorer.text import plain, quoted
 from explorer.translation.selection import Selection
 from explorer.translation.translator import InputError, Translation
 from explorer.web import runtime, session
-from explorer.web.head_edits import NoMeans, edit_shown
+from explorer.web.changes_in_force import NoMeans, edit_shown
 from explorer.web.maps import draw_map
 from explorer.web.panel_choices import Choices
 from model.config import AttentionKind, DecodeConfig

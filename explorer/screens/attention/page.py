@@ -6,7 +6,7 @@ import streamlit as st
 
 from explorer.screens.attention import panels as attention_panels
 from explorer.text import plain
-from explorer.web import head_edits, session
+from explorer.web import changes_in_force, session
 from explorer.web.attention_views import draw_heads
 from explorer.web.figures import freeze_after
 from explorer.web.open_translation import OpenTranslation, address_of, open_translation
@@ -21,7 +21,7 @@ def draw() -> None:
         st.markdown(f"#### {plain(found.shown.text) or '(nothing: the model ended at once)'}")
         if found.selection.path is not None:
             st.badge("a chosen path", color="orange")
-    head_edits.draw_edited(found.shown)
+    changes_in_force.draw_edited(found.shown)
     note = "Which words does each head look at? A weight says where something was read, not why the model decided so."
     st.caption(plain(" ".join([note, *found.shown.notes])))
     attention_panels.arrive()

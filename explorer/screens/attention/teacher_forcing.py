@@ -12,8 +12,8 @@ from explorer.translation.selection import Selection
 from explorer.translation.target_probabilities import probability_caption, probability_columns, probability_table
 from explorer.translation.translator import InputError, Translation
 from explorer.web import runtime, session
+from explorer.web.changes_in_force import NoMeans, edit_shown
 from explorer.web.figures import draw_figure
-from explorer.web.head_edits import NoMeans, edit_shown
 from explorer.web.panel_choices import Choices
 from model.edits import EditError
 from model.folder import CheckpointError

@@ -17,7 +17,7 @@ from explorer.screens.lessons import lesson_session
 from explorer.screens.lessons.running_models import broken_claims, evaluate, fill, start_of
 from explorer.text import plain
 from explorer.translation.selection import Selection
-from explorer.web import head_edits, runtime, session
+from explorer.web import changes_in_force, runtime, session
 from explorer.web.attention_views import draw_heads, draw_stepper
 from explorer.web.open_translation import address_of, open_translation
 from model.folder import SHIPPED
@@ -70,7 +70,7 @@ def _draw_in_place(key: str, page: str) -> None:
     found = open_translation(edited=True)
     if found is None:
         return
-    head_edits.draw_edited(found.shown)
+    changes_in_force.draw_edited(found.shown)
     if page == "translate":
         result = draw_stepper(found, key=key)
         if result.fork is not None:
@@ -142,7 +142,7 @@ def has_done(step: Step, start: Selection) -> bool:
             return False
     own = tuple(summary for name, summary in runtime.models().items() if name not in SHIPPED)
     widgets = {str(key): value for key, value in st.session_state.items()}
-    state = exercises.ReaderState(reader(), start, widgets, own, len(head_edits.changes()))
+    state = exercises.ReaderState(reader(), start, widgets, own, len(changes_in_force.changes()))
     return exercises.is_done(step.done.left, state)
 
 

@@ -23,7 +23,7 @@ from explorer.screens.probe.surgery import draw_surgery
 from explorer.text import plain, plural
 from explorer.translation.model_description import ModelDescription
 from explorer.translation.model_summary import facts
-from explorer.web import head_edits, page_parts, runtime, session, sidebar
+from explorer.web import changes_in_force, page_parts, runtime, session, sidebar
 from explorer.web.downloads import download_button
 from explorer.web.figures import freeze_after
 from model.folder import CheckpointError
@@ -49,7 +49,7 @@ def draw() -> None:
     if not described.is_transformer:
         st.info(plain(f"{described.name} is an LSTM and has nothing of what is shown here; choose a Transformer."))
         return
-    if head_edits.adopt(selection.model, described.model_config) and "probe_tab" not in st.query_params:
+    if changes_in_force.adopt(selection.model, described.model_config) and "probe_tab" not in st.query_params:
         st.session_state["probe_tab"] = SURGERY  # a link with edits opens the tab that shows them
     for problem in (*session.problems(), adopt(selection.model)):
         if problem:

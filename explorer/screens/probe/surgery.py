@@ -27,7 +27,7 @@ from explorer.text import fixed, plain, plural, quoted
 from explorer.translation.head_change import WHOLE, Changes, describe, to_link
 from explorer.translation.model_description import ModelDescription
 from explorer.translation.translator import InputError, Translation
-from explorer.web import head_edits, runtime
+from explorer.web import changes_in_force, runtime
 from explorer.web.measurements import Key, Report, store
 from model.analysis.importance import batches_of, mean_outputs
 from model.checkpoint import LoadedModel
@@ -38,7 +38,7 @@ from model.points import Head
 
 def draw_surgery(described: ModelDescription, text: str, found: Measured | None) -> None:
     """Draw the tools, then the effect of the changes."""
-    for problem in head_edits.problems():
+    for problem in changes_in_force.problems():
         st.warning(plain(problem))
     try:
         before = runtime.translate(described.name, text, DecodeConfig())
@@ -52,7 +52,7 @@ def draw_surgery(described: ModelDescription, text: str, found: Measured | None)
         )
     )
     draw_tools(described, before)
-    changes = head_edits.changes()
+    changes = changes_in_force.changes()
     _draw_in_force(changes)
     _draw_result(described, text, before, changes, found)
     _draw_log()
@@ -63,8 +63,8 @@ def _draw_in_force(changes: Changes) -> None:
         if changes:
             st.badge("edited", color="orange", icon=":material/content_cut:")
         st.markdown(f"**In force:** {plain(describe(changes))}")
-        st.button("Undo", key="surgery_undo", disabled=not head_edits.can_undo(), on_click=head_edits.undo)
-        st.button("Clear all", key="surgery_clear", disabled=not changes, on_click=head_edits.clear)
+        st.button("Undo", key="surgery_undo", disabled=not changes_in_force.can_undo(), on_click=changes_in_force.undo)
+        st.button("Clear all", key="surgery_clear", disabled=not changes, on_click=changes_in_force.clear)
 
 
 def _draw_result(
@@ -83,7 +83,7 @@ def _draw_result(
         st.warning(plain(str(unfit)))
         return
     _draw_translations(effect)
-    head_edits.note(
+    changes_in_force.note(
         described.name,
         text,
         changes,
@@ -114,7 +114,7 @@ def _edit_for(described: ModelDescription, text: str, changes: Changes, found: M
 
         return store().quick(key, make)
 
-    return head_edits.edits_of(described.name, text, changes, means)
+    return changes_in_force.edits_of(described.name, text, changes, means)
 
 
 def _key(described: ModelDescription, what: str) -> Key:
@@ -225,7 +225,7 @@ def _draw_sample(
     if before.bleu is not None and after.bleu is not None:
         known["BLEU change"] = round(after.bleu - before.bleu, 1)
     if whole == changes:
-        head_edits.note(described.name, text, changes, **known)
+        changes_in_force.note(described.name, text, changes, **known)
 
 
 def quality_words(before: Quality, after: Quality, sentences: int) -> str:
@@ -240,6 +240,6 @@ def quality_words(before: Quality, after: Quality, sentences: int) -> str:
 
 
 def _draw_log() -> None:
-    if head_edits.log():
+    if changes_in_force.log():
         st.markdown("##### Everything tried so far")
-        st.dataframe(head_edits.log(), hide_index=True, alt="Everything tried so far")
+        st.dataframe(changes_in_force.log(), hide_index=True, alt="Everything tried so far")

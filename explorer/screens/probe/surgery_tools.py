@@ -9,7 +9,7 @@ from explorer.text import plain
 from explorer.translation.head_change import MOST_OTHER, MOST_ROW, WHOLE, WORDS, Change, Kind, thousandths
 from explorer.translation.model_description import ModelDescription
 from explorer.translation.translator import Translation
-from explorer.web import head_edits, session
+from explorer.web import changes_in_force, session
 from model.config import ATTENTION_KINDS, AttentionKind, ModelConfig
 from model.trace import VISIBLE
 
@@ -47,7 +47,7 @@ def draw_tools(described: ModelDescription, shown: Translation) -> None:
         type="primary",
         key="surgery_do",
         disabled=not chosen,
-        on_click=head_edits.put,
+        on_click=changes_in_force.put,
         args=([Change(kind, layer + 1, head + 1, op) for layer, head in chosen or []],),
     )
     problem = st.session_state.pop(_PROBLEM, None)
@@ -131,7 +131,7 @@ def _put_row(kind: AttentionKind, layer: int, head: int, row: int, values: list[
     except ValueError as problem:
         st.session_state[_PROBLEM] = str(problem)
         return
-    head_edits.put([Change(kind, layer + 1, head + 1, "row", row=row + 1, weights=weights)])
+    changes_in_force.put([Change(kind, layer + 1, head + 1, "row", row=row + 1, weights=weights)])
 
 
 def _draw_patch(config: ModelConfig, kind: AttentionKind) -> None:
@@ -153,4 +153,4 @@ def _put_patch(kind: AttentionKind, layer: int, head: int, op: Kind, other: str)
     if not other.strip():
         st.session_state[_PROBLEM] = "Type the sentence that the pattern or output is to be taken from."
         return
-    head_edits.put([Change(kind, layer + 1, head + 1, op, other=other.strip())])
+    changes_in_force.put([Change(kind, layer + 1, head + 1, op, other=other.strip())])

@@ -11,7 +11,7 @@ from explorer.translation import domain
 from explorer.translation.examples import examples_of, note_for
 from explorer.translation.selection import Selection
 from explorer.translation.translator import Translation
-from explorer.web import head_edits, runtime, session
+from explorer.web import changes_in_force, runtime, session
 from explorer.web.attention_views import draw_stepper
 from explorer.web.open_translation import OpenTranslation, address_of, along, open_translation
 from model.data import TASKS, get_task
@@ -40,7 +40,7 @@ def _headline(found: OpenTranslation) -> None:
                 on_click=session.move,
                 kwargs={"path": None},
             )
-    head_edits.draw_edited(shown)
+    changes_in_force.draw_edited(shown)
     summary = runtime.models()[selection.model]
     task = str(summary.get("task"))
     if summary["trained"] and (doubt := domain.warning(found.own, get_task(task) if task in TASKS else None)):

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.attention.coordinates import NoSingleHead, Place
 from explorer.components import heads
-from explorer.components.blocks import decode
+from explorer.components.heads_payload import decode
 
 
 def _page() -> None:

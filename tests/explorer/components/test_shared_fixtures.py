@@ -21,8 +21,8 @@ from explorer.attention.coordinates import Place
 from explorer.attention.head_summary import HeadSummary
 from explorer.attention.shown_maps import heads_in_view
 from explorer.attention.view_text import ViewOptions
-from explorer.components import blocks
-from explorer.components.payload import encode
+from explorer.components import heads_payload
+from explorer.components.stepper_payload import encode
 from explorer.export.matplotlib_maps import lines_of
 from tests.explorer.planted import planted_trace, planted_view
 from tests.paths import ROOT
@@ -96,15 +96,15 @@ def test_heads_are_sorted_and_filtered_as_in_the_browser(case: dict[str, Any]) -
 def test_the_blocks_of_the_examples_are_those_that_the_server_sends(monkeypatch: pytest.MonkeyPatch) -> None:
     fixture, maps = _fixture("blocks"), attention_maps(planted_trace(), "cross")
     sent = {
-        "kind": blocks.encode_kind(maps, name="view/cross", seq="s"),
-        "numbers": blocks.encode_numbers(maps, [(1, 2), (2, 0)], name="view/cross/numbers", seq="s"),
+        "kind": heads_payload.encode_kind(maps, name="view/cross", seq="s"),
+        "numbers": heads_payload.encode_numbers(maps, [(1, 2), (2, 0)], name="view/cross/numbers", seq="s"),
         "payload": encode(planted_view()),
     }
-    monkeypatch.setattr(blocks, "MOST_EXACT", 0)
-    sent["coarse"] = blocks.encode_kind(maps, name="view/cross", seq="s")
+    monkeypatch.setattr(heads_payload, "MOST_EXACT", 0)
+    sent["coarse"] = heads_payload.encode_kind(maps, name="view/cross", seq="s")
     assert {name: base64.b64encode(block).decode() for name, block in sent.items()} == fixture["bytes"]
     assert maps.weights.tolist() == fixture["cross"]
-    assert blocks.head_weights(maps, 2, 0).tolist() == fixture["mean"]
+    assert heads_payload.head_weights(maps, 2, 0).tolist() == fixture["mean"]
 
 
 def test_the_javascript_passes_its_own_tests() -> None:

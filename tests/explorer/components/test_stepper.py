@@ -6,7 +6,7 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-from explorer.components.payload import decode
+from explorer.components.stepper_payload import decode
 
 
 def _page() -> None:

@@ -1,4 +1,5 @@
-// Decodes the binary blocks that the server sends: a JSON header, then numbers. Layout: see blocks.py and payload.py.
+// Decodes the binary blocks that the server sends: a JSON header, then numbers. Layouts: see heads_payload.py,
+// stepper_payload.py and film_payload.py.
 
 /** @typedef {import("./types").KindHeader} KindHeader */
 /** @typedef {import("./types").KindMap} KindMap */

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from explorer.attention.attention_maps import attention_maps
-from explorer.components.blocks import decode, encode_kind, encode_numbers, head_weights
+from explorer.components.heads_payload import decode, encode_kind, encode_numbers, head_weights
 from tests.explorer.planted_heads import heads_trace, random_trace
 
 LONG = [f"w{i}" for i in range(63)] + ["<eos>"]

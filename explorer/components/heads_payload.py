@@ -1,4 +1,4 @@
-"""The attention of one kind as a block of bytes for the browser, and the exact weights of single heads as another.
+"""The heads view's data: one kind of attention as a block of bytes, and the exact weights of single heads as another.
 
 Both consist of the length of the header (4 bytes, unsigned, little-endian), the header (JSON in ASCII, padded with
 spaces to a multiple of 4 bytes), and the numbers. The block of a kind holds all heads [layer, head, query, key], as

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from explorer.attention.coordinates import Place
-from explorer.components.payload import decode, encode
+from explorer.components.stepper_payload import decode, encode
 from explorer.text import printable
 from model.config import ATTENTION_KINDS
 from tests.explorer.planted import planted_trace, planted_view

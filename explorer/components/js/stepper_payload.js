@@ -1,6 +1,6 @@
-// Decodes the stepper's payload into maps with weights and masks. Layout: see payload.py.
+// Decodes the stepper's payload into maps with weights and masks. Layout: see stepper_payload.py.
 
-import { headWeights, readBlock } from "./blocks.js";
+import { headWeights, readBlock } from "./weight_blocks.js";
 import { KINDS } from "./kinds.js";
 
 /** @typedef {import("./types").StepperData} StepperData */
