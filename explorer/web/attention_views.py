@@ -17,17 +17,17 @@ _TAKEN = {"greedy": "chosen", "beam": "taken by beam search", "sample": "drawn a
 
 def draw_stepper(found: OpenTranslation, *, key: str) -> StepperResult:
     """Draw the stepper; the session moves with it."""
-    place, shown = session.place(), found.shown
+    selection, shown = session.selection(), found.shown
     view = StepperView(
         trace=shown.trace,
         seq=shown.seq,
         model=shown.model,
         predicted_ids=shown.path,
         src_unknown=shown.source.unknown,
-        step=place.step or _first_step(found),
-        kind=place.kind,
-        layer=place.layer or None,
-        head=place.head,
+        step=selection.step or _first_step(found),
+        kind=selection.kind,
+        layer=selection.layer or None,
+        head=selection.head,
         trained=bool(runtime.models()[shown.model]["trained"]),
         chosen=chosen_rows(shown.trace, shown.path),
         chosen_by="chosen" if found.selection.path is not None else _TAKEN[session.decode_config().method],
@@ -45,17 +45,17 @@ def _first_step(found: OpenTranslation) -> int:
 
 def draw_heads(found: OpenTranslation, *, key: str, explains: bool) -> HeadsResult:
     """Draw all heads, one head, lines or the sentence; the session moves with the view."""
-    place = session.place()
+    selection = session.selection()
     view = HeadsView(
         trace=found.shown.trace,
         seq=found.shown.seq,
         model=found.shown.model,
-        kind=place.kind,
-        layer=place.layer,
-        head=place.head,
-        step=place.step,
-        cell=place.cell,
-        view=place.view,
+        kind=selection.kind,
+        layer=selection.layer,
+        head=selection.head,
+        step=selection.step,
+        cell=selection.cell,
+        view=selection.view,
         trained=bool(runtime.models()[found.shown.model]["trained"]),
         explains=explains,
     )

@@ -56,7 +56,7 @@ def problems() -> list[str]:
 
 def changes() -> Changes:
     """The changes in force."""
-    return session.place().edit
+    return session.selection().edit
 
 
 def put(new: Sequence[Change]) -> None:

@@ -38,7 +38,7 @@ def draw(selection: Selection, shown: Translation, at: Place | None = None) -> N
         "What beam search considers", key="tree_beam", help="Beam search extends several translations at once."
     )
     pruned = right.toggle("Show dropped branches", key="tree_pruned", disabled=not beam)
-    if name_of(session.place().panel) == choices.name:  # on Translate the tree is not a panel
+    if name_of(session.selection().panel) == choices.name:  # on Translate the tree is not a panel
         choices.keep()
     try:
         found = _tree(selection, shown, config, beam=beam, pruned=pruned)

@@ -33,14 +33,14 @@ class OpenTranslation:
     edit: HeadEdits | None = None
 
 
-def address_of(opened: OpenTranslation, place: Selection, config: DecodeConfig) -> Selection:
-    """The selection for the address bar while `opened` is on screen at this place of the session.
+def address_of(opened: OpenTranslation) -> Selection:
+    """The session's selection as it stands in the address bar while `opened` is on screen.
 
     The path is omitted if greedy decoding reproduces it.
     """
-    reproducible = opened.selection.path is None and config.method == "greedy"
+    reproducible = opened.selection.path is None and session.decode_config().method == "greedy"
     path = None if reproducible else opened.shown.path
-    return dataclasses.replace(place, model=opened.selection.model, text=opened.selection.text, path=path)
+    return dataclasses.replace(session.selection(), model=opened.selection.model, text=opened.selection.text, path=path)
 
 
 def open_translation(*, edited: bool = False) -> OpenTranslation | None:

@@ -26,7 +26,7 @@ def at_work() -> OpenTranslation | None:
     if found is None:
         return None
     if not runtime.describe(found.shown.model).is_transformer:
-        write_address(address_of(found, session.place(), session.decode_config()))
+        write_address(address_of(found))
         st.info(plain(f"This page needs a Transformer; {found.shown.model} is an LSTM. Choose another model."))
         return None
     return found

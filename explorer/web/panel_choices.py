@@ -27,12 +27,12 @@ def name_of(panel: str) -> str:
 
 def open_panel(name: str) -> None:
     """Switch to another panel, with its choices from when it was left; "" closes it. The open panel is unaffected."""
-    place = session.place()
-    before = name_of(place.panel)
+    selection = session.selection()
+    before = name_of(selection.panel)
     if name == before:
         return
     last: dict[str, tuple[str, str]] = st.session_state.setdefault(_LAST, {})
-    last[before] = place.panel, place.other
+    last[before] = selection.panel, selection.other
     panel, other = last.get(name, (name, ""))
     session.move(panel=panel, other=other)
 
@@ -44,13 +44,13 @@ class Choices:
     """
 
     def __init__(self, name: str) -> None:
-        place = session.place()
+        selection = session.selection()
         self.name = name
-        mine = name_of(place.panel) == name
-        self.news = mine and _OWN.is_news((place.panel, place.other))
-        given = place.panel.split(".")[1:] if mine else []
+        mine = name_of(selection.panel) == name
+        self.news = mine and _OWN.is_news((selection.panel, selection.other))
+        given = selection.panel.split(".")[1:] if mine else []
         self._asked = {option: value for option, _, value in (part.partition("-") for part in given)}
-        self._other = place.other if mine else ""
+        self._other = selection.other if mine else ""
         self._kept: dict[str, tuple[str, Any]] = {}
         self._typed = ""
 

@@ -13,7 +13,7 @@ from explorer.web.address import Parameters
 from model.config import DecodeConfig
 
 MODEL, TEXT = "model", "text"  # keys of the shared widgets, and names of their URL parameters
-_PLACE, _OF, _FORKS, _PROBLEMS = "_place", "_of", "_forks", "_problems"
+_SELECTION, _OF, _FORKS, _PROBLEMS = "_session_selection", "_of", "_forks", "_problems"
 _SUGGESTED, _EDIT_ASKED = "_suggested", "_edit_asked"
 _ADDRESS = Parameters(tuple(item.name for item in fields(Selection)))
 
@@ -32,7 +32,7 @@ class Fork:
 
 def adopt_address() -> None:
     """Apply what a link or the user requests in the address bar; call it before any widget is drawn."""
-    st.session_state.setdefault(_PLACE, Selection())
+    st.session_state.setdefault(_SELECTION, Selection())
     asked = _ADDRESS.asked()
     if asked is None:
         return
@@ -43,12 +43,12 @@ def adopt_address() -> None:
     st.session_state[_PROBLEMS] = problems
     st.session_state[_EDIT_ASKED] = "edit" in asked
     given = {name: getattr(selection, name) for name in asked}
-    if {MODEL, TEXT} & given.keys():  # another sentence: the old place no longer applies
-        st.session_state[_PLACE] = replace(selection, model="", text="")
+    if {MODEL, TEXT} & given.keys():  # another sentence: the path, step and head of the old one no longer apply
+        st.session_state[_SELECTION] = replace(selection, model="", text="")
         st.session_state[_FORKS] = []
         st.session_state.pop(_OF, None)
     else:
-        st.session_state[_PLACE] = replace(st.session_state[_PLACE], **given)
+        st.session_state[_SELECTION] = replace(st.session_state[_SELECTION], **given)
     for name in (MODEL, TEXT):
         if name in given:
             st.session_state[name] = given[name]
@@ -60,7 +60,7 @@ def open_selection(selection: Selection, said: Sequence[str] = ()) -> None:
     `said` holds messages to show about it, as for a link.
     """
     st.session_state[_PROBLEMS] = list(said)
-    st.session_state[_PLACE] = replace(selection, model="", text="")
+    st.session_state[_SELECTION] = replace(selection, model="", text="")
     st.session_state[_FORKS] = []
     st.session_state.pop(_OF, None)
     st.session_state[MODEL], st.session_state[TEXT] = selection.model, selection.text
@@ -73,46 +73,45 @@ def edit_asked() -> bool:
 
 def problems() -> list[str]:
     """Messages about parts of the last link that could not be used; each is returned once."""
-    found: list[str] = st.session_state.get(_PROBLEMS, [])
+    messages: list[str] = st.session_state.get(_PROBLEMS, [])
     st.session_state[_PROBLEMS] = []
-    return found
+    return messages
 
 
-def forget_place() -> None:
+def forget_selection() -> None:
     """Drop the path, step and head of a link: they belong to another model."""
-    st.session_state[_PLACE] = Selection()
+    st.session_state[_SELECTION] = Selection()
 
 
 def settle(model: str, text: str) -> Selection:
     """The selection, with the model and sentence from the shared widgets; a different pair starts afresh."""
-    place: Selection = st.session_state[_PLACE]
+    current = selection()
     before = st.session_state.get(_OF)
     if before is not None and before != (model, text):
-        kept_head = before[0] == model  # a head stays valid for the same model; a step or path does not
-        place = replace(place, path=None, step=0, cell=None)
-        if not kept_head:
-            place = replace(place, layer=0, head=0, edit=())
+        current = replace(current, path=None, step=0, cell=None)
+        if before[0] != model:  # a head stays valid for the same model; a step or path does not
+            current = replace(current, layer=0, head=0, edit=())
         st.session_state[_FORKS] = []
     st.session_state[_OF] = (model, text)
-    st.session_state[_PLACE] = place
-    return replace(place, model=model, text=text)
+    st.session_state[_SELECTION] = current
+    return replace(current, model=model, text=text)
 
 
-def place() -> Selection:
-    """The current place of this session; model and sentence are set in the sidebar."""
-    found: Selection = st.session_state[_PLACE]
-    return found
+def selection() -> Selection:
+    """What this session looks at, without model and sentence, which the sidebar's widgets hold."""
+    current: Selection = st.session_state[_SELECTION]
+    return current
 
 
 def move(**changes: Any) -> None:
     """Go to another path, step, kind, layer or head."""
-    st.session_state[_PLACE] = replace(st.session_state[_PLACE], **changes)
+    st.session_state[_SELECTION] = replace(st.session_state[_SELECTION], **changes)
 
 
 def forks() -> list[Fork]:
     """The forks made so far for this model and sentence, oldest first."""
-    found: list[Fork] = st.session_state.setdefault(_FORKS, [])
-    return found
+    made: list[Fork] = st.session_state.setdefault(_FORKS, [])
+    return made
 
 
 def add_fork(fork: Fork) -> None:

@@ -60,7 +60,7 @@ def _model(summaries: dict[str, dict[str, Any]]) -> str:
     if asked not in summaries:
         if asked is not None:
             st.warning(plain(f"There is no model '{asked}' here{nearest(asked, names)}"))
-            session.forget_place()
+            session.forget_selection()
         st.session_state[session.MODEL] = next((name for name in PREFERRED if name in summaries), names[0])
     return st.selectbox(
         "Model",

@@ -148,7 +148,7 @@ def test_the_tree_shows_hypotheses_and_opens_a_node(app: AppTest, checkpoints: P
     at.session_state[f"tree_table_{seq}"] = {"selection": {"rows": [dropped], "columns": []}}
     at.run()
     assert not at.exception
-    place, step = at.session_state["_place"], int(table["step"][dropped])
+    place, step = at.session_state["_session_selection"], int(table["step"][dropped])
     assert place.step == len(place.path) == step
     label = Translator(load_model(checkpoints / "adjective-swap")).loaded.target.label
     assert " ".join(map(label, place.path)) == f"{table['after'][dropped]} {table['token'][dropped]}".strip()
@@ -164,8 +164,8 @@ def test_a_node_on_the_path_in_view_only_moves_the_step(app: AppTest, checkpoint
     at.session_state[f"tree_chart_{seq}"] = {"selection": {"points": [{"customdata": index}]}}
     at.run()
     assert not at.exception
-    assert at.session_state["_place"].step == 3
-    assert at.session_state["_place"].path is None
+    assert at.session_state["_session_selection"].step == 3
+    assert at.session_state["_session_selection"].path is None
     at.session_state[f"tree_chart_{seq}"] = {"selection": {"points": [{"customdata": "nonsense"}, 5]}}
     at.run()
     assert not at.exception
@@ -181,7 +181,7 @@ def test_translate_has_the_tree_too(app: AppTest) -> None:
     at.session_state[f"tree_table_{key}"] = {"selection": {"rows": [dropped], "columns": []}}
     at.run()
     assert not at.exception
-    assert len(at.session_state["_place"].path) == int(table["step"][dropped])
+    assert len(at.session_state["_session_selection"].path) == int(table["step"][dropped])
 
 
 def test_a_forced_target_has_its_probabilities_and_opens(app: AppTest, checkpoints: Path) -> None:
@@ -300,7 +300,7 @@ def test_a_manifest_reopens_exactly_the_view(app: AppTest, checkpoints: Path, mo
     at = opened(app, "export", text="They buy blue cars", kind="encoder", cell="1-1")
     upload(at, text.encode())
     assert at.text_input(key="text").value == TEXT
-    place = at.session_state["_place"]
+    place = at.session_state["_session_selection"]
     assert place == dataclasses.replace(selection, model="", text="")
     assert at.selectbox(key="aggregates_which").value == "mean-heads"
 
@@ -316,7 +316,7 @@ def test_a_manifest_of_other_weights_or_an_invalid_one_gets_a_message(app: AppTe
     for content in (b"", b"{}", b"[1]", b"\xff", b'{"manifest_version": 9}', b'{"manifest_version": 1, "model": 3}'):
         upload(at, content)
         assert "manifest" in at.error[-1].value
-        assert at.session_state["_place"].panel == "export", "nothing is lost"
+        assert at.session_state["_session_selection"].panel == "export", "nothing is lost"
     selection = Selection(model="other", text=TEXT, panel="export")
     text = attention_export.manifest_text(selection, path=(), translation="", edits=(), model_hash="0" * 64)
     upload(at, text.encode())
@@ -335,5 +335,5 @@ def test_the_link_opens_the_same_view(app: AppTest, checkpoints: Path) -> None:
         fresh.query_params[name] = values[0]
     fresh.run()
     again = fresh.switch_page("pages/attention.py").run()
-    assert again.session_state["_place"] == at.session_state["_place"]
+    assert again.session_state["_session_selection"] == at.session_state["_session_selection"]
     assert again.text_input(key="text").value == TEXT

@@ -203,7 +203,7 @@ def test_the_step_is_shared_with_the_other_pages(app: AppTest) -> None:
     assert slider.value == len(slider.options), "the last one at first"
     slider.set_value(2).run()
     assert app.query_params["step"] == "2"
-    assert app.session_state["_place"].step == 2
+    assert app.session_state["_session_selection"].step == 2
     at = on_tab(app, "Layer by layer")
     (slider,) = (box for box in at.select_slider if box.label == "Step")
     assert slider.value == 2

@@ -34,8 +34,8 @@ def _explore(found: OpenTranslation) -> None:
     attention_panels.follow()
     result = draw_heads(found, key="heads", explains=True)
     panel = attention_panels.choose("cell" if result.explain else None)
-    here = address_of(found, session.place(), session.decode_config())
+    here = address_of(found)
     attention_panels.draw(panel, here, found.shown, result.place)
-    here = address_of(found, session.place(), session.decode_config())
+    here = address_of(found)
     session.write_address(here)  # last, because panels have choices of their own
     freeze_after(f"attention {panel}")

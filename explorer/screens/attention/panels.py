@@ -66,7 +66,7 @@ def follow() -> None:
 def choose(asked: str | None = None) -> str:
     """Draw the row of tabs and return the name of the open panel, or an empty string. `asked` opens a panel now."""
     names = list(PANELS)
-    wanted = asked or name_of(session.place().panel)
+    wanted = asked or name_of(session.selection().panel)
     # A change of the session, such as an opened link, is followed; otherwise the widget decides.
     if _KEY not in st.session_state or _OWN.is_news(wanted):
         st.session_state[_KEY] = wanted if wanted in names else None

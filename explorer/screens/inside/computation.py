@@ -46,7 +46,7 @@ def choose_step(shown: Translation, key: str = "inside_step") -> int:
         return 1
     reads, predicts = shown.trace.read_tokens, shown.trace.predicted_tokens
     # The session holds the step: the widget shows it and reports changes to it.
-    here, widget = session.place().step, f"{key}_{last}"
+    here, widget = session.selection().step, f"{key}_{last}"
     st.session_state[widget] = min(here, last) if here else last
     return int(
         st.select_slider(

@@ -9,7 +9,7 @@ from explorer.screens.inside.layer_by_layer import draw_layers_tab
 from explorer.screens.inside.model_size import draw_size_tab
 from explorer.screens.inside.prediction import draw_prediction_tab
 from explorer.screens.inside.queries_and_keys import draw_similarity_tab
-from explorer.web import page_parts, runtime, session
+from explorer.web import page_parts, runtime
 from explorer.web.figures import freeze_after
 from explorer.web.open_translation import OpenTranslation, address_of
 
@@ -31,7 +31,7 @@ def _draw_tabs(current: OpenTranslation) -> None:
     """Draw the open tab; a choice in it reruns only this fragment."""
     shown = current.shown
     model = runtime.describe(shown.model)
-    page_parts.write_address(address_of(current, session.place(), session.decode_config()), "step")
+    page_parts.write_address(address_of(current), "step")
     page_parts.draw_tabs(
         "inside",
         {

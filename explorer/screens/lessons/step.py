@@ -79,7 +79,7 @@ def _draw_in_place(key: str, page: str) -> None:
             st.rerun()
     else:
         draw_heads(found, key=key, explains=False)
-    session.write_address(address_of(found, session.place(), session.decode_config()))
+    session.write_address(address_of(found))
 
 
 def _draw_open_button(lesson: Lesson, at: int, link: Link) -> None:
@@ -106,7 +106,7 @@ def reader() -> Selection:
     """The reader's own selection, model and sentence included."""
     state = st.session_state
     model, text = str(state.get(session.MODEL) or ""), str(state.get(session.TEXT) or "")
-    return dataclasses.replace(session.place(), model=model, text=text)
+    return dataclasses.replace(session.selection(), model=model, text=text)
 
 
 def draw_exercise(lesson: Lesson, at: int, start: Selection) -> None:

@@ -9,7 +9,7 @@ from explorer.screens.masks.mask_maps import draw_masks_tab
 from explorer.screens.masks.open_padding import draw_padding_tab
 from explorer.screens.masks.trained_without import draw_pair_tab
 from explorer.screens.masks.while_decoding import draw_decoding_tab
-from explorer.web import page_parts, runtime, session
+from explorer.web import page_parts, runtime
 from explorer.web.figures import freeze_after
 from explorer.web.open_translation import OpenTranslation, address_of
 
@@ -32,7 +32,7 @@ def _draw_tabs(current: OpenTranslation) -> None:
     """The open tab; a switch reruns only this part."""
     shown = current.shown
     model = runtime.describe(shown.model)
-    page_parts.write_address(address_of(current, session.place(), session.decode_config()))
+    page_parts.write_address(address_of(current))
     page_parts.draw_tabs(
         "masks",
         {

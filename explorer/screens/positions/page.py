@@ -10,7 +10,7 @@ from explorer.screens.positions.one_word import draw_word_tab
 from explorer.screens.positions.rotation import draw_rotation_tab
 from explorer.screens.positions.shuffled_words import draw_shuffle_tab
 from explorer.screens.positions.sinusoidal import draw_table_tab
-from explorer.web import page_parts, runtime, session
+from explorer.web import page_parts, runtime
 from explorer.web.figures import freeze_after
 from explorer.web.open_translation import OpenTranslation, address_of
 
@@ -33,7 +33,7 @@ def _draw_tabs(current: OpenTranslation) -> None:
     """The open tab; a slider reruns only this part."""
     shown = current.shown
     model = runtime.describe(shown.model)
-    page_parts.write_address(address_of(current, session.place(), session.decode_config()))
+    page_parts.write_address(address_of(current))
     page_parts.draw_tabs(
         "positions",
         {

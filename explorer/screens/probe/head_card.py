@@ -35,11 +35,11 @@ def choose_head(probe: Probe, key: str) -> Head:
 
     A place that this kind of attention does not have (a layer too many, the mean over heads) becomes the nearest one.
     """
-    place = session.place()
-    measured = probe.kinds[place.kind]
-    layer, head = min(max(place.layer, 1), measured.n_layers), min(max(place.head, 1), measured.n_heads)
+    selection = session.selection()
+    measured = probe.kinds[selection.kind]
+    layer, head = min(max(selection.layer, 1), measured.n_layers), min(max(selection.head, 1), measured.n_heads)
     options: dict[str, tuple[list[Any], Any]] = {
-        "kind": (list(ATTENTION_KINDS), place.kind),
+        "kind": (list(ATTENTION_KINDS), selection.kind),
         "layer": (list(range(1, measured.n_layers + 1)), layer),
         "head": (list(range(1, measured.n_heads + 1)), head),
     }
@@ -47,7 +47,7 @@ def choose_head(probe: Probe, key: str) -> Head:
         # The session's place is authoritative: the widget shows it and reports its changes to it.
         st.session_state[f"{key}_{name}"] = now
         column.selectbox(name.capitalize(), choices, key=f"{key}_{name}", on_change=_moved, args=(key, name))
-    return place.kind, layer - 1, head - 1
+    return selection.kind, layer - 1, head - 1
 
 
 def _moved(key: str, name: str) -> None:

@@ -56,7 +56,7 @@ def draw() -> None:
             st.warning(plain(problem))
     found = _sample(described)
     _tabs(described, selection.text, found)
-    here = dataclasses.replace(session.place(), model=selection.model, text=selection.text)
+    here = dataclasses.replace(session.selection(), model=selection.model, text=selection.text)
     page_parts.write_address(here, "step", "kind", "layer", "head", "edit")
     freeze_after("probe")
 

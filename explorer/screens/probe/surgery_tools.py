@@ -67,18 +67,18 @@ def draw_tools(described: ModelDescription, shown: Translation) -> None:
 
 
 def _kind() -> AttentionKind:
-    place = session.place()
+    selection = session.selection()
     kind: AttentionKind = st.segmented_control(
-        "Kind of attention", list(ATTENTION_KINDS), default=place.kind, required=True, key="surgery_kind"
+        "Kind of attention", list(ATTENTION_KINDS), default=selection.kind, required=True, key="surgery_kind"
     )
     return kind
 
 
 def _one_head(config: ModelConfig, kind: AttentionKind, key: str) -> tuple[int, int]:
     """Draw the head selector; return a head of this kind, counted from 0, initially the current one."""
-    place = session.place()
+    selection = session.selection()
     heads = [(layer, head) for layer in range(config.n_layers(kind)) for head in range(config.n_heads(kind))]
-    at = (place.layer - 1, place.head - 1)
+    at = (selection.layer - 1, selection.head - 1)
     found: tuple[int, int] = st.selectbox(
         "Head",
         heads,

@@ -58,7 +58,7 @@ def _explore(found: OpenTranslation) -> None:
     if result.fork is not None:
         _fork(found, result.fork.step, result.fork.token_id)
         st.rerun()
-    here = address_of(found, session.place(), session.decode_config())
+    here = address_of(found)
     # The view and panel of the Attention page do not belong to this page's address.
     session.write_address(dataclasses.replace(here, view="", panel="", cell=None))
 
