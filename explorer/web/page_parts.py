@@ -1,10 +1,10 @@
-"""What the teaching pages share: the current translation, the address, tabs, headings, and figures with tables."""
+"""What the pages Positions, Masks, Inside and Probe share: the heading, the tabs, the address, figures with tables."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
@@ -12,24 +12,47 @@ from explorer.figures.plotly_charts import Columns, Plot
 from explorer.text import plain
 from explorer.translation.selection import Selection
 from explorer.web import runtime, session
-from explorer.web.figures import draw_table
+from explorer.web.figures import draw_table, freeze_after
 from explorer.web.open_translation import OpenTranslation, address_of, open_translation
+
+if TYPE_CHECKING:
+    from explorer.translation.model_description import ModelDescription
+    from explorer.translation.translator import Translation
+
+Tabs = Mapping[str, Callable[[], None]]  # what draws each tab, by its title
+TabsOf = Callable[["Translation", "ModelDescription"], Tabs]
 
 URL: Literal["query-params"] = "query-params"  # `bind=URL` puts a widget's value into the address
 _PLACE = ("step", "kind", "layer", "head", "view", "panel", "cell", "edit")
 _CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"]}
 
 
-def at_work() -> OpenTranslation | None:
+def draw_page(name: str, question: str, answer: str, tabs_of: TabsOf, *on_screen: str) -> None:
+    """Draw a page that shows a Transformer at work on the current sentence: its question, then its tabs.
+
+    `name` begins the keys of its widgets, `tabs_of` makes the tabs for a translation and its model, `on_screen` lists
+    the parts of the place that belong in this page's address. A choice in a tab reruns only that tab.
+    """
+    heading(question, answer)
+    opened = _open_transformer()
+    if opened is not None:
+        st.fragment(_draw_open_tab)(opened, name, tabs_of, on_screen)
+        freeze_after(name)
+
+
+def _draw_open_tab(opened: OpenTranslation, name: str, tabs_of: TabsOf, on_screen: tuple[str, ...]) -> None:
+    write_address(address_of(opened), *on_screen)
+    draw_tabs(name, tabs_of(opened.shown, runtime.describe(opened.shown.model)))
+
+
+def _open_transformer() -> OpenTranslation | None:
     """The selection and its translation; None, after a message on the page, if there is nothing to show."""
-    found = open_translation()
-    if found is None:
-        return None
-    if not runtime.describe(found.shown.model).is_transformer:
-        write_address(address_of(found))
-        st.info(plain(f"This page needs a Transformer; {found.shown.model} is an LSTM. Choose another model."))
-        return None
-    return found
+    opened = open_translation()
+    if opened is None or runtime.describe(opened.shown.model).is_transformer:
+        return opened
+    write_address(address_of(opened))
+    st.info(plain(f"This page needs a Transformer; {opened.shown.model} is an LSTM. Choose another model."))
+    return None
 
 
 def write_address(here: Selection, *on_screen: str) -> None:
@@ -42,7 +65,7 @@ def write_address(here: Selection, *on_screen: str) -> None:
     session.write_address(dataclasses.replace(here, **hidden))
 
 
-def draw_tabs(page: str, tabs: Mapping[str, Callable[[], None]]) -> None:
+def draw_tabs(page: str, tabs: Tabs) -> None:
     """Draw only the open one of these tabs; the address names it."""
     names = list(tabs)
     places = st.tabs(names, on_change="rerun", bind=URL, key=f"{page}_tab")
