@@ -73,9 +73,9 @@ def script(entry: str) -> str:
 
 
 @functools.cache
-def style(file: str) -> str:
-    """A style sheet of css/."""
-    return minify.css(_read("css", file))
+def style(*files: str) -> str:
+    """Style sheets of css/ as one; where rules conflict, those of a later sheet win."""
+    return "".join(minify.css(_read("css", file)) for file in files)
 
 
 @functools.cache

@@ -34,7 +34,7 @@ __all__ = ["HeadsResult", "HeadsView", "cell_of", "form_of", "header", "heads_vi
 _views = st.components.v2.component(
     "headlight_heads",
     html=bundle.markup("heads.html"),
-    css=bundle.style("heads.css"),
+    css=bundle.style("views.css", "heads.css"),
     js=bundle.script("heads.js"),
 )
 # Shows nothing, so it needs no styles of its own; without them the browser mounts it in one go instead of two.

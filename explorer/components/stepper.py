@@ -19,7 +19,7 @@ from explorer.components.stepper_state import StepperResult, reported, result_of
 _component = st.components.v2.component(
     "headlight_stepper",
     html=bundle.markup("stepper.html"),
-    css=bundle.style("stepper.css"),
+    css=bundle.style("views.css", "stepper.css"),
     js=bundle.script("stepper.js"),
 )
 

@@ -53,7 +53,11 @@ class HeadsBench:
         """Show a trace; all its kinds are delivered at once, unless `kinds` names fewer."""
         self.page.set_content("<!doctype html><html><body><input id=elsewhere></body></html>")
         variables = theme("dark" if dark else "light")
-        parts = {"html": bundle.markup("heads.html"), "css": bundle.style("heads.css"), "js": bundle.script("heads.js")}
+        parts = {
+            "html": bundle.markup("heads.html"),
+            "css": bundle.style("views.css", "heads.css"),
+            "js": bundle.script("heads.js"),
+        }
         carrier = bundle.script("carrier.js")
         self.page.evaluate(MOUNT, {**parts, "carrier": carrier, "variables": variables, "width": f"{width}px"})
         self.send(trace, **changes)

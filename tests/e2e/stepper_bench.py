@@ -63,7 +63,7 @@ class Bench:
         self.page.set_content("<!doctype html><html><body><input id=elsewhere></body></html>")
         parts = {
             "html": bundle.markup("stepper.html"),
-            "css": bundle.style("stepper.css"),
+            "css": bundle.style("views.css", "stepper.css"),
             "js": bundle.script("stepper.js"),
         }
         self.page.evaluate(MOUNT, {**parts, "variables": variables, "width": f"{width}px"})
