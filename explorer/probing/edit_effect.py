@@ -1,30 +1,21 @@
-"""The effect of edited heads on one translation, step by step, and on a whole sample."""
+"""The effect of edited heads on one translation, step by step, and what is taken from another sentence for an edit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from explorer.attention.names import short_name
 from explorer.text import plural, quoted
-from explorer.translation.head_change import WHOLE, Change, Changes
+from explorer.translation.head_change import Change
 from explorer.translation.translator import InputError, Translation, Translator
-from model.analysis.importance import edited_loss, edited_translations
-from model.analysis.recorded_batches import Sample
-from model.checkpoint import LoadedModel
 from model.config import DecodeConfig
-from model.data import Example, Task
-from model.data.task import same_text
 from model.decoding.decode import decode_recorded
 from model.edits import HeadEdits
-from model.metrics import bleu, exact_match
-from model.scoring import evenly_spaced
 from model.trace import AttentionTrace
-
-Check = Callable[[], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +47,24 @@ class Effect:
     def divergence(self) -> float:
         """Mean KL divergence over the steps, in nats."""
         return float(np.mean([step.divergence for step in self.steps])) if self.steps else 0.0
+
+
+def step_rows(effect: Effect) -> list[dict[str, Any]]:
+    """One row per step of the unchanged translation."""
+    return [
+        {
+            "step": t,
+            "reads": step.reads,
+            "predicts": step.predicts,
+            "probability before": round(step.before, 4),
+            "probability after": round(step.after, 4),
+            "change": round(step.after - step.before, 4),
+            "likeliest after": step.instead,
+            "its probability": round(step.instead_probability, 4),
+            "KL (nats)": round(step.divergence, 4),
+        }
+        for t, step in enumerate(effect.steps, start=1)
+    ]
 
 
 def effect_on(translator: Translator, text: str, edit: HeadEdits) -> Effect:
@@ -120,62 +129,6 @@ def divergence(p: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.flo
     logs = np.log(np.where(there, p, 1.0) / np.maximum(np.where(there, q, 1.0), 1e-12))
     total: NDArray[np.float64] = np.maximum((p * logs).sum(axis=-1), 0.0)  # rounding may leave values slightly below 0
     return total
-
-
-@dataclass(frozen=True)
-class Quality:
-    """The quality of translations: loss in nats per target token, exact match from 0 to 1, BLEU from 0 to 100.
-
-    A score is None where references are missing or the measure does not apply.
-    """
-
-    loss: float
-    exact: float | None
-    bleu: float | None
-
-
-def quality(
-    loaded: LoadedModel, sample: Sample, task: Task | None, edit: HeadEdits | None, check: Check = lambda: None
-) -> Quality:
-    """Score a sample with an edit; the loss is that of the sample's own targets. `check` may raise to stop the work."""
-    model = loaded.transformer
-    loss = edited_loss(model, sample.pairs, edit, check=check).loss
-    references = [reference for reference in sample.references if reference]
-    if len(references) < len(sample):
-        return Quality(loss, None, None)
-    texts = edited_translations(model, sample.pairs, loaded.target, edit, check=check)
-    return Quality(loss, *scored(loaded, sample, task, texts))
-
-
-def scored(
-    loaded: LoadedModel, sample: Sample, task: Task | None, texts: Sequence[str]
-) -> tuple[float | None, float | None]:
-    """Exact match of translations with the references of a sample, and BLEU unless tokens are characters."""
-    equivalent = task.equivalent if task is not None else same_text
-    examples = [
-        Example(source.text, reference or "", None)
-        for source, reference in zip(sample.sources, sample.references, strict=True)
-    ]
-    exact = exact_match(equivalent(text, example) for text, example in zip(texts, examples, strict=True))
-    if loaded.data_config.tokenizer == "characters":
-        return exact, None
-    return exact, bleu(texts, [example.target for example in examples]).score
-
-
-def part_of(sample: Sample, most: int) -> Sample:
-    """At most `most` sentences, evenly spaced."""
-    kept = evenly_spaced(len(sample), most)
-    return Sample(
-        tuple(sample.sources[i] for i in kept),
-        tuple(sample.targets[i] for i in kept),
-        tuple(sample.alignments[i] for i in kept),
-        tuple(sample.references[i] for i in kept),
-    )
-
-
-def for_any_sentence(changes: Changes) -> Changes:
-    """The changes that apply to any sentence; rows edited by hand and patches belong to one sentence."""
-    return tuple(change for change in changes if change.op in WHOLE)
 
 
 def from_another(translator: Translator, other: Translation, shown: Translation, change: Change) -> NDArray[np.float32]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from explorer.attention.names import index_name
-from explorer.probing.edit_effect import Check, Quality, part_of, quality
 from explorer.probing.importance import SENTENCES, Importance
+from explorer.probing.quality import Check, Quality, quality_of, subsample
 from explorer.probing.sample import Measured
 from explorer.probing.tables import roles, summary
 from explorer.text import plural
@@ -24,12 +24,12 @@ def findings(
 
     `check` is called before each batch and may raise to stop the work.
     """
-    part = part_of(measured.sample, SENTENCES)
+    part = subsample(measured.sample, SENTENCES)
     order = least_first(importance.ablation.loss_change)
     with_role = [head for head, role in roles(measured.probe).items() if role.clear]
 
     def score(heads: list[Head]) -> Quality:
-        return quality(loaded, part, measured.task, without(heads) if heads else None, check)
+        return quality_of(loaded, part, measured.task, without(heads) if heads else None, check)
 
     whole = score([])
     lines = [f"{summary(measured.probe)} (Over {plural(measured.probe.sentences, 'sentence')}.)"]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.attention.names import index_name
-from explorer.probing.edit_effect import part_of, scored
+from explorer.probing.quality import reference_scores, subsample
 from explorer.probing.sample import Measured, Report
 from explorer.text import fixed, plural
 from model.analysis.importance import (
@@ -142,7 +142,7 @@ def progress_check(report: Report, total: int, label: str) -> Callable[[], None]
 
 def measure_importance(loaded: LoadedModel, sample: Sample, report: Report) -> Importance:
     """Ablation and gradient scores on at most `SENTENCES` sentences of a sample."""
-    part = part_of(sample, SENTENCES)
+    part = subsample(sample, SENTENCES)
     model, pairs = loaded.transformer, part.pairs
     n_batches, n_heads = len(batches_of(pairs)), len(heads_of(model.config))
     check = progress_check(report, (n_heads + 1) * n_batches, f"Switching off {plural(n_heads, 'head')} one by one")
@@ -155,7 +155,7 @@ def measure_curve(
     loaded: LoadedModel, measured: Measured, order: Sequence[Head], report: Report, *, sentences: int = SENTENCES
 ) -> PruningCurve:
     """The pruning curve in a given order, with translations where all references are known."""
-    part = part_of(measured.sample, sentences)
+    part = subsample(measured.sample, sentences)
     known = all(part.references)
     counts = pruning_counts(len(order))
     n_batches = len(batches_of(part.pairs))
@@ -165,7 +165,7 @@ def measure_curve(
     target = loaded.target if known else None
     for step in pruning_curve(loaded.transformer, part.pairs, list(order), target, check=check):
         losses.append(step.scores.loss)
-        exact, score = scored(loaded, part, measured.task, step.translations) if known else (None, None)
+        exact, score = reference_scores(loaded, part, measured.task, step.translations) if known else (None, None)
         exacts.append(exact)
         bleus.append(score)
     return PruningCurve(tuple(counts), tuple(losses), tuple(exacts), tuple(bleus))

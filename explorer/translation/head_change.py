@@ -97,6 +97,11 @@ def added(changes: Changes, new: Sequence[Change]) -> Changes:
     return (*kept, *new)
 
 
+def for_any_sentence(changes: Changes) -> Changes:
+    """The changes that apply to any sentence; rows edited by hand and patches belong to one sentence."""
+    return tuple(change for change in changes if change.op in WHOLE)
+
+
 def to_link(changes: Changes) -> str:
     """The changes as the value of the link parameter `edit`."""
     return "~".join(_one_to_link(change) for change in changes)

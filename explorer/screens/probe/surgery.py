@@ -10,21 +10,15 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from explorer.probing.edit_effect import (
-    Effect,
-    Quality,
-    effect_of,
-    for_any_sentence,
-    part_of,
-    quality,
-)
+from explorer.probing.edit_effect import Effect, effect_of, step_rows
 from explorer.probing.importance import SENTENCES, progress_check
+from explorer.probing.quality import Quality, quality_of, quality_words, subsample
 from explorer.probing.sample import Measured
 from explorer.screens.probe.progress import with_progress
 from explorer.screens.probe.sample_choice import chosen
 from explorer.screens.probe.surgery_tools import draw_tools
 from explorer.text import fixed, plain, plural, quoted
-from explorer.translation.head_change import WHOLE, Changes, describe, to_link
+from explorer.translation.head_change import WHOLE, Changes, describe, for_any_sentence, to_link
 from explorer.translation.model_description import ModelDescription
 from explorer.translation.translator import InputError, Translation
 from explorer.web import changes_in_force, runtime
@@ -105,7 +99,7 @@ def _edit_for(described: ModelDescription, text: str, changes: Changes, found: M
     def means(heads: Sequence[Head]) -> dict[Head, NDArray[np.float32]]:
         assert found is not None
         wanted = tuple(heads)
-        pairs = part_of(found.sample, SENTENCES).pairs
+        pairs = subsample(found.sample, SENTENCES).pairs
         key = _key(described, f"means {wanted}")
 
         def make() -> dict[Head, NDArray[np.float32]]:
@@ -154,24 +148,6 @@ def _draw_translations(effect: Effect) -> None:
     )
 
 
-def step_rows(effect: Effect) -> list[dict[str, Any]]:
-    """One row per step of the unchanged translation."""
-    return [
-        {
-            "step": t,
-            "reads": step.reads,
-            "predicts": step.predicts,
-            "probability before": round(step.before, 4),
-            "probability after": round(step.after, 4),
-            "change": round(step.after - step.before, 4),
-            "likeliest after": step.instead,
-            "its probability": round(step.instead_probability, 4),
-            "KL (nats)": round(step.divergence, 4),
-        }
-        for t, step in enumerate(effect.steps, start=1)
-    ]
-
-
 def _draw_steps(effect: Effect) -> None:
     st.dataframe(
         step_rows(effect),
@@ -201,12 +177,12 @@ def _draw_sample(
     if not whole:
         return
     kept = tuple(item for item in edit.edits if item.op in WHOLE)
-    part = part_of(found.sample, SENTENCES)
+    part = subsample(found.sample, SENTENCES)
     steps = len(batches_of(part.pairs)) * 2
 
     def make(edits: HeadEdits | None, words: str) -> Callable[[Report], Quality]:
         def work(loaded: LoadedModel, report: Report) -> Quality:
-            return quality(loaded, part, found.task, edits, progress_check(report, steps, words))
+            return quality_of(loaded, part, found.task, edits, progress_check(report, steps, words))
 
         return partial(runtime.compute_in_parts, described.name, work)
 
@@ -226,17 +202,6 @@ def _draw_sample(
         known["BLEU change"] = round(after.bleu - before.bleu, 1)
     if whole == changes:
         changes_in_force.note(described.name, text, changes, **known)
-
-
-def quality_words(before: Quality, after: Quality, sentences: int) -> str:
-    """The effect of a change over a sample, in one sentence."""
-    change = fixed(after.loss - before.loss, 3, signed=True)
-    words = f"Loss {before.loss:.3f} → {after.loss:.3f} nats per token ({change})"
-    if before.exact is not None and after.exact is not None:
-        words += f"; exactly right {100 * before.exact:.1f} % → {100 * after.exact:.1f} %"
-    if before.bleu is not None and after.bleu is not None:
-        words += f"; BLEU {before.bleu:.1f} → {after.bleu:.1f}"
-    return f"{words}. Over {plural(sentences, 'sentence')}."
 
 
 def _draw_log() -> None:

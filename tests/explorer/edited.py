@@ -1,0 +1,23 @@
+"""The edits that `reverse` and other models are given for changes to their heads."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from explorer.probing.edit_effect import from_another
+from explorer.translation.head_change import Change
+from explorer.translation.head_edits import edits_for
+from explorer.translation.translator import Translator
+from model.config import DecodeConfig
+from model.edits import HeadEdits
+
+
+def edits_of(translator: Translator, text: str, *changes: Change) -> HeadEdits:
+    """The edits for changes to heads in the translation of `text`; means over a sample are 0."""
+    shown = translator.translate(text, DecodeConfig())
+    return edits_for(
+        changes,
+        translator.loaded.model_config,
+        lambda heads: {head: np.zeros(16, np.float32) for head in heads},
+        lambda change: from_another(translator, translator.translate(change.other, DecodeConfig()), shown, change),
+    )

@@ -1,0 +1,53 @@
+"""The quality of a sample's translations, whole and with edited heads."""
+
+from __future__ import annotations
+
+import pytest
+
+from explorer.probing.quality import Quality, quality_of, quality_words, subsample
+from explorer.translation.translator import Translator
+from model.analysis.importance import without
+from model.analysis.recorded_batches import written_sample
+from model.checkpoint import load_model
+from model.data import get_task
+from tests.paths import ROOT
+
+
+@pytest.fixture(scope="module")
+def reverse() -> Translator:
+    return Translator(load_model(ROOT / "checkpoints" / "reverse"))
+
+
+def test_quality_of_a_sample(reverse: Translator) -> None:
+    task = get_task("reverse")
+    loaded = reverse.loaded
+    sample = subsample(written_sample(task.splits["test"], loaded.source, loaded.target, 100), 40)
+    assert len(sample) == 40
+    whole = quality_of(loaded, sample, task, None)
+    assert (whole.exact, whole.bleu) == (1.0, None)
+    ruined = quality_of(loaded, sample, task, without([("cross", 0, 0), ("cross", 0, 1)]))
+    assert ruined.exact is not None
+    assert ruined.exact < 0.2
+    assert ruined.loss > whole.loss + 1
+
+
+def test_bleu_where_targets_are_words() -> None:
+    task = get_task("adjective-swap")
+    loaded = load_model(ROOT / "checkpoints" / "adjective-swap")
+    sample = subsample(written_sample(task.splits["test"], loaded.source, loaded.target, 60), 20)
+    whole = quality_of(loaded, sample, task, None)
+    assert whole.bleu == pytest.approx(100.0)
+    heads = [("cross", layer, head) for layer in range(2) for head in range(4)]
+    ruined = quality_of(loaded, sample, task, without(heads))  # type: ignore[arg-type]
+    assert ruined.bleu is not None
+    assert ruined.bleu < 50
+
+
+def test_a_change_in_words_names_the_measures_that_are_known() -> None:
+    before, after = Quality(1.0, 0.9, 30.0), Quality(1.25, 0.5, 12.34)
+    assert quality_words(before, after, 40) == (
+        "Loss 1.000 → 1.250 nats per token (+0.250); exactly right 90.0 % → 50.0 %; BLEU 30.0 → 12.3. "
+        "Over 40 sentences."
+    )
+    unknown = Quality(1.0, None, None)
+    assert quality_words(unknown, unknown, 1) == "Loss 1.000 → 1.000 nats per token (0.000). Over 1 sentence."
