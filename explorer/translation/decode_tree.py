@@ -6,10 +6,13 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from explorer.text import fixed, plural, quoted
 from explorer.translation.beam_candidates import Branch
+
+if TYPE_CHECKING:
+    from explorer.translation.translator import Translation
 
 Fate = Literal["shown", "path", "kept", "ended", "pruned"]
 MAX_NODES = 600  # more cannot be told apart; the worst of the pruned branches are left out first
@@ -60,6 +63,30 @@ class Tree:
         for node in self.nodes:
             texts[node.path] = f"{texts[node.path[:-1]]} {node.token}".strip() if node.path else ""
         return texts
+
+
+def tree_of(
+    own: Translation,
+    shown: Translation,
+    chosen: Sequence[Translation],
+    searched: Translation | None,
+    label: Callable[[int], str],
+    *,
+    pruned: bool = True,
+) -> Tree:
+    """The tree of one sentence: the model's own choice, the translation on screen, the paths that the user chose, and
+    the hypotheses and branches of a beam search, if there was one. `label` and `pruned` are as for :func:`grow`.
+    """
+    lines = [_line(own, "the model's own choice"), _line(shown, "on screen")]
+    lines += [_line(translation, f"path {number} you chose") for number, translation in enumerate(chosen, start=1)]
+    if searched is not None:
+        lines += [Line(one.path, f"hypothesis {rank}") for rank, one in enumerate(searched.candidates, start=1)]
+    branches = searched.branches if searched is not None else ()
+    return grow(lines, branches, label, shown=shown.path, pruned=pruned)
+
+
+def _line(translation: Translation, name: str) -> Line:
+    return Line(translation.path, name, tuple(float(p) for p in translation.trace.probabilities))
 
 
 def grow(

@@ -10,7 +10,7 @@ from model.data import TASKS, get_task
 from model.data.task import Prompt
 from model.folder import METRICS
 
-__all__ = ["Prompt", "examples_of", "note_for", "word_for"]
+__all__ = ["Prompt", "examples_of", "hint_for", "word_for"]
 
 
 def examples_of(summary: dict[str, Any]) -> tuple[Prompt, ...]:
@@ -23,9 +23,10 @@ def examples_of(summary: dict[str, Any]) -> tuple[Prompt, ...]:
     return tuple(Prompt(source, "From this model's validation data.") for source in _samples(Path(summary["folder"])))
 
 
-def note_for(text: str, prompts: tuple[Prompt, ...]) -> str:
-    """What to look for in `text` if it is one of the examples, else an empty string."""
-    return next((prompt.note for prompt in prompts if prompt.source == text), "")
+def hint_for(text: str, prompts: tuple[Prompt, ...]) -> str:
+    """What to look for in `text`, as a sentence, if it is one of the examples; else an empty string."""
+    hint = next((prompt.note for prompt in prompts if prompt.source == text), "")
+    return f"What to look for: {hint}{'' if hint[-1] in '.?!' else '.'}" if hint else ""
 
 
 def word_for(text: str, prompts: tuple[Prompt, ...]) -> str:

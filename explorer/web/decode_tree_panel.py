@@ -10,7 +10,7 @@ import streamlit as st
 from explorer.attention.coordinates import Place
 from explorer.figures.decode_tree import tree_figure
 from explorer.text import plain
-from explorer.translation.decode_tree import Line, Node, Tree, grow, tree_caption, tree_table
+from explorer.translation.decode_tree import Node, Tree, tree_caption, tree_of, tree_table
 from explorer.translation.selection import Selection
 from explorer.translation.translator import InputError, Translation
 from explorer.web import runtime, session
@@ -41,14 +41,14 @@ def draw(selection: Selection, shown: Translation, at: Place | None = None) -> N
     if name_of(session.selection().panel) == choices.name:  # on Translate the tree is not a panel
         choices.keep()
     try:
-        found = _tree(selection, shown, config, beam=beam, pruned=pruned)
+        tree = _tree(selection, shown, config, beam=beam, pruned=pruned)
     except (InputError, EditError, NoMeans, CheckpointError) as without:
         st.info(plain(str(without)))
         return
-    words, rows = tree_caption(found), tree_table(found)
+    words, rows = tree_caption(tree), tree_table(tree)
     with st.container(key="wide_tree"):
         figure = st.plotly_chart(
-            tree_figure(found),
+            tree_figure(tree),
             key=f"tree_chart_{shown.seq}",
             width="stretch",
             config=CONFIG,
@@ -67,30 +67,20 @@ def draw(selection: Selection, shown: Translation, at: Place | None = None) -> N
     )
     point, row = _chosen("chart", figure, "points"), _chosen("table", table, "rows")
     index = point if point is not None else None if row is None else row + 1  # the table omits the root
-    if index is not None and 0 <= index < len(found.nodes):
-        _open(found.nodes[index], shown)
+    if index is not None and 0 <= index < len(tree.nodes):
+        _open(tree.nodes[index], shown)
 
 
 def _tree(selection: Selection, shown: Translation, config: DecodeConfig, *, beam: bool, pruned: bool) -> Tree:
-    """The tree of the model's own choice, the path on screen, the forks, and beam search's hypotheses and branches."""
+    """The tree of this sentence, with what beam search considers if `beam`."""
     model, text = selection.model, selection.text
     edit = edit_shown(selection, shown)
     own = runtime.translate(model, text, config, edit=edit)
-    lines = [_line(own, "the model's own choice"), _line(shown, "on screen")]
-    for number, fork in enumerate(session.forks(), start=1):
-        lines.append(_line(runtime.translate(model, text, DecodeConfig(), fork.path, edit), f"path {number} you chose"))
-    searched = own
+    chosen = [runtime.translate(model, text, DecodeConfig(), fork.path, edit) for fork in session.forks()]
+    searched = own if beam else None
     if beam and config.method != "beam":
         searched = runtime.translate(model, text, replace(config, method="beam", beam_size=_BEAM), edit=edit)
-    branches = searched.branches if beam else ()
-    if beam:
-        lines += [Line(found.path, f"hypothesis {rank}") for rank, found in enumerate(searched.candidates, start=1)]
-    label = runtime.describe(model).target.label
-    return grow(lines, branches, label, shown=shown.path, pruned=pruned)
-
-
-def _line(translation: Translation, name: str) -> Line:
-    return Line(translation.path, name, tuple(float(p) for p in translation.trace.probabilities))
+    return tree_of(own, shown, chosen, searched, runtime.describe(model).target.label, pruned=pruned)
 
 
 def _chosen(key: str, state: Any, what: str) -> int | None:
@@ -99,8 +89,8 @@ def _chosen(key: str, state: Any, what: str) -> int | None:
     The browser may report any value as chosen.
     """
     chosen = state.get("selection") if state else None
-    found = chosen.get(what) if chosen else None
-    first = found[0] if isinstance(found, list) and found else None
+    values = chosen.get(what) if chosen else None
+    first = values[0] if isinstance(values, list) and values else None
     if isinstance(first, dict):
         first = first.get("customdata")
     if isinstance(first, (list, tuple)):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 import streamlit as st
 
+from explorer.translation.other_paths import Fork
 from explorer.translation.selection import Selection, from_query, to_query
 from explorer.web.address import Parameters
 from model.config import DecodeConfig
@@ -16,18 +17,6 @@ MODEL, TEXT = "model", "text"  # keys of the shared widgets, and names of their 
 _SELECTION, _OF, _FORKS, _PROBLEMS = "_session_selection", "_of", "_forks", "_problems"
 _SUGGESTED, _EDIT_ASKED = "_suggested", "_edit_asked"
 _ADDRESS = Parameters(tuple(item.name for item in fields(Selection)))
-
-
-@dataclass(frozen=True)
-class Fork:
-    """A path chosen by hand: at row `step` (counted from 1), `chosen` in place of `instead`."""
-
-    path: tuple[int, ...]
-    step: int
-    chosen: str
-    instead: str
-    probability: float
-    text: str
 
 
 def adopt_address() -> None:

@@ -149,9 +149,9 @@ def test_forks_are_listed_and_can_be_reopened(app: AppTest) -> None:
     assert forked[1] == made["token"]
     assert forked[0] == made["before"]["target"]["predicted_ids"][0]
     assert "Paths you chose" in " ".join(element.value for element in at.markdown)
-    at.button(key="path-own").click().run()
-    assert header(at)["target"]["predicted_ids"] == made["before"]["target"]["predicted_ids"]
     at.button(key="path-fork-1").click().run()
+    assert header(at)["target"]["predicted_ids"] == made["before"]["target"]["predicted_ids"]
+    at.button(key="path-fork-2").click().run()
     assert header(at)["target"]["predicted_ids"] == forked
     at.text_input(key="text").set_value("We see big houses").run()
     assert not [button for button in at.button if (button.key or "").startswith("path-")]

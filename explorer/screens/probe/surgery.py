@@ -17,7 +17,7 @@ from explorer.probing.sample import Measured
 from explorer.screens.probe.progress import with_progress
 from explorer.screens.probe.sample_choice import chosen
 from explorer.screens.probe.surgery_tools import draw_tools
-from explorer.text import fixed, plain, plural, quoted
+from explorer.text import plain, plural, quoted
 from explorer.translation.head_change import WHOLE, Changes, describe, for_any_sentence, to_link
 from explorer.translation.model_description import ModelDescription
 from explorer.translation.translator import InputError, Translation

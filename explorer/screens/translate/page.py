@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import streamlit as st
 
-from explorer.text import percent, plain, quoted
+from explorer.text import plain
 from explorer.translation import domain
-from explorer.translation.examples import examples_of, note_for
+from explorer.translation.examples import examples_of, hint_for
+from explorer.translation.other_paths import OtherPath, chosen_paths, fork_of, hypotheses
 from explorer.translation.selection import Selection
 from explorer.translation.translator import Translation
 from explorer.web import changes_in_force, runtime, session
@@ -19,16 +21,16 @@ from model.data import TASKS, get_task
 
 def draw() -> None:
     """The whole page."""
-    found = open_translation(edited=True)
-    if found is None:
+    opened = open_translation(edited=True)
+    if opened is None:
         return
-    _headline(found)
-    _explore(found)
-    _other_paths(found.selection, found.own, found.shown)
+    _headline(opened)
+    _explore(opened)
+    _other_paths(opened)
 
 
-def _headline(found: OpenTranslation) -> None:
-    selection, shown = found.selection, found.shown
+def _headline(opened: OpenTranslation) -> None:
+    selection, shown = opened.selection, opened.shown
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"#### {plain(shown.text) or '(nothing: the model ended at once)'}")
         if selection.path is not None:
@@ -43,75 +45,55 @@ def _headline(found: OpenTranslation) -> None:
     changes_in_force.draw_edited(shown)
     summary = runtime.models()[selection.model]
     task = str(summary.get("task"))
-    if summary["trained"] and (doubt := domain.warning(found.own, get_task(task) if task in TASKS else None)):
+    if summary["trained"] and (doubt := domain.warning(opened.own, get_task(task) if task in TASKS else None)):
         st.warning(plain(doubt), icon=":material/explore_off:")
-    note = note_for(selection.text, examples_of(summary))
-    lines = ([f"What to look for: {note}" + ("" if note[-1] in ".?!" else ".")] if note else []) + list(shown.notes)
-    if lines:
+    hint = hint_for(selection.text, examples_of(summary))
+    if lines := [*filter(None, [hint]), *shown.notes]:
         st.caption(plain(" ".join(lines)))
 
 
 @st.fragment
-def _explore(found: OpenTranslation) -> None:
+def _explore(opened: OpenTranslation) -> None:
     """The stepper; its messages run only this part of the page again."""
-    result = draw_stepper(found, key="stepper")
+    result = draw_stepper(opened, key="stepper")
     if result.fork is not None:
-        _fork(found, result.fork.step, result.fork.token_id)
+        _fork(opened, result.fork.step, result.fork.token_id)
         st.rerun()
-    here = address_of(found)
+    here = address_of(opened)
     # The view and panel of the Attention page do not belong to this page's address.
     session.write_address(dataclasses.replace(here, view="", panel="", cell=None))
 
 
-def _fork(found: OpenTranslation, step: int, token: int) -> None:
+def _fork(opened: OpenTranslation, step: int, token: int) -> None:
     """Decode on from another token at row `step` and remember the new path."""
-    row, shown = step - 1, found.shown
-    rank = [int(i) for i in shown.trace.top_ids[row]].index(token)
-    forked = along(dataclasses.replace(found.selection, path=(*shown.path[:row], token)), found.edit)
-    session.add_fork(
-        session.Fork(
-            path=forked.path,
-            step=step,
-            chosen=shown.trace.top_tokens[row][rank],
-            instead=shown.trace.predicted_tokens[row],
-            probability=float(shown.trace.top_probabilities[row][rank]),
-            text=forked.text,
-        )
-    )
+    shown = opened.shown
+    forked = along(dataclasses.replace(opened.selection, path=(*shown.path[: step - 1], token)), opened.edit)
+    session.add_fork(fork_of(shown, forked, step, token))
     session.move(path=forked.path, step=step)
 
 
-def _other_paths(selection: Selection, own: Translation, shown: Translation) -> None:
+def _other_paths(opened: OpenTranslation) -> None:
     """Hypotheses of beam search, and the forks made so far; each can be opened."""
-    if own.candidates:
-        st.markdown("##### Hypotheses of beam search")
-        for rank, candidate in enumerate(own.candidates, start=1):
-            ended = "" if candidate.finished else " · cut off"
-            detail = f"score {candidate.score:.3f} · log-probability {candidate.log_prob:.3f} nats{ended}"
-            path = None if candidate.path == own.path else candidate.path
-            _path_row(f"hypothesis-{rank}", f"{rank}. {candidate.text}", detail, path, candidate.path == shown.path)
-    if session.forks():
-        st.markdown("##### Paths you chose")
-        _path_row("own", own.text, "the model's own choice", None, selection.path is None)
-        for number, fork in enumerate(session.forks(), start=1):
-            chosen, instead = quoted(fork.chosen), quoted(fork.instead)
-            detail = f"step {fork.step}: {chosen} ({percent(fork.probability, 1)}) instead of {instead}"
-            _path_row(f"fork-{number}", fork.text, detail, fork.path, fork.path == shown.path, fork.step)
-
+    own, shown, on_own_path = opened.own, opened.shown, opened.selection.path is None
+    _draw_paths("Hypotheses of beam search", "hypothesis", hypotheses(own, shown))
+    _draw_paths("Paths you chose", "fork", chosen_paths(own, shown, session.forks(), on_own_path=on_own_path))
     about = "Your paths, and what beam search considers."
     if st.toggle("All continuations, as a tree", key="translate_tree", help=about):
         from explorer.web import decode_tree_panel  # imports a chart library, which the first screen does not need
 
-        decode_tree_panel.draw(selection, shown)
+        decode_tree_panel.draw(opened.selection, shown)
 
 
-def _path_row(key: str, text: str, detail: str, path: tuple[int, ...] | None, is_shown: bool, step: int = 0) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.button(
-            "Shown" if is_shown else "Show",
-            key=f"path-{key}",
-            disabled=is_shown,
-            on_click=session.move,
-            kwargs={"path": path, "step": step},
-        )
-        st.markdown(f"**{plain(text)}** — {plain(detail)}")
+def _draw_paths(title: str, key: str, paths: Sequence[OtherPath]) -> None:
+    if paths:
+        st.markdown(f"##### {title}")
+    for number, other in enumerate(paths, start=1):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.button(
+                "Shown" if other.is_shown else "Show",
+                key=f"path-{key}-{number}",
+                disabled=other.is_shown,
+                on_click=session.move,
+                kwargs={"path": other.path, "step": other.step},
+            )
+            st.markdown(f"**{plain(other.text)}** — {plain(other.detail)}")
