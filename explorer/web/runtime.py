@@ -1,7 +1,8 @@
 """The single gateway to the models, shared by all sessions of a server: loaded models, translations and the queue.
 
-Screens describe a model with :func:`describe`, translate with :func:`translate` and :func:`force`, and run any other
-computation inside `with model(name) as translator:`. Caches are bounded, and keyed by names and strings. torch and
+Screens describe a model with :func:`describe`, translate with :func:`translate` and :func:`force`, look behind the
+weights with :func:`head_details`, :func:`norms` and :func:`rollout`, and run any other computation inside
+`with model(name) as translator:`. Caches are bounded, and keyed by names and strings. torch and
 spaCy are imported on first use.
 """
 
@@ -22,9 +23,12 @@ from model.config import DecodeConfig
 from model.folder import CheckpointError, list_models
 
 if TYPE_CHECKING:
+    from explorer.attention.aggregates import Floats
     from explorer.translation.model_description import ModelDescription
     from explorer.translation.translator import Translation, Translator
+    from model.analysis.head_details import HeadDetails
     from model.checkpoint import LoadedModel
+    from model.config import AttentionKind
     from model.edits import HeadEdits
 
 Result = TypeVar("Result")
@@ -167,6 +171,49 @@ def force(name: str, text: str, target: str, edit: HeadEdits | None = None) -> T
     return _force(name, fingerprint(name), text, target, _digest(edit), edit)
 
 
+class NotTheModels(ValueError):
+    """These numbers need the model that made the translation, unedited; the message says why they are missing."""
+
+
+def head_details(shown: Translation, kind: AttentionKind, layer: int, head: int) -> HeadDetails:
+    """The vectors behind one head of a translation, computed once for all sessions; layer and head count from 0.
+
+    Raises:
+        NotTheModels: the model is gone or has been retrained, or the translation was edited.
+    """
+    return _head_details(shown.seq, _version(shown), kind, layer, head, shown)
+
+
+def norms(shown: Translation, kind: AttentionKind) -> tuple[Floats, Floats]:
+    """Norm-weighted attention: for each head [layer, head, query, key], and for all heads of a layer together.
+
+    Raises:
+        NotTheModels: as for :func:`head_details`.
+    """
+    return _norms(shown.seq, _version(shown), kind, shown)
+
+
+def rollout(shown: Translation, kind: AttentionKind) -> Floats:
+    """Rollout after each layer of the stack, [layer, query, key]; for a decoder, from target or source tokens.
+
+    Raises:
+        NotTheModels: the model is gone, so it is unknown whether it has residual connections.
+    """
+    return _rollout(shown.seq, _version(shown), kind, shown)
+
+
+def _version(shown: Translation) -> str:
+    """The fingerprint of the model that made a translation without edits."""
+    if shown.trace.edits:
+        raise NotTheModels("These numbers exist only for the model as trained; here, heads are edited.")
+    try:
+        if not describe(shown.model).is_transformer:
+            raise NotTheModels("These numbers exist only for a Transformer; this model is an LSTM.")
+        return fingerprint(shown.model)
+    except CheckpointError as gone:
+        raise NotTheModels(f"These numbers need the model itself: {gone}") from None
+
+
 @contextmanager
 def model(name: str) -> Iterator[Translator]:
     """The model called `name`, for any other computation inside the `with` block.
@@ -244,3 +291,32 @@ def _force(name: str, version: str, text: str, target: str, edit_digest: str, _e
     del edit_digest  # part of the key only
     with _model(name, version) as translator:
         return translator.force(text, target, edit=_edit)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _head_details(
+    seq: str, version: str, kind: AttentionKind, layer: int, head: int, _shown: Translation
+) -> HeadDetails:
+    del seq  # part of the key only
+    with _model(_shown.model, version) as translator:
+        return translator.details(_shown, [(kind, layer, head)])[kind, layer, head]
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _norms(seq: str, version: str, kind: AttentionKind, _shown: Translation) -> tuple[Floats, Floats]:
+    del seq  # part of the key only
+    with _model(_shown.model, version) as translator:
+        return translator.norms(_shown, kind)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _rollout(seq: str, version: str, kind: AttentionKind, _shown: Translation) -> Floats:
+    from explorer.attention.aggregates import decoder_rollout, encoder_rollout
+
+    del seq, version  # parts of the key only
+    trace = _shown.trace
+    residual = describe(_shown.model).model_config.residual
+    if kind == "encoder":
+        return encoder_rollout(trace.encoder, residual=residual)
+    from_target, from_source = decoder_rollout(trace.decoder, trace.cross, trace.encoder, residual=residual)
+    return from_target if kind == "decoder" else from_source

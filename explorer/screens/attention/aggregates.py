@@ -12,7 +12,7 @@ from explorer.attention.labelled_map import head_map
 from explorer.text import plain
 from explorer.translation.selection import Selection
 from explorer.translation.translator import Translation
-from explorer.web import head_numbers
+from explorer.web import runtime
 from explorer.web.maps import draw_map
 from explorer.web.panel_choices import Choices
 from model.config import AttentionKind
@@ -50,6 +50,6 @@ def _numbers(needs: Needs, shown: Translation, kind: AttentionKind) -> Floats:
     if needs == "weights":
         return shown.trace.weights(kind)
     if needs == "rollout":
-        return head_numbers.rollout(shown, kind)
-    each, together = head_numbers.norms(shown, kind)
+        return runtime.rollout(shown, kind)
+    each, together = runtime.norms(shown, kind)
     return each if needs == "head norms" else together

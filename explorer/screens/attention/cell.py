@@ -19,7 +19,7 @@ from explorer.figures.query_key_products import product_figure
 from explorer.text import plain
 from explorer.translation.selection import Selection
 from explorer.translation.translator import Translation
-from explorer.web import head_numbers
+from explorer.web import runtime
 from explorer.web.figures import draw_figure
 
 
@@ -32,8 +32,8 @@ def draw(selection: Selection, shown: Translation, at: Place) -> None:
         return
     try:
         layer, head = at.index
-        computed = cell(head_numbers.details(shown, at.kind, layer, head), at.row - 1, at.col - 1)
-    except (NoSingleHead, head_numbers.NotTheModels, ValueError) as missing:
+        computed = cell(runtime.head_details(shown, at.kind, layer, head), at.row - 1, at.col - 1)
+    except (NoSingleHead, runtime.NotTheModels, ValueError) as missing:
         st.info(plain(str(missing)))
         return
     query, key = tokens_at(shown.trace, at)
