@@ -10,7 +10,7 @@ import streamlit as st
 
 from explorer.components import bundle
 
-COLUMNS = ("row", "operation", "shape", "parameters", "mean", "spread", "reads")
+COLUMNS = ("row", "operation", "shape", "parameters", "mean", "standard deviation", "reads")
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class WalkRow:
     shape: str
     parameters: str
     mean: str
-    spread: str
+    standard_deviation: str
     words: str
     reads: tuple[int, ...]
     learned: bool
@@ -52,7 +52,13 @@ def payload(part: str, rows: Sequence[WalkRow], chosen: str) -> dict[str, Any]:
             {
                 "name": row.name,
                 "title": row.title,
-                "cells": [row.shape, row.parameters, row.mean, row.spread, ", ".join(str(i + 1) for i in row.reads)],
+                "cells": [
+                    row.shape,
+                    row.parameters,
+                    row.mean,
+                    row.standard_deviation,
+                    ", ".join(str(i + 1) for i in row.reads),
+                ],
                 "words": row.words,
                 "reads": list(row.reads),
                 "learned": row.learned,

@@ -78,12 +78,12 @@ def product_plot(table: Floats, *, distance: bool) -> Plot:
     apart = np.sqrt(np.maximum(squares[:, None] + squares[None, :] - 2 * products, 0))
     values = apart if distance else products
     length = len(table)
-    spread = max(float(np.ptp(np.diag(values, k))) for k in range(length))
+    variation = max(float(np.ptp(np.diag(values, k))) for k in range(length))
     noun = "distance" if distance else "dot product"
     near, far = float(values[0, min(1, length - 1)]), float(values[0, -1])
     caption = (
         f"The {noun} of two positions depends only on how far apart they are: along each diagonal it varies by at most "
-        f"{spread:.1e}. Neighbouring positions have {near:.2f}, the two ends {far:.2f}."
+        f"{variation:.1e}. Neighbouring positions have {near:.2f}, the two ends {far:.2f}."
     )
     top = float(np.abs(values).max()) or 1.0
     figure = heatmap(

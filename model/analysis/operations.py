@@ -57,8 +57,8 @@ class Operation:
         return float(self.finite.mean())
 
     @property
-    def spread(self) -> float:
-        """The standard deviation of the same values."""
+    def standard_deviation(self) -> float:
+        """The standard deviation of the same values, with division by their number."""
         return float(self.finite.std(unbiased=False))
 
 

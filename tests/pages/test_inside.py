@@ -75,7 +75,7 @@ def test_shapes_counts_and_means_are_the_modules(app: AppTest, checkpoints: Path
         operation = found[each]
         assert row["cells"][0] == " × ".join(str(n) for n in operation.value.shape[1:])
         assert float(row["cells"][2]) == pytest.approx(operation.mean, abs=6e-4)
-        assert float(row["cells"][3]) == pytest.approx(operation.spread, abs=6e-4)
+        assert float(row["cells"][3]) == pytest.approx(operation.standard_deviation, abs=6e-4)
         assert row["cells"][4] == ", ".join(str(i + 1) for i in row["reads"])
     counted = [row["cells"][1].replace(",", "") for row in seen.values()]
     assert sum(int(cell) for cell in counted if cell.isdecimal()) == count_parameters(loaded.model)

@@ -7,7 +7,7 @@ import { finder, make, makeButton } from "./dom.js";
 /** @typedef {import("./types").Wire} Wire */
 /** @typedef {{ part: string, chosen: string }} Choice */
 
-const HEAD = 26; // height of the header, in pixels
+const HEAD = 38; // height of the header, which has two lines, in pixels
 const ROW = 29; // height of a row, in pixels
 const LANE = 6; // distance between lanes, in pixels
 

@@ -143,7 +143,7 @@ def _everything(found: Walk, config: ModelConfig) -> Columns:
         "axes": [axes_of(o) for o in operations],
         "parameters": [o.parameters for o in operations],
         "mean": [round(o.mean, 4) for o in operations],
-        "standard deviation": [round(o.spread, 4) for o in operations],
+        "standard deviation": [round(o.standard_deviation, 4) for o in operations],
         "reads": [read_words(o, part_of(o.name, config), config) for o in operations],
         "name in the code": [o.name for o in operations],
     }
@@ -157,8 +157,8 @@ def _open(model: ModelDescription, shown: Translation, found: Walk, operation: O
     st.caption(
         plain(
             f"Reads {read}. Writes {shape_words(operation)} ({axes_of(operation)}). Parameters: "
-            f"{parameter_words(operation)}. Mean {operation.mean:.4f}, standard deviation {operation.spread:.4f}. "
-            f"In the code: {operation.name}."
+            f"{parameter_words(operation)}. Mean {operation.mean:.4f}, standard deviation "
+            f"{operation.standard_deviation:.4f}. In the code: {operation.name}."
         )
     )
     rows, first = rows_tokens(shown, found, operation.name), first_position(found, operation.name)

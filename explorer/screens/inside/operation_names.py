@@ -129,7 +129,7 @@ def rows_of(found: Walk, part: str, config: ModelConfig) -> list[WalkRow]:
             shape=shape_words(operation),
             parameters=parameter_words(operation) if operation.name in ours else "",
             mean=f"{operation.mean:.3f}",
-            spread=f"{operation.spread:.3f}",
+            standard_deviation=f"{operation.standard_deviation:.3f}",
             words=read_words(operation, part_of(operation.name, config), config),
             reads=tuple(names.index(name) for name in operation.reads if operation.name in ours),
             learned=bool(operation.parameters or operation.shared_with),

@@ -99,7 +99,7 @@ def test_mean_and_spread_leave_closed_cells_out() -> None:
     masked = whole["decoder.0.self_attn.masked"]
     opened = whole["decoder.0.self_attn.scores"].value[0][:, torch.ones(3, 3).tril().bool()]
     assert masked.mean == pytest.approx(float(opened.mean()), abs=1e-6)
-    assert masked.spread == pytest.approx(float(opened.std(unbiased=False)), abs=1e-6)
+    assert masked.standard_deviation == pytest.approx(float(opened.std(unbiased=False)), abs=1e-6)
 
 
 @pytest.mark.parametrize("norm_first", [False, True])
