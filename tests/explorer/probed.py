@@ -112,3 +112,9 @@ def random_observed(seed: int = 3, n_src: int = 7, n_tgt: int = 5, **more: objec
         return (row / row.sum()).astype(np.float32)
 
     return observed(n_src, n_tgt, encoder=(noise, noise), decoder=(noise, noise), cross=(noise, noise), **more)  # type: ignore[arg-type]
+
+
+def quiet(done: float, words: str) -> None:
+    """Takes reports of progress, which must make sense."""
+    assert 0 <= done <= 1
+    assert words

@@ -11,8 +11,6 @@ from explorer.text import plain
 from explorer.translation import domain
 from explorer.translation.examples import examples_of, hint_for
 from explorer.translation.other_paths import OtherPath, chosen_paths, fork_of, hypotheses
-from explorer.translation.selection import Selection
-from explorer.translation.translator import Translation
 from explorer.web import changes_in_force, runtime, session
 from explorer.web.attention_views import draw_stepper
 from explorer.web.open_translation import OpenTranslation, address_of, along, open_translation

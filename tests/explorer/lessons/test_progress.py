@@ -1,0 +1,63 @@
+"""Progress and position in a link."""
+
+from __future__ import annotations
+
+from explorer.lessons.library import Library
+from explorer.lessons.progress import (
+    LessonPosition,
+    Outcome,
+    Progress,
+    read_position,
+    read_progress,
+)
+from tests.explorer.lessons.examples import lesson_of
+
+
+def test_progress_survives_a_link_and_invalid_parts_are_dropped() -> None:
+    progress = Progress((("attention", "10520"), ("masks", "000"), ("order", "4")))
+    assert progress.in_link() == "attention.1052~order.4"
+    assert read_progress("attention.1052~order.4") == (Progress((("attention", "1052"), ("order", "4"))), False)
+    assert read_progress("") == (Progress(), False)
+    for text in ("attention", "a.9", "a.1~<b>", "~", "a." + "1" * 40, "a.1~" * 900):
+        assert read_progress(text)[1], text
+    assert Progress(tuple((f"lesson-{i}", "1" * 30) for i in range(100))).in_link() == ""
+
+
+def test_progress_keeps_the_first_outcome_and_counts_complete_steps() -> None:
+    lesson = lesson_of(3)
+    progress = Progress()
+    assert progress.steps_complete(lesson) == 1
+    assert not progress.has_begun("attention")
+    progress = progress.with_outcome("attention", 2, Outcome.LATER).with_outcome("attention", 2, Outcome.SHOWN)
+    assert progress.codes == (("attention", "02"),)
+    assert not progress.is_complete(lesson, 2)
+    progress = progress.with_exercise_done("attention", 2)
+    assert (progress.outcome("attention", 2), progress.is_done("attention", 2)) == (Outcome.LATER, True)
+    assert progress.is_complete(lesson, 2)
+    assert progress.has_begun("attention")
+    assert (progress.steps_complete(lesson), progress.first_open_step(lesson)) == (2, 1)
+    everything = progress.with_outcome("attention", 1, Outcome.SHOWN).with_exercise_done("attention", 1)
+    assert (everything.steps_complete(lesson), everything.first_open_step(lesson)) == (3, 1)
+    assert progress.outcome("attention", 1) == Outcome.UNANSWERED
+    assert progress.merged({"attention": "5"}).codes == (("attention", "5"),)
+
+
+def test_a_position_is_read_from_a_link_and_written_back() -> None:
+    library = Library((lesson_of(3),))
+    query = {"lesson": "attention", "at": "2", "done": "attention.1", "present": "1"}
+    position, problems = read_position(query, library, LessonPosition(progress=Progress((("masks", "4"),))))
+    assert not problems
+    assert position == LessonPosition("attention", 2, Progress((("attention", "1"), ("masks", "4"))), True)
+    assert position.query(lessons_page=False) == {**query, "done": "attention.1~masks.4"}
+    away = LessonPosition(progress=position.progress)
+    assert away.query(lessons_page=True) == {"done": "attention.1~masks.4"}
+    assert away.query(lessons_page=False) == {}
+    for broken, said, where in (
+        ({"lesson": "nothing"}, "There is no lesson 'nothing'", ("", 1)),
+        ({"lesson": "attention", "at": "4"}, "steps 1 to 3, not '4'", ("attention", 1)),
+        ({"lesson": "attention", "at": "²"}, "steps 1 to 3", ("attention", 1)),
+        ({"lesson": "attention", "done": "<b>"}, "unreadable", ("attention", 1)),
+    ):
+        found, (problem,) = read_position(broken, library, LessonPosition())
+        assert said in problem
+        assert (found.lesson, found.step) == where

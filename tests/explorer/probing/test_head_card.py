@@ -1,0 +1,56 @@
+"""What the card of a head shows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from explorer.probing.head_card import (
+    best_examples,
+    coverage_caption,
+    example_statistic,
+    similar_heads,
+    strongest_rows,
+)
+from explorer.probing.roles import role_of
+from explorer.probing.sample import (
+    Measured,
+)
+from tests.explorer.probed import observed, one_hot
+
+
+def test_the_sentences_where_a_head_is_best_examples(measured: Measured) -> None:
+    scores = measured.probe.kinds["cross"]
+    role = role_of(scores, 0, 0)
+    statistic = example_statistic(role, scores)
+    assert statistic == "aligned_without_sinks"
+    best = best_examples(scores, statistic, 0, 0)
+    values = scores.sentence_scores[statistic][:, 0, 0]
+    gains = values - scores.sentence_chance[statistic]
+    known = sorted((value for value in gains.tolist() if np.isfinite(value)), reverse=True)
+    assert [gains[item.index] for item in best] == known[:3]
+    assert all(len(measured.observed[item.index].src_ids) > 5 for item in best), "a short sentence would show nothing"
+    assert all(values[item.index] == item.score for item in best)
+    plain = measured.probe.kinds["encoder"]
+    assert example_statistic(role_of(plain, 0, 0), plain) == "confidence"
+
+
+def test_words_about_a_pattern() -> None:
+    item = observed(n_src=4, n_tgt=3, cross=(lambda q, n: one_hot(q, n),))
+    w = item.trace.cross[0, 0]
+    assert strongest_rows(w, item.trace.read_tokens, item.trace.src_tokens, item.trace.predicted_tokens) == (
+        "1 “<sos>” (predicts “t0”) looks at 1 “s0” (100 %); 2 “t0” (predicts “t1”) looks at 2 “s1” (100 %); "
+        "3 “t1” (predicts “<eos>”) looks at 3 “s2” (100 %)."
+    )
+    assert coverage_caption(w, item.trace.src_tokens).endswith(
+        "would be 0.75): most 1 “s0” (1.00), least 1 “s0” (1.00), “<eos>” 0.00."
+    )
+
+
+def test_similar_heads_are_those_of_the_smallest_divergence(measured: Measured) -> None:
+    scores = measured.probe.kinds["encoder"]
+    lines = similar_heads(scores, 1, 2)
+    divergences = scores.similarity[4 + 2].copy()
+    divergences[4 + 2] = np.inf
+    nearest = divmod(int(divergences.argmin()), 4)
+    assert len(lines) == 3
+    assert lines[0].startswith(f"L{nearest[0] + 1} H{nearest[1] + 1}: {divergences.min():.2f} bits apart, ")

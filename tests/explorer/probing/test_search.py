@@ -1,0 +1,56 @@
+"""Search in the sample."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from explorer.probing.search import best_hit_sentence, hit_rows, no_hit_sentence, search, tag_hint
+from tests.explorer.probed import HEADS, observed, one_hot
+
+
+def test_search_finds_the_largest_weight_of_each_sentence() -> None:
+    def head(strength: float):  # type: ignore[no-untyped-def]
+        def row(q: int, n: int) -> np.ndarray:
+            return strength * one_hot(2, n) + (1 - strength) * np.full(n, 1 / n)
+
+        return row
+
+    sample = [observed(5, 4, cross=(head(s),)) for s in (0.2, 0.9, 0.5)]
+    hits = search(sample, "cross", 0, 0, "T1", "s2")
+    assert [hit.sentence for hit in hits] == [1, 2, 0]
+    assert {(hit.query, hit.key) for hit in hits} == {("3 t1", "3 s2")}
+    assert hits[0].weight == pytest.approx(0.9 + 0.1 / 5)
+    predicted = search(sample, "cross", 0, 0, "t1", "s2", rows="predicted")
+    assert predicted[0].query == "2 t1"
+    assert search(sample, "cross", 0, 0, "nothing", "") == []
+    assert len(search(sample, "cross", 0, 0, "", "", limit=2)) == 2
+
+
+def test_search_never_finds_what_is_masked() -> None:
+    sample = [observed(5, 4, decoder=(HEADS["uniform"],))]
+    assert search(sample, "decoder", 0, 0, "t0", "t1") == []
+    assert search(sample, "decoder", 0, 0, "t1", "t0")[0].weight == pytest.approx(1 / 3)
+
+
+def test_search_by_tags() -> None:
+    sample = [observed(4, 3, encoder=(HEADS["next"],))]
+    tags = [(("DET", "ADJ", "NOUN", ""), ("", "", ""))]
+    hits = search(sample, "encoder", 0, 0, "ADJ", "NOUN", tags=tags)
+    assert [(hit.query, hit.key, hit.weight) for hit in hits] == [("2 s1", "3 s2", 1.0)]
+    assert search(sample, "encoder", 0, 0, "VERB", "NOUN", tags=tags) == []
+
+
+def test_sentences_about_search_hits() -> None:
+    sample = [observed(5, 4, cross=(HEADS["uniform"],))]
+    hits = search(sample, "cross", 0, 0, "t1", "s2")
+    assert hit_rows(hits, sample) == [
+        {"weight": 0.2, "from (query)": "3 t1", "to (key)": "3 s2", "source": "s0 s1 s2 s3", "target": "t0 t1 t2"}
+    ]
+    said = best_hit_sentence(hits, sample, ("cross", 0, 0))
+    assert said == (
+        "Cross L1 H1 looks most strongly from “3 t1” to “3 s2” (20 %) in “s0 s1 s2 s3”. 1 of 1 sentence shown."
+    )
+    assert no_hit_sentence(" q ", "") == "In no sentence of the sample can this head look from “q” to any word."
+    assert tag_hint([]) == ""
+    assert tag_hint([(("", ""), ("NOUN", ""))]).endswith("can stand for a word of the target.")
