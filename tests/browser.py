@@ -19,13 +19,21 @@ from typing import IO, Any
 from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Playwright
-from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 from tests.paths import ROOT
 
 LOCAL = {"localhost", "127.0.0.1", "::1"}
 SCREEN = {"width": 1366, "height": 768}
 IDLE = '[data-testid="stApp"][data-test-script-state="notRunning"]'
+REST_MS = 700  # without a run or a move, after which a page is at rest
+# Whether the script is idle and all elements have been where they are for that long; called at every frame.
+_RESTS = """([idle, ms]) => {
+  const tops = [...document.querySelectorAll("[data-testid=stElementContainer]")]
+    .map((element) => Math.round(element.getBoundingClientRect().top));
+  const state = document.querySelector(idle) ? tops.join() : null, now = performance.now();
+  if (state === null || state !== window.restState) Object.assign(window, { restState: state, restSince: now });
+  return now - window.restSince > ms;
+}"""
 TIMEOUT_MS = 60_000  # how long a browser test waits for anything; a busy machine is not a defect
 
 # By name if programs are on the path (Linux), by full path otherwise (macOS, Windows).
@@ -200,21 +208,26 @@ def settle(page: Page, timeout_ms: float = TIMEOUT_MS) -> None:
     page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
+def rest(page: Page, timeout_ms: float = TIMEOUT_MS) -> None:
+    """Wait until no script has run and nothing has moved for a while.
+
+    Views report up to 250 ms after the last move, which starts another run; charts take their height when they are
+    drawn, after the run.
+    """
+    settle(page, timeout_ms)
+    page.evaluate("() => { window.restState = null; }")
+    page.wait_for_function(_RESTS, arg=[IDLE, REST_MS], timeout=timeout_ms)
+
+
 def download(page: Page, button: str, folder: Path) -> Path:
     """Press a download button and save the file to `folder`.
 
-    A press has no effect while a script run replaces the buttons. A user would press again; so does this, once.
+    Streamlit gives each button another file with every run and forgets the earlier one as the run ends. A press during
+    a run may therefore ask for a file that no longer exists.
     """
-    settle(page)
-    for patience in (8_000, TIMEOUT_MS):
-        try:
-            with page.expect_download(timeout=patience) as coming:
-                page.get_by_role("button", name=button, exact=True).click()
-            break
-        except PlaywrightTimeoutError:
-            if patience == TIMEOUT_MS:
-                raise
-            settle(page)
+    rest(page)
+    with page.expect_download(timeout=TIMEOUT_MS) as coming:
+        page.get_by_role("button", name=button, exact=True).click()
     path = folder / coming.value.suggested_filename
     coming.value.save_as(path)
     return path

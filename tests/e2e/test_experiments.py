@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, TimeoutError, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser import settle
+from tests.browser import rest, settle
 
 PATIENCE = 30_000
 
@@ -26,14 +25,11 @@ def test_choose_an_experiment_and_run_it_again(visit: Callable[[str], Page]) -> 
     expect(page.get_by_text("compared with 'pre-norm'")).to_be_visible(timeout=PATIENCE)
     expect(page.get_by_test_id("stVegaLiteChart").first).to_be_visible()
 
-    settle(page, PATIENCE)
-    way, wanted = page.get_by_role("combobox", name="Variant"), page.get_by_role("option", name="post-norm", exact=True)
-    for _ in range(5):  # a list closes when the page moves below it, as happens while charts are drawn
-        way.click()
-        with contextlib.suppress(TimeoutError):
-            wanted.click(timeout=3000)
-            break
-    expect(way).to_have_value("post-norm")
+    rest(page, PATIENCE)  # a list closes when the page moves below it, as it does while charts are drawn
+    variant = page.get_by_role("combobox", name="Variant")
+    variant.click()
+    page.get_by_role("option", name="post-norm", exact=True).click()
+    expect(variant).to_have_value("post-norm")
     settle(page, PATIENCE)
     page.get_by_role("button", name="Run it again on the Train page").click()
     expect(page.get_by_role("button", name="Start training")).to_be_visible(timeout=PATIENCE)
