@@ -53,7 +53,7 @@ def read_npz(
     Raises:
         FileError: the file is not an archive of arrays, is damaged or too large, or holds objects or other types.
     """
-    found: dict[str, NDArray[Any]] = {}
+    arrays: dict[str, NDArray[Any]] = {}
     left = max_numbers
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -65,15 +65,15 @@ def read_npz(
                     continue
                 with archive.open(f"{name}.npy") as member:
                     if name in texts:
-                        found[name] = _texts_of(name, _array(member, name, "US", max_texts, 4 * _MAX_LABEL), max_texts)
+                        arrays[name] = _texts_of(name, _array(member, name, "US", max_texts, 4 * _MAX_LABEL), max_texts)
                     else:
-                        found[name] = _array(member, name, "buif", left, 8)
-                        left -= found[name].size
+                        arrays[name] = _array(member, name, "buif", left, 8)
+                        left -= arrays[name].size
     except FileError:
         raise
     except _UNREADABLE as error:
         raise FileError(f"it is not a readable .npz file ({error}).") from None
-    return found
+    return arrays
 
 
 def _array(member: IO[bytes], name: str, kinds: str, most: int, widest: int) -> NDArray[Any]:
@@ -134,19 +134,19 @@ def read_json(
         raise FileError(f"it is neither an .npz file nor JSON ({str(error)[:120]}).") from None
     if not isinstance(values, dict):
         raise FileError("its JSON is not an object of named arrays.")
-    found: dict[str, NDArray[Any]] = {}
+    arrays: dict[str, NDArray[Any]] = {}
     left = max_numbers
     for name in (*texts, *numbers):
         if name not in values:
             continue
         if name in texts:
-            found[name] = _texts(name, values[name], max_texts)
+            arrays[name] = _texts(name, values[name], max_texts)
             continue
-        found[name] = _numbers(name, values[name])
-        left -= found[name].size
+        arrays[name] = _numbers(name, values[name])
+        left -= arrays[name].size
         if left < 0:
             raise FileError(f"its arrays hold more than {max_numbers:,} numbers.")
-    return found
+    return arrays
 
 
 def _numbers(name: str, value: Any) -> NDArray[np.float64]:

@@ -23,13 +23,13 @@ class Comparison:
     one: LabelledMap
     other: LabelledMap
     difference: LabelledMap | None
-    note: str
+    caption: str
 
 
 def compare(one: LabelledMap, other: LabelledMap) -> Comparison:
     """Put two maps beside each other on one colour scale.
 
-    Cells are compared by their positions; the note says if the tokens there, or the sizes, differ.
+    Cells are compared by their positions; the caption says if the tokens there, or the sizes, differ.
     """
     top = max(one.scale, other.scale)
     first, second = replace(one, top=top), replace(other, top=top)
@@ -42,11 +42,11 @@ def compare(one: LabelledMap, other: LabelledMap) -> Comparison:
             sum(a != b for a, b in zip(mine, theirs, strict=True))
             for mine, theirs in ((one.rows, other.rows), (one.columns, other.columns))
         )
-        note = (
+        caption = (
             f"Cells are compared by position: {rows} of {plural(len(one.rows), 'row')} and {columns} of "
             f"{plural(len(one.columns), 'column')} have other tokens in B than in A."
         )
-        return Comparison(first, second, change, note)
+        return Comparison(first, second, change, caption)
     return Comparison(first, second, change, "Both maps have the same tokens.")
 
 
@@ -76,8 +76,8 @@ def counterpart(trace: AttentionTrace, at: Place, *, model: str, title: str) -> 
     if not maps.weights.size:
         raise NothingToCompare(f"{model} has no {KIND_NAMES[at.kind]}.")
     layers, heads = maps.weights.shape[:2]
-    found = head_map(maps, min(at.layer, layers), min(at.head, heads))
-    return replace(found, title=f"{title}. {found.title}")
+    nearest = head_map(maps, min(at.layer, layers), min(at.head, heads))
+    return replace(nearest, title=f"{title}. {nearest.title}")
 
 
 def single_row(shown: LabelledMap, row: int) -> LabelledMap:

@@ -157,16 +157,16 @@ def _used(entry: str, modules: dict[str, _Module]) -> dict[str, set[str]]:
 def _parse(file: str, text: str) -> _Module:
     imports, declarations = {}, {}
     for piece in filter(None, map(str.strip, minify.javascript(_START.sub("\0", text)).split("\0"))):
-        if found := _IMPORT.fullmatch(piece):
-            names, other = found.groups()
+        if match := _IMPORT.fullmatch(piece):
+            names, other = match.groups()
             for name in filter(None, names.split(",")):
                 there, _, here = name.partition(" as ")
                 imports[here or there] = _Import(other, there, here or there)
             continue
-        found = _DECLARATION.fullmatch(piece)
-        if found is None:
+        match = _DECLARATION.fullmatch(piece)
+        if match is None:
             raise ValueError(f"{file} has something else than declarations at its top level: {piece[:60]!r}.")
-        exported, default, body, name = found.groups()
+        exported, default, body, name = match.groups()
         if exported and body.startswith("let"):
             raise ValueError(f"{file} exports {name}, which can change; importers would keep its first value.")
         name = _DEFAULT if default else name

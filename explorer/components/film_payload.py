@@ -105,8 +105,8 @@ def place_from(message: Any, film: Film) -> Place:
     at = message if isinstance(message, dict) and message.get("seq") == film.seq else {}
     layers, heads = film.frames[0].weights.shape[:2]
     limits = {"frame": (0, len(film.frames) - 1), "layer": (1, layers), "head": (1, heads)}
-    found = {}
+    place = {}
     for name, (low, high) in limits.items():
         value = at.get(name)
-        found[name] = min(max(value if type(value) is int else getattr(film, name), low), high)
-    return Place(**found)
+        place[name] = min(max(value if type(value) is int else getattr(film, name), low), high)
+    return Place(**place)

@@ -166,10 +166,10 @@ def result_of(view: HeadsView, at: dict[str, Any], *, explain: bool = False) -> 
     return HeadsResult(place, "" if at["view"] == DEFAULT_VIEW else at["view"], explain)
 
 
-def asked_of(found: HeadsResult) -> tuple[Any, ...]:
+def asked_of(result: HeadsResult) -> tuple[Any, ...]:
     """The start that corresponds to this result: what the page passes in next time if nothing moves."""
-    place = found.place
-    return place.kind, place.layer, place.head, place.step, cell_of(place), found.view
+    place = result.place
+    return place.kind, place.layer, place.head, place.step, cell_of(place), result.view
 
 
 def _asked(view: HeadsView) -> tuple[Any, ...]:

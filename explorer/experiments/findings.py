@@ -74,8 +74,8 @@ class ArmRuns:
 
     def scores(self) -> list[float | None]:
         """The score on the test sentences of each run, in its unit."""
-        found = [run.score(self.recipe.base.metric) for run in self.runs]
-        return [None if value is None else self.metric.factor * value for value in found]
+        values = [run.score(self.recipe.base.metric) for run in self.runs]
+        return [None if value is None else self.metric.factor * value for value in values]
 
 
 def arm_runs(experiment: Experiment, folder: Path = RESULTS) -> tuple[ArmRuns, ...]:
@@ -131,10 +131,10 @@ def table(arms: Sequence[ArmRuns]) -> list[dict[str, Any]]:
     return rows
 
 
-def _columns(name: str, found: MeanAndRange | None, digits: int) -> dict[str, float | None]:
-    if found is None:
+def _columns(name: str, summary: MeanAndRange | None, digits: int) -> dict[str, float | None]:
+    if summary is None:
         return {name: None, f"{name}, lowest": None, f"{name}, highest": None}
-    numbers = (found.mean, found.low, found.high)
+    numbers = (summary.mean, summary.low, summary.high)
     mean, low, high = (round(number, digits) for number in numbers)
     return {name: mean, f"{name}, lowest": low, f"{name}, highest": high}
 
@@ -319,9 +319,9 @@ def other_split_sentences(arms: Sequence[ArmRuns]) -> list[str]:
     for split in arms[0].recipe.base.splits:
         parts = []
         for one in arms:
-            found = mean_and_range([run.score("exact_match", split) for run in one.runs])
-            if found:
-                percent = MeanAndRange(100 * found.mean, 100 * found.low, 100 * found.high, found.n)
+            share = mean_and_range([run.score("exact_match", split) for run in one.runs])
+            if share:
+                percent = MeanAndRange(100 * share.mean, 100 * share.low, 100 * share.high, share.n)
                 parts.append(f"'{one.label}' {_range(percent, METRICS['exact_match'].shown)}")
         if parts:
             sentences.append(f"Right on the split '{split}', which is unlike training: {'; '.join(parts)}.")
@@ -346,11 +346,11 @@ def answers_sentence(arms: Sequence[ArmRuns]) -> str:
     return f"Answers to the {asked:,.0f} test sentences: {'; '.join(parts)}." if parts else ""
 
 
-def _range(found: MeanAndRange, shown: Callable[[float], str]) -> str:
+def _range(summary: MeanAndRange, shown: Callable[[float], str]) -> str:
     """Mean and range: "57 (50 to 60)", or "57" if all are equal."""
-    if found.low == found.high:
-        return shown(found.mean)
-    return f"{shown(found.mean)} ({shown(found.low)} to {shown(found.high)})"
+    if summary.low == summary.high:
+        return shown(summary.mean)
+    return f"{shown(summary.mean)} ({shown(summary.low)} to {shown(summary.high)})"
 
 
 def _nats(value: float) -> str:

@@ -34,7 +34,7 @@ def page_bytes(shown: ShownMaps, svg: bytes, manifest: str) -> bytes:
     """
     cells = sum(one.values.size for one in shown.maps)
     if cells <= MAX_TABLE_CELLS:
-        tables = "\n".join(_table(one, note) for one, note in zip(shown.maps, shown.notes, strict=True))
+        tables = "\n".join(_table(one, remark) for one, remark in zip(shown.maps, shown.notes, strict=True))
     else:
         tables = f"<p>{cells:,} numbers are too many for a page; the CSV and NPZ files hold them.</p>"
     facts = "".join(f"<p>{html.escape(fact)}</p>" for fact in shown.facts)
@@ -84,7 +84,7 @@ def inline(svg: bytes) -> str:
     return re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
 
 
-def _table(one: LabelledMap, note: str) -> str:
+def _table(one: LabelledMap, remark: str) -> str:
     columns = "".join(f'<th scope="col"><bdi>{html.escape(label)}</bdi></th>' for label in one.column_labels)
     predicts = '<th scope="col">predicts</th>' if one.predicted else ""
     rows = []
@@ -92,7 +92,7 @@ def _table(one: LabelledMap, note: str) -> str:
         cells = "".join(_cell(one, query, key) for key in range(len(one.columns)))
         predicted = f"<td><bdi>{html.escape(one.predicted[query])}</bdi></td>" if one.predicted else ""
         rows.append(f'<tr><th scope="row"><bdi>{html.escape(label)}</bdi></th>{predicted}{cells}</tr>')
-    title = html.escape(f"{one.title}. {note}" if note else one.title)
+    title = html.escape(f"{one.title}. {remark}" if remark else one.title)
     corner = html.escape(f"{one.row_title} \\ {one.column_title}")
     return (
         f'<div class="wide"><table><caption>{title}</caption><thead><tr><th scope="col">{corner}</th>{predicts}'

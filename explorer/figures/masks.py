@@ -151,8 +151,8 @@ def right_plot(runs: dict[str, Metrics]) -> Plot:
 
 def _by_step(series: dict[str, tuple[list[float], list[float]]]) -> Columns:
     steps = sorted({int(step) for xs, _ in series.values() for step in xs})
-    found = {name: dict(zip(map(int, xs), ys, strict=True)) for name, (xs, ys) in series.items()}
-    return {"step": list(steps)} | {name: [values.get(step) for step in steps] for name, values in found.items()}
+    by_step = {name: dict(zip(map(int, xs), ys, strict=True)) for name, (xs, ys) in series.items()}
+    return {"step": list(steps)} | {name: [values.get(step) for step in steps] for name, values in by_step.items()}
 
 
 def _words(codes: Codes) -> NDArray[Any]:

@@ -95,13 +95,13 @@ def firing_plot(activations: Floats, tokens: Sequence[str], *, first: int = 1) -
     return Plot(figure, caption, "Active units", columns)
 
 
-def projection_plot(found: Projection, groups: Sequence[tuple[str, Sequence[str]]], title: str) -> Plot:
+def projection_plot(projection: Projection, groups: Sequence[tuple[str, Sequence[str]]], title: str) -> Plot:
     """Points of several groups, each with its tokens, in the plane of their two principal components."""
     made = go.Figure()
     start, symbols = 0, ("circle", "diamond", "square")
     columns: Columns = {"group": [], "token": [], "x": [], "y": []}
     for i, (name, tokens) in enumerate(groups):
-        points = found.points[start : start + len(tokens)]
+        points = projection.points[start : start + len(tokens)]
         start += len(tokens)
         made.add_trace(
             go.Scatter(
@@ -131,8 +131,8 @@ def projection_plot(found: Projection, groups: Sequence[tuple[str, Sequence[str]
         yaxis={"title": {"text": "second principal component", "standoff": 14}, "zeroline": False, "automargin": False},
     )
     caption = (
-        f"The two principal components hold {100 * found.kept:.0f} % of the variance; the rest is not in the picture, "
-        f"so points that lie together here may still be far apart."
+        f"The two principal components explain {100 * projection.explained_variance:.0f} % of the variance; the rest "
+        f"is not in the picture, so points that lie together here may still be far apart."
     )
     return Plot(made, caption, title, columns)
 

@@ -145,30 +145,30 @@ def rotation_plot(table: Floats, pair: int, position: int, offset: int) -> Plot:
     return Plot(figure, caption, "One pair is a clock hand")
 
 
-def length_plot(found: Sequence[Length], trained: int) -> Plot:
+def length_plot(lengths: Sequence[Length], trained: int) -> Plot:
     """Sentences exactly right by source length, with the longest trained length marked."""
-    tokens = [length.tokens for length in found]
-    right = [100 * length.right / length.sentences for length in found]
+    tokens = [length.tokens for length in lengths]
+    right = [100 * length.right / length.sentences for length in lengths]
     figure = curves({"exactly right": (tokens, right)}, x_title="source tokens", y_title="exactly right (%)", dots=True)
     figure.update_yaxes(range=[-4, 104])
     rule(figure, x=trained + 0.5, text=f"longest in training: {trained}")
-    inside = [length for length in found if length.tokens <= trained]
-    beyond = [length for length in found if length.tokens > trained]
+    inside = [length for length in lengths if length.tokens <= trained]
+    beyond = [length for length in lengths if length.tokens > trained]
     caption = (
         f"Up to {plural(trained, 'token')}, {_share(inside)} are exactly right; beyond, {_share(beyond)}: in training, "
         f"the model never saw a token at these positions."
     )
     columns: dict[str, list[Any]] = {
         "source tokens": tokens,
-        "sentences": [length.sentences for length in found],
+        "sentences": [length.sentences for length in lengths],
         "exactly right (%)": right,
     }
     return Plot(figure, caption, "Past the longest trained length", columns)
 
 
-def _share(found: Sequence[Length]) -> str:
-    total = sum(length.sentences for length in found)
-    return f"{sum(length.right for length in found)} of {plural(total, 'sentence')}"
+def _share(lengths: Sequence[Length]) -> str:
+    total = sum(length.sentences for length in lengths)
+    return f"{sum(length.right for length in lengths)} of {plural(total, 'sentence')}"
 
 
 def shuffle_plot(weights: NDArray[np.float32], tokens: Sequence[str], title: str, caption: str) -> Plot:

@@ -106,8 +106,8 @@ def as_number(text: str) -> float | None:
     cleaned = text.strip().removesuffix("%").strip().replace("−", "-").replace(",", ".")
     if not re.fullmatch(r"[+-]?(\d{1,15}(\.\d{0,15})?|\.\d{1,15})", cleaned, flags=re.ASCII):
         return None
-    found = float(cleaned)
-    return found if math.isfinite(found) else None
+    number = float(cleaned)
+    return number if math.isfinite(number) else None
 
 
 def compare(left: Value, op: str, right: Value) -> bool:

@@ -105,8 +105,8 @@ def _front(lines: list[str], file: str) -> tuple[dict[str, Any], int]:
     try:
         values = tomllib.loads("\n".join(lines[1:end]))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        found = re.search(r"\(at line (\d+)", str(error))
-        raise _error(file, int(found[1]) + 1 if found else end, f"the front matter is not TOML: {error}") from None
+        match = re.search(r"\(at line (\d+)", str(error))
+        raise _error(file, int(match[1]) + 1 if match else end, f"the front matter is not TOML: {error}") from None
     for key, value in values.items():
         line = next((i for i, text in enumerate(lines[:end], start=1) if text.strip().startswith(key)), 1)
         if key not in _FRONT:
@@ -248,17 +248,17 @@ def _choice(line: int, written: str, file: str) -> Choice:
 
 def _expression(text: str, line: int, file: str, *, exercise: bool = False) -> Expression:
     try:
-        found = read_expression(text)
-        if exercise and is_exercise(found.left):
-            if found.op:
+        expression = read_expression(text)
+        if exercise and is_exercise(expression.left):
+            if expression.op:
                 raise TermError("an exercise is not compared with anything")
-            validate_exercise(found.left)
+            validate_exercise(expression.left)
         else:
-            for term in found.terms:
+            for term in expression.terms:
                 validate(term)
     except TermError as error:
         raise _error(file, line, str(error)) from None
-    return found
+    return expression
 
 
 def placeholders(text: str) -> Iterator[str]:
@@ -266,8 +266,8 @@ def placeholders(text: str) -> Iterator[str]:
     for part in CODE.split(text):
         if not part.startswith("`"):
             yield from PLACEHOLDER.findall(part)
-        elif found := PLACEHOLDER.fullmatch(part[1:-1]):
-            yield found[1]
+        elif match := PLACEHOLDER.fullmatch(part[1:-1]):
+            yield match[1]
 
 
 def _prose(text: str, line: int, file: str, *, first: int, answered: bool = False) -> None:
@@ -276,9 +276,9 @@ def _prose(text: str, line: int, file: str, *, first: int, answered: bool = Fals
         raise _error(file, line, f"a text has at most {MAX_TEXT:,} characters, this one {len(text):,}")
     for number, words in enumerate(text.split("\n"), start=first):
         bare = "".join(part for part in CODE.split(words) if not part.startswith("`"))
-        if found := _MARKUP.search(bare):
+        if match := _MARKUP.search(bare):
             raise _error(
-                file, number, f"'{found[0]}': a lesson is Markdown without HTML, pictures and other links than http"
+                file, number, f"'{match[0]}': a lesson is Markdown without HTML, pictures and other links than http"
             )
         for inside in placeholders(words):
             if not (answered and inside == "answer"):

@@ -136,17 +136,17 @@ def _status(checkpoints: Path, name: str, values: dict[str, Any]) -> RunStatus:
 
 
 def _number(values: dict[str, Any] | None, name: str) -> int:
-    found = (values or {}).get(name)
-    return min(max(found, 0), _MAX_NUMBER) if isinstance(found, int) else 0
+    value = (values or {}).get(name)
+    return min(max(value, 0), _MAX_NUMBER) if isinstance(value, int) else 0
 
 
 def _updated(values: dict[str, Any]) -> float:
     return _seconds(values.get("updated")) or 0.0
 
 
-def _seconds(found: Any) -> float | None:
+def _seconds(value: Any) -> float | None:
     """A number that a run wrote; None for anything that no run would write."""
-    return float(found) if isinstance(found, (int, float)) and 0 <= found <= _MAX_NUMBER else None
+    return float(value) if isinstance(value, (int, float)) and 0 <= value <= _MAX_NUMBER else None
 
 
 def _never_began(checkpoints: Path, name: str, launch: Launch) -> str:

@@ -76,8 +76,8 @@ def describe(changes: Changes) -> str:
         else:
             single.append(str(change))
     lines = [
-        f"{kind} {', '.join(short_name(c.layer, c.head) for c in found)} {WORDS[op]}"
-        for (kind, op), found in groups.items()
+        f"{kind} {', '.join(short_name(c.layer, c.head) for c in members)} {WORDS[op]}"
+        for (kind, op), members in groups.items()
     ]
     return "; ".join([*lines, *single]) or "no change"
 
@@ -86,15 +86,15 @@ def added(changes: Changes, new: Sequence[Change]) -> Changes:
     """With new changes put in; what was done to the same head before (or the same row of it) gives way to them."""
     places = {(change.place, change.row if change.op == "row" else 0) for change in new}
     whole = {change.place for change in new if change.op != "row"}
-    kept = [
+    remaining = [
         change
         for change in changes
         if change.place not in whole and (change.place, change.row if change.op == "row" else 0) not in places
     ]
     # A row edited by hand means nothing in a head that is otherwise replaced.
     replaced = {change.place for change in new if change.op == "row"}
-    kept = [change for change in kept if change.op == "row" or change.place not in replaced]
-    return (*kept, *new)
+    remaining = [change for change in remaining if change.op == "row" or change.place not in replaced]
+    return (*remaining, *new)
 
 
 def for_any_sentence(changes: Changes) -> Changes:
@@ -118,32 +118,32 @@ def _one_to_link(change: Change) -> str:
 
 def from_link(text: str) -> tuple[Changes, list[str]]:
     """Read a link parameter, which anybody may have written; a sentence for each part that makes no sense."""
-    found: list[Change] = []
+    changes: list[Change] = []
     problems = []
     parts = [part for part in text.split("~") if part]
     for part in parts[:MOST_CHANGES]:
         try:
-            found = list(added(tuple(found), [_read(part)]))
+            changes = list(added(tuple(changes), [_read(part)]))
         except ValueError as unfit:
             problems.append(f"The link's edit '{_shortened(part)}' is left out: {unfit}")
     if len(parts) > MOST_CHANGES:
         problems.append(f"The link has {len(parts)} edits; the first {MOST_CHANGES} are used.")
-    return tuple(found), problems
+    return tuple(changes), problems
 
 
 def fitting(changes: Changes, config: ModelConfig) -> tuple[Changes, list[str]]:
     """The changes to heads that a model has, and a sentence for each of the others."""
-    kept, problems = [], []
+    possible, problems = [], []
     for change in changes:
         layers, heads = config.n_layers(change.kind), config.n_heads(change.kind)
         if change.layer <= layers and change.head <= heads:
-            kept.append(change)
+            possible.append(change)
         else:
             problems.append(
                 f"The link's edit '{_shortened(_one_to_link(change))}' is left out: this model has "
                 f"{plural(layers, 'layer')} of {plural(heads, f'{change.kind} head')}."
             )
-    return tuple(kept), problems
+    return tuple(possible), problems
 
 
 def _shortened(part: str) -> str:
@@ -175,12 +175,12 @@ def _read(part: str) -> Change:
 
 def _decoded(text: str) -> str:
     try:
-        found = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
+        sentence = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
     except (binascii.Error, ValueError):
         raise ValueError("the sentence that it is taken from cannot be read.") from None
-    if not found.strip() or len(found) > MOST_OTHER:
+    if not sentence.strip() or len(sentence) > MOST_OTHER:
         raise ValueError("the sentence that it is taken from is empty or too long.")
-    return found
+    return sentence
 
 
 def thousandths(weights: Sequence[float]) -> tuple[int, ...]:

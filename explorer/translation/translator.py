@@ -146,8 +146,8 @@ class Translator:
         """
         n_layers, n_heads, _, n_keys = shown.trace.weights(kind).shape
         heads: list[Head] = [(kind, layer, head) for layer in range(n_layers) for head in range(n_heads)]
-        found = self.details(shown, heads, edit=edit)
-        layers = [[found[kind, layer, head] for head in range(n_heads)] for layer in range(n_layers)]
+        by_head = self.details(shown, heads, edit=edit)
+        layers = [[by_head[kind, layer, head] for head in range(n_heads)] for layer in range(n_layers)]
         each = np.stack([[head_norms(details, n_keys) for details in layer] for layer in layers])
         return each, np.stack([layer_norms(layer, n_keys) for layer in layers])
 

@@ -15,22 +15,22 @@ from explorer.web.open_translation import OpenTranslation
 _TAKEN = {"greedy": "chosen", "beam": "taken by beam search", "sample": "drawn at random"}
 
 
-def draw_stepper(found: OpenTranslation, *, key: str) -> StepperResult:
+def draw_stepper(opened: OpenTranslation, *, key: str) -> StepperResult:
     """Draw the stepper; the session moves with it."""
-    selection, shown = session.selection(), found.shown
+    selection, shown = session.selection(), opened.shown
     view = StepperView(
         trace=shown.trace,
         seq=shown.seq,
         model=shown.model,
         predicted_ids=shown.path,
         src_unknown=shown.source.unknown,
-        step=selection.step or _first_step(found),
+        step=selection.step or _first_step(opened),
         kind=selection.kind,
         layer=selection.layer or None,
         head=selection.head,
         trained=bool(runtime.models()[shown.model]["trained"]),
         chosen=chosen_rows(shown.trace, shown.path),
-        chosen_by="chosen" if found.selection.path is not None else _TAKEN[session.decode_config().method],
+        chosen_by="chosen" if opened.selection.path is not None else _TAKEN[session.decode_config().method],
     )
     result = stepper(view, key=key)
     at = result.place
@@ -38,25 +38,25 @@ def draw_stepper(found: OpenTranslation, *, key: str) -> StepperResult:
     return result
 
 
-def _first_step(found: OpenTranslation) -> int:
-    prompts = examples_of(runtime.models()[found.selection.model])
-    return step_worth_seeing(found.shown.trace, word_for(found.selection.text, prompts))
+def _first_step(opened: OpenTranslation) -> int:
+    prompts = examples_of(runtime.models()[opened.selection.model])
+    return step_worth_seeing(opened.shown.trace, word_for(opened.selection.text, prompts))
 
 
-def draw_heads(found: OpenTranslation, *, key: str, explains: bool) -> HeadsResult:
+def draw_heads(opened: OpenTranslation, *, key: str, explains: bool) -> HeadsResult:
     """Draw all heads, one head, lines or the sentence; the session moves with the view."""
     selection = session.selection()
     view = HeadsView(
-        trace=found.shown.trace,
-        seq=found.shown.seq,
-        model=found.shown.model,
+        trace=opened.shown.trace,
+        seq=opened.shown.seq,
+        model=opened.shown.model,
         kind=selection.kind,
         layer=selection.layer,
         head=selection.head,
         step=selection.step,
         cell=selection.cell,
         view=selection.view,
-        trained=bool(runtime.models()[found.shown.model]["trained"]),
+        trained=bool(runtime.models()[opened.shown.model]["trained"]),
         explains=explains,
     )
     result = heads_view(view, key=key)

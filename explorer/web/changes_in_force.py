@@ -41,17 +41,17 @@ def adopt(model: str, config: ModelConfig) -> bool:
     if asked or state.get(_OF) not in (None, model):
         state[_UNDO] = []
     state[_OF] = model
-    kept, problems = fitting(changes(), config)
+    possible, problems = fitting(changes(), config)
     if problems:
         state[_PROBLEMS] = problems
-        session.move(edit=kept)
+        session.move(edit=possible)
     return asked
 
 
 def problems() -> list[str]:
     """Messages about changes in the last link that this model cannot have; each is returned once."""
-    found: list[str] = st.session_state.pop(_PROBLEMS, [])
-    return found
+    messages: list[str] = st.session_state.pop(_PROBLEMS, [])
+    return messages
 
 
 def changes() -> Changes:
@@ -151,7 +151,7 @@ def log() -> list[dict[str, Any]]:
     return lines
 
 
-def note(model: str, sentence: str, changes: Changes, **values: Any) -> None:
+def log_attempt(model: str, sentence: str, changes: Changes, **values: Any) -> None:
     """Add an attempt and its results to the log; repeating an attempt adds the values that were missing."""
     line = {"model": model, "sentence": sentence, "change": describe(changes)}
     for known in log():

@@ -16,15 +16,15 @@ CONFIG = {"displayModeBar": False, "scrollZoom": False}
 
 
 def draw_map(
-    shown: LabelledMap, *, key: str, note: str = "", table: bool = True, away: str = "", wide: bool = False
+    shown: LabelledMap, *, key: str, prefix: str = "", table: bool = True, away: str = "", wide: bool = False
 ) -> None:
-    """Draw the map under its title; `note` precedes the caption that is computed from the numbers.
+    """Draw the map under its title; `prefix` precedes the caption that is computed from the numbers.
 
     `wide` means that the map has the page's full width. `away` is the prefix of its file names; without a prefix, or
     without the table, there are no files.
     """
     st.markdown(f"##### {plain(shown.title)}")
-    caption = f"{note} {map_caption(shown)}".strip()
+    caption = f"{prefix} {map_caption(shown)}".strip()
     with st.container(key=f"wide_{key}"):  # scrolls horizontally on a phone; see explorer/web/frame.py
         st.plotly_chart(map_figure(shown, wide=wide), key=key, width="stretch", config=CONFIG)
     st.caption(plain(caption))

@@ -128,11 +128,11 @@ class Store:
 
     def quick(self, key: Key, make: Callable[[], Result]) -> Result:
         """The result for this key, computed now if it is unknown: for brief work, which need not wait its turn."""
-        found = self.known(key)
-        if found is None:
-            found = make()
-            self.keep(key, found)
-        return found
+        result = self.known(key)
+        if result is None:
+            result = make()
+            self.keep(key, result)
+        return result
 
     def get(self, key: Key, make: Callable[[Report], Result], report: Report) -> Result:
         """The result for this key, computed in a separate thread if it is unknown.
@@ -140,14 +140,14 @@ class Store:
         `report` is called while waiting. An exception that it raises ends the waiting but not the work; the next call
         for the key finds the work further along. Raises what `make` raises.
         """
-        while (found := self.known(key)) is None:
+        while (known := self.known(key)) is None:
             job = self._begin(key, make)
             while not job.look(_WAIT):
                 report(job.done, "Waiting: the machine is measuring something else" if job.waiting else job.words)
             if job.error is not None:
                 raise job.error
-        kept: Result = found
-        return kept
+        result: Result = known
+        return result
 
     def stop(self, key: Key) -> None:
         """Pause the work on this key, unless another session watches it."""

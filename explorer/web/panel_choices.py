@@ -78,11 +78,11 @@ class Choices:
 
     def keep(self, other: str = "") -> None:
         """Put the widgets' current values into the address; `other` is the text that belongs to them."""
-        told = [self.name]
+        parts = [self.name]
         for option, (key, default) in self._kept.items():
             if (value := st.session_state.get(key, default)) != default:
-                told.append(f"{option}-{_text(value)}")
-        panel = ".".join(told)
+                parts.append(f"{option}-{_text(value)}")
+        panel = ".".join(parts)
         if self._typed:
             st.session_state.setdefault(_TYPED, {})[self._typed] = other
         session.move(panel=panel, other=other)

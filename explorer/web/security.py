@@ -82,15 +82,15 @@ class SecurityHeaders:
 
     def _headers(self, scope: dict[str, Any]) -> list[tuple[bytes, bytes]]:
         host = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
-        found = {
+        headers = {
             "Content-Security-Policy": policy(host, self._frames),
             "X-Content-Type-Options": "nosniff",
             "Referrer-Policy": "same-origin",
             "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
         }
         if not self._frames:  # older browsers know only this header, which cannot name other sites
-            found["X-Frame-Options"] = "SAMEORIGIN"
-        return [(name.lower().encode(), value.encode()) for name, value in found.items()]
+            headers["X-Frame-Options"] = "SAMEORIGIN"
+        return [(name.lower().encode(), value.encode()) for name, value in headers.items()]
 
 
 def let_in() -> bool:

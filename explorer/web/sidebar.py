@@ -50,8 +50,8 @@ def draw(*, sentence_on_page: bool = False) -> None:
 
 def selection() -> Selection | None:
     """The selection that the sidebar determined in this run; None if there is no model at all."""
-    found: Selection | None = st.session_state[_SELECTION]
-    return found
+    current: Selection | None = st.session_state[_SELECTION]
+    return current
 
 
 def _model(summaries: dict[str, dict[str, Any]]) -> str:

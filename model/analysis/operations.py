@@ -139,11 +139,11 @@ class Projection:
     """Points projected onto their first two principal components.
 
     Shapes:
-        points: [point, 2]; kept: the share of their variance that the two components explain, 0 to 1.
+        points: [point, 2]; explained_variance: the share of their variance that the two components explain, 0 to 1.
     """
 
     points: Floats
-    kept: float
+    explained_variance: float
 
 
 def flatten(points: Tensor) -> Projection:
@@ -153,9 +153,9 @@ def flatten(points: Tensor) -> Projection:
     total = float(sizes.square().sum())
     if len(sizes) < 2:
         left, sizes = nn.functional.pad(left, (0, 1)), nn.functional.pad(sizes, (0, 1))
-    kept = float(sizes[:2].square().sum()) / total if total > 0 else 1.0
+    explained = float(sizes[:2].square().sum()) / total if total > 0 else 1.0
     flat: Floats = (left[:, :2] * sizes[:2]).float().numpy()
-    return Projection(flat, kept)
+    return Projection(flat, explained)
 
 
 def tempered(logits: Tensor, temperature: float) -> Tensor:

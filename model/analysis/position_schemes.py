@@ -63,8 +63,8 @@ def learned_rows(table: Tensor) -> Rows:
 class Wish:
     """Whether a scheme has a desired property, and the measurement that shows it."""
 
-    kept: bool
-    found: str
+    holds: bool
+    measurement: str
 
 
 WISHES = ("unique", "linear in the offset", "extends to unseen lengths", "deterministic", "any d_model", "bounded")

@@ -99,17 +99,17 @@ def best_head(live: Live, kind: AttentionKind, place: str) -> Value:
 def score(live: Live, kind: AttentionKind, layer: int, head: int, row: int, key: int, form: str = "scaled") -> Value:
     """The dot product of query and key of a cell (form=raw), or divided by √d_head (form=scaled)."""
     one = (kind, layer - 1, head - 1)
-    found = item_at(live.translator.details(live.shown, [one])[one].rows, row, "row")
-    product = float(found.query @ item_at(found.keys, key, "key"))
-    return {"raw": product, "scaled": float(found.scores[key - 1])}[form]
+    details = item_at(live.translator.details(live.shown, [one])[one].rows, row, "row")
+    product = float(details.query @ item_at(details.keys, key, "key"))
+    return {"raw": product, "scaled": float(details.scores[key - 1])}[form]
 
 
 @check(f"{_HEAD} row:count")
 def strongest_norm(live: Live, kind: AttentionKind, layer: int, head: int, row: int) -> Value:
     """The token that contributes the longest vector to a row: the norm of weight × value × W_O."""
     norms, _ = live.translator.norms(live.shown, kind)
-    found = item_at(item_at(item_at(norms, layer, "layer"), head, "head"), row, "row")
-    return _keys(live, kind)[int(np.asarray(found).argmax())]
+    values = item_at(item_at(item_at(norms, layer, "layer"), head, "head"), row, "row")
+    return _keys(live, kind)[int(np.asarray(values).argmax())]
 
 
 def _row(live: Live, kind: AttentionKind, layer: int, head: int, row: int) -> Any:

@@ -67,5 +67,5 @@ def given_target(live: Live, target: str, row: int, mask: str = "trained") -> Va
     causal = {"trained": model.config.causal, "closed": True, "open": False}[mask]
     path = (*live.translator.loaded.target.encode(target).ids, EOS)
     batch = padded_batch([live.shown.source.ids], [path])
-    found = read(model, batch.src, batch.tgt, batch.labels, Switches(causal=causal))
-    return float(item_at(found.probabilities[0], row, "row"))
+    reading = read(model, batch.src, batch.tgt, batch.labels, Switches(causal=causal))
+    return float(item_at(reading.probabilities[0], row, "row"))

@@ -49,8 +49,8 @@ def parameters(live: Live) -> Value:
 @check("name:word")
 def setting(live: Live, name: str) -> Value:
     """A setting of the model, such as d_model, positions, norm_first."""
-    found = live.summary["model"][name]
-    return found if isinstance(found, (str, bool)) else float(found)
+    value = live.summary["model"][name]
+    return value if isinstance(value, (str, bool)) else float(value)
 
 
 @check("words:word")
@@ -75,7 +75,7 @@ def curve(live: Live, name: str, at: str = "last") -> Value:
 @check("name:exact_match|token_accuracy value:number")
 def step_reaching(live: Live, name: str, value: float) -> Value:
     """The number of updates after which a validation score first reached a value."""
-    reached = [step for step, found in _curve(live, name) if found >= value]
+    reached = [step for step, score in _curve(live, name) if score >= value]
     return item_at(reached, 1, "step")
 
 

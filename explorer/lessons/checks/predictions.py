@@ -72,6 +72,6 @@ def tempered(live: Live, row: int, temperature: float) -> Value:
     trace = decode_recorded(
         loaded.model, shown.source, loaded.target, config, prefix=shown.path, n_alternatives=everything
     ).trace
-    found = distributions(trace)[row - 1] if item_at(trace.probabilities, row, "row") else np.zeros(1)
-    powers = np.where(found > 0, found, 0.0) ** (1 / temperature)
+    probabilities = distributions(trace)[row - 1] if item_at(trace.probabilities, row, "row") else np.zeros(1)
+    powers = np.where(probabilities > 0, probabilities, 0.0) ** (1 / temperature)
     return float(powers.max() / powers.sum())

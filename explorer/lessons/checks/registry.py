@@ -131,13 +131,13 @@ def answer(term: Term, live: Live) -> Value:
     """
     known = CHECKS[term.name]
     try:
-        found = known.function(live, **known.arguments(term))
+        value = known.function(live, **known.arguments(term))
     except TermError:
         raise
     except (IndexError, KeyError, ValueError, TypeError, OSError) as unfit:
         where = f"{live.shown.model} and {quoted(live.shown.source.text)}"
         raise TermError(f"{term} has no answer for {where}: {unfit}") from unfit
-    return found.item() if isinstance(found, np.generic) else found
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def item_at(sequence: Any, position: int, what: str) -> Any:

@@ -40,9 +40,9 @@ def draw(selection: Selection, shown: Translation, at: Place) -> None:
     left, right = st.columns(2)
     with left:
         raw = head_map(maps, at.layer, at.head)
-        draw_map(raw, key="aggregates_raw", note="The weights themselves.", away=shown.model)
+        draw_map(raw, key="aggregates_raw", prefix="The weights themselves.", away=shown.model)
     with right:
-        draw_map(aggregate, key="aggregates_made", note=meaning(name, at.kind), away=shown.model)
+        draw_map(aggregate, key="aggregates_made", prefix=meaning(name, at.kind), away=shown.model)
 
 
 def _numbers(needs: Needs, shown: Translation, kind: AttentionKind) -> Floats:

@@ -53,9 +53,9 @@ def _draw(comparison: Comparison, model: str) -> None:
         with column:
             draw_map(one, key=f"compare_{key}", away=model)
     if comparison.difference is not None:
-        draw_map(comparison.difference, key="compare_difference", note=comparison.note, away=model, wide=True)
+        draw_map(comparison.difference, key="compare_difference", prefix=comparison.caption, away=model, wide=True)
     else:
-        st.caption(plain(comparison.note))
+        st.caption(plain(comparison.caption))
 
 
 def _steps(choices: Choices, shown: Translation, at: Place) -> Comparison:
@@ -114,11 +114,11 @@ def _edited(choices: Choices, selection: Selection, shown: Translation, at: Plac
     choices.keep()
     edit = (kind or at.kind, int(layer or 1), int(head or 1), operation or "zero")
     path = shown.path if along else ()
-    found = _edit(selection, shown, path, edit)
-    free = found if not along else _edit(selection, shown, (), edit)
+    edited = _edit(selection, shown, path, edit)
+    free = edited if not along else _edit(selection, shown, (), edit)
     answer = "the same" if free.path == shown.path else quoted(free.text)
-    st.caption(plain(f"Edited: {'; '.join(found.trace.edits)}. On its own, the edited model says {answer}."))
-    return found, "edited"
+    st.caption(plain(f"Edited: {'; '.join(edited.trace.edits)}. On its own, the edited model says {answer}."))
+    return edited, "edited"
 
 
 def _edit(
@@ -130,8 +130,10 @@ def _edit(
     kind, layer, head, operation = edit
     change = HeadEdit(kind, layer - 1, head - 1, operation)
     others = edit_shown(selection, shown) or HeadEdits()  # what is edited already stays edited, but for this head
-    kept = tuple(edit for edit in others.edits if (edit.kind, edit.layer, edit.head) != (kind, layer - 1, head - 1))
-    edits = HeadEdits((*kept, change))
+    elsewhere = tuple(
+        edit for edit in others.edits if (edit.kind, edit.layer, edit.head) != (kind, layer - 1, head - 1)
+    )
+    edits = HeadEdits((*elsewhere, change))
     # A path that was cut off stays cut off there: with its own length as the limit, nothing is searched beyond it.
     config = DecodeConfig(max_length=len(path))
     return runtime.translate(selection.model, selection.text, config, path, edits)

@@ -89,13 +89,13 @@ def _reopen() -> None:
 def open_manifest(content: bytes) -> None:
     """Make this session show what a manifest describes. To be called from a callback only, before widgets are drawn."""
     try:
-        found = read_manifest(content)
+        manifest = read_manifest(content)
     except ManifestError as unfit:
         st.session_state[_SAID] = str(unfit)
         return
-    said = list(found.problems)
-    selection = found.selection
-    if selection.model in runtime.models() and found.model_hash and _hash(selection.model) != found.model_hash:
+    said = list(manifest.problems)
+    selection = manifest.selection
+    if selection.model in runtime.models() and manifest.model_hash and _hash(selection.model) != manifest.model_hash:
         said.append(f"The weights of the model {selection.model} have changed since this manifest was written.")
     session.open_selection(selection, said)
     st.session_state.pop(_PANEL, None)

@@ -14,28 +14,30 @@ from explorer.web.open_translation import OpenTranslation, address_of, open_tran
 
 def draw() -> None:
     """The whole page."""
-    found = open_translation(edited=True)
-    if found is None:
+    opened = open_translation(edited=True)
+    if opened is None:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f"#### {plain(found.shown.text) or '(nothing: the model ended at once)'}")
-        if found.selection.path is not None:
+        st.markdown(f"#### {plain(opened.shown.text) or '(nothing: the model ended at once)'}")
+        if opened.selection.path is not None:
             st.badge("a chosen path", color="orange")
-    changes_in_force.draw_edited(found.shown)
-    note = "Which words does each head look at? A weight says where something was read, not why the model decided so."
-    st.caption(plain(" ".join([note, *found.shown.notes])))
+    changes_in_force.draw_edited(opened.shown)
+    introduction = (
+        "Which words does each head look at? A weight says where something was read, not why the model decided so."
+    )
+    st.caption(plain(" ".join([introduction, *opened.shown.notes])))
     attention_panels.arrive()
-    _explore(found)
+    _explore(opened)
 
 
 @st.fragment
-def _explore(found: OpenTranslation) -> None:
+def _explore(opened: OpenTranslation) -> None:
     """The views and the panel below them; their messages run only this part of the page again."""
     attention_panels.follow()
-    result = draw_heads(found, key="heads", explains=True)
+    result = draw_heads(opened, key="heads", explains=True)
     panel = attention_panels.choose("cell" if result.explain else None)
-    here = address_of(found)
-    attention_panels.draw(panel, here, found.shown, result.place)
-    here = address_of(found)
+    here = address_of(opened)
+    attention_panels.draw(panel, here, opened.shown, result.place)
+    here = address_of(opened)
     session.write_address(here)  # last, because panels have choices of their own
     freeze_after(f"attention {panel}")

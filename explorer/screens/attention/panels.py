@@ -70,12 +70,12 @@ def choose(asked: str | None = None) -> str:
     # A change of the session, such as an opened link, is followed; otherwise the widget decides.
     if _KEY not in st.session_state or _OWN.is_news(wanted):
         st.session_state[_KEY] = wanted if wanted in names else None
-    found = st.segmented_control(
+    chosen = st.segmented_control(
         "Look closer", names, format_func=PANELS.__getitem__, key=_KEY, help="Choose again to close."
     )
-    _OWN.add(found or "")
-    open_panel(found or "")
-    return found or ""
+    _OWN.add(chosen or "")
+    open_panel(chosen or "")
+    return chosen or ""
 
 
 def draw(name: str, selection: Selection, shown: Translation, at: Place) -> None:

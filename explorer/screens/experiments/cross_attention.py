@@ -52,7 +52,9 @@ def _draw_one(name: str, text: str) -> None:
         return
     maps = attention_maps(shown.trace, "cross")
     draw_map(
-        head_map(maps, *most_focused(maps)), key=f"experiment_map_{name}", note=f"{name} answers {quoted(shown.text)}."
+        head_map(maps, *most_focused(maps)),
+        key=f"experiment_map_{name}",
+        prefix=f"{name} answers {quoted(shown.text)}.",
     )
 
 

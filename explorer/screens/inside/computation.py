@@ -93,7 +93,7 @@ def draw_computation_tab(shown: Translation, model: ModelDescription) -> None:
             help="A decoding step reads one token; the keys and values of earlier ones are cached. In training all "
             "rows are read at once. Both give the same prediction.",
         )
-    found = walked(shown, step, whole=way == ALL)
+    run = walked(shown, step, whole=way == ALL)
     names = parts(config)
     part = (
         st.segmented_control(
@@ -109,7 +109,7 @@ def draw_computation_tab(shown: Translation, model: ModelDescription) -> None:
     norm = "pre-norm: the norm stands before each sublayer" if config.norm_first else "post-norm: after each sum"
     left, right = st.columns([9, 4], gap="small")
     with left:
-        opened = _choose_operation(part, rows_of(found, part, config))
+        opened = _choose_operation(part, rows_of(run, part, config))
         st.caption(
             plain(
                 f"{part}, {norm}. A line leads from a result to the operation that reads it, and the last column names "
@@ -118,9 +118,9 @@ def draw_computation_tab(shown: Translation, model: ModelDescription) -> None:
             )
         )
     with right:
-        _open(model, shown, found, found[opened], config)
-    st.caption(plain(f"The whole run: {summary(found)}"))
-    columns = _everything(found, config)
+        _open(model, shown, run, run[opened], config)
+    st.caption(plain(f"The whole run: {summary(run)}"))
+    columns = _everything(run, config)
     draw_numbers(columns, "Every operation of the run", "inside_all", "Every operation in order, as a table")
 
 
@@ -133,8 +133,8 @@ def _choose_operation(part: str, rows: Sequence[WalkRow]) -> str:
     return opened
 
 
-def _everything(found: Walk, config: ModelConfig) -> Columns:
-    operations = list(found.operations.values())
+def _everything(run: Walk, config: ModelConfig) -> Columns:
+    operations = list(run.operations.values())
     return {
         "order": list(range(1, len(operations) + 1)),
         "part": [part_of(o.name, config) for o in operations],
@@ -149,7 +149,7 @@ def _everything(found: Walk, config: ModelConfig) -> Columns:
     }
 
 
-def _open(model: ModelDescription, shown: Translation, found: Walk, operation: Operation, config: ModelConfig) -> None:
+def _open(model: ModelDescription, shown: Translation, run: Walk, operation: Operation, config: ModelConfig) -> None:
     """Draw one operation: its purpose, its inputs and its output."""
     st.markdown(f"##### {plain(title_of(operation.name))}")
     st.markdown(plain(meaning_of(operation.name, config)))
@@ -161,14 +161,14 @@ def _open(model: ModelDescription, shown: Translation, found: Walk, operation: O
             f"{operation.standard_deviation:.4f}. In the code: {operation.name}."
         )
     )
-    rows, first = rows_tokens(shown, found, operation.name), first_position(found, operation.name)
+    rows, first = rows_tokens(shown, run, operation.name), first_position(run, operation.name)
     value = operation.value[0].float().numpy()
     if operation.name in ("logits", "softmax"):
         _open_scores(model, value if value.ndim == 1 else value[-1], chances=operation.name == "softmax")
         return
     if operation.short in ("scores", "masked", "weights"):
         head = _head(value.shape[0])
-        keys = key_tokens(shown, found, operation.name)
+        keys = key_tokens(shown, run, operation.name)
         title = name_in_layer(head + 1).capitalize()
         plot = figures.matrix_plot(value[head], rows, keys, title, weights=operation.short == "weights", first=first)
         draw_plot(plot, f"open_{operation.short}")
@@ -176,7 +176,7 @@ def _open(model: ModelDescription, shown: Translation, found: Walk, operation: O
     if value.ndim == 3:
         head = _head(value.shape[0])
         inside = operation.short in ("key", "value")
-        tokens = key_tokens(shown, found, operation.name) if inside else rows
+        tokens = key_tokens(shown, run, operation.name) if inside else rows
         side = "position (key)" if inside else "position (query)"
         start = 1 if inside else first
         plot = figures.activation_plot(
@@ -187,14 +187,12 @@ def _open(model: ModelDescription, shown: Translation, found: Walk, operation: O
     if operation.short in ("k_proj", "v_proj") and "cross" in operation.name:
         rows, first = shown.trace.src_tokens, 1
     draw_plot(figures.activation_plot(value, rows, "", side="position", first=first), "open_plain")
-    _open_more(found, operation, value, rows, first)
+    _open_more(run, operation, value, rows, first)
 
 
-def _open_more(
-    found: Walk, operation: Operation, value: NDArray[np.float32], rows: tuple[str, ...], first: int
-) -> None:
+def _open_more(run: Walk, operation: Operation, value: NDArray[np.float32], rows: tuple[str, ...], first: int) -> None:
     """Draw a table or figure for norms, residuals, the feed-forward network, scaling and embeddings."""
-    before = [found[name].value[0].float().numpy() for name in operation.reads]
+    before = [run[name].value[0].float().numpy() for name in operation.reads]
     if operation.short.startswith("norm"):
         table = figures.row_table(
             rows,
@@ -222,7 +220,7 @@ def _open_more(
         table = figures.row_table(rows, first, length_before=sizes[0].tolist(), length_after=sizes[1].tolist())
         draw_table(table, "Length of each vector before and after")
     elif operation.short == "embedding":
-        ids = found.src_ids if operation.name.startswith("src") else found.read_ids
+        ids = run.src_ids if operation.name.startswith("src") else run.read_ids
         draw_table(
             figures.row_table(rows, first, id=ids[-len(rows) :]),
             "The id of each token, which is its row in the embedding table",
@@ -251,22 +249,22 @@ def _head(n_heads: int) -> int:
     return (chosen or 1) - 1
 
 
-def rows_tokens(shown: Translation, found: Walk, name: str) -> tuple[str, ...]:
+def rows_tokens(shown: Translation, run: Walk, name: str) -> tuple[str, ...]:
     """The tokens of the positions (queries) of an operation's result."""
     if name.startswith(("src.", "encoder.")):
         return shown.trace.src_tokens
-    read = shown.trace.read_tokens[: len(found.read_ids)]
-    return read if found.whole else read[-1:]
+    read = shown.trace.read_tokens[: len(run.read_ids)]
+    return read if run.whole else read[-1:]
 
 
-def first_position(found: Walk, name: str) -> int:
+def first_position(run: Walk, name: str) -> int:
     """The position, counted from 1, of the first row of an operation's result; a single step has only the last row."""
     of_target = not name.startswith(("src.", "encoder."))
-    return len(found.read_ids) if of_target and not found.whole else 1
+    return len(run.read_ids) if of_target and not run.whole else 1
 
 
-def key_tokens(shown: Translation, found: Walk, name: str) -> tuple[str, ...]:
+def key_tokens(shown: Translation, run: Walk, name: str) -> tuple[str, ...]:
     """The tokens of the keys of an operation within attention."""
     if name.startswith("encoder") or ".cross_attn." in name:
         return shown.trace.src_tokens
-    return shown.trace.read_tokens[: len(found.read_ids)]
+    return shown.trace.read_tokens[: len(run.read_ids)]

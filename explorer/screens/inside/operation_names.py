@@ -110,17 +110,17 @@ def meaning_of(name: str, config: ModelConfig) -> str:
     return _OPERATIONS[short][1]
 
 
-def of_part(found: Walk, part: str, config: ModelConfig) -> list[Operation]:
+def of_part(run: Walk, part: str, config: ModelConfig) -> list[Operation]:
     """The operations of one part, in the order of the computation."""
-    return [operation for name, operation in found.operations.items() if part_of(name, config) == part]
+    return [operation for name, operation in run.operations.items() if part_of(name, config) == part]
 
 
-def rows_of(found: Walk, part: str, config: ModelConfig) -> list[WalkRow]:
+def rows_of(run: Walk, part: str, config: ModelConfig) -> list[WalkRow]:
     """The operations of one part as rows of the diagram, preceded by their inputs from other parts."""
-    own = of_part(found, part, config)
+    own = of_part(run, part, config)
     ours = {operation.name for operation in own}
     given = dict.fromkeys(name for operation in own for name in operation.reads if name not in ours)
-    operations = [*(found[name] for name in given), *own]
+    operations = [*(run[name] for name in given), *own]
     names = [operation.name for operation in operations]
     return [
         WalkRow(
@@ -176,9 +176,9 @@ def read_words(operation: Operation, part: str, config: ModelConfig) -> str:
     return " and ".join(names) if names else "token ids"
 
 
-def summary(found: Walk) -> str:
+def summary(run: Walk) -> str:
     """A summary of the whole run, in one sentence."""
-    operations = list(found.operations.values())
+    operations = list(run.operations.values())
     numbers = sum(operation.value.numel() for operation in operations)
     parameters = sum(operation.parameters for operation in operations)
     return f"{plural(len(operations), 'operation')}, {count(parameters)} parameters, {count(numbers)} numbers computed."

@@ -49,8 +49,8 @@ def link() -> dict[str, str]:
 
 def problems() -> tuple[str, ...]:
     """Sentences about what could not be used in the last link; each is returned once."""
-    found: tuple[str, ...] = st.session_state.pop(_PROBLEMS, ())
-    return found
+    messages: tuple[str, ...] = st.session_state.pop(_PROBLEMS, ())
+    return messages
 
 
 def go(name: str, step: int = 1) -> None:

@@ -67,19 +67,19 @@ def _draw_detour(step: Step, lesson: Lesson, at: int) -> None:
 @st.fragment
 def _draw_in_place(key: str, page: str) -> None:
     """The view; its messages rerun only this part of the page."""
-    found = open_translation(edited=True)
-    if found is None:
+    opened = open_translation(edited=True)
+    if opened is None:
         return
-    changes_in_force.draw_edited(found.shown)
+    changes_in_force.draw_edited(opened.shown)
     if page == "translate":
-        result = draw_stepper(found, key=key)
+        result = draw_stepper(opened, key=key)
         if result.fork is not None:
-            path = (*found.shown.path[: result.fork.step - 1], result.fork.token_id)
+            path = (*opened.shown.path[: result.fork.step - 1], result.fork.token_id)
             session.move(path=path, step=result.fork.step)
             st.rerun()
     else:
-        draw_heads(found, key=key, explains=False)
-    session.write_address(address_of(found))
+        draw_heads(opened, key=key, explains=False)
+    session.write_address(address_of(opened))
 
 
 def _draw_open_button(lesson: Lesson, at: int, link: Link) -> None:

@@ -28,7 +28,9 @@ def draw_alternatives_tab(model: ModelDescription) -> None:
     }
     columns: Columns = {"scheme": list(wishes)}
     for wish in schemes.WISHES:
-        columns[wish] = [f"{'✓' if wishes[name][wish].kept else '✗'} {wishes[name][wish].found}" for name in wishes]
+        columns[wish] = [
+            f"{'✓' if wishes[name][wish].holds else '✗'} {wishes[name][wish].measurement}" for name in wishes
+        ]
     st.markdown("##### What an encoding should do, and where each scheme fails")
     draw_table(columns, "Schemes by requirement: met or not, with the measured number")
     st.caption(plain(summary(wishes)))
@@ -61,6 +63,6 @@ def summary(wishes: Wishes) -> str:
     """What each scheme breaks, in one line."""
     parts = []
     for name, verdicts in wishes.items():
-        broken = [wish for wish, verdict in verdicts.items() if not verdict.kept]
+        broken = [wish for wish, verdict in verdicts.items() if not verdict.holds]
         parts.append(f"{name}: {'breaks ' + ', '.join(broken) if broken else 'keeps all'}")
     return "; ".join(parts) + "."

@@ -54,8 +54,8 @@ def draw() -> None:
     for problem in (*session.problems(), adopt(selection.model)):
         if problem:
             st.warning(plain(problem))
-    found = _sample(described)
-    _tabs(described, selection.text, found)
+    result = _sample(described)
+    _tabs(described, selection.text, result)
     here = dataclasses.replace(session.selection(), model=selection.model, text=selection.text)
     page_parts.write_address(here, "step", "kind", "layer", "head", "edit")
     freeze_after("probe")

@@ -30,7 +30,7 @@ from model.edits import EditError, HeadEdits
 from model.points import Head
 
 
-def draw_surgery(described: ModelDescription, text: str, found: Measured | None) -> None:
+def draw_surgery(described: ModelDescription, text: str, measured: Measured | None) -> None:
     """Draw the tools, then the effect of the changes."""
     for problem in changes_in_force.problems():
         st.warning(plain(problem))
@@ -48,7 +48,7 @@ def draw_surgery(described: ModelDescription, text: str, found: Measured | None)
     draw_tools(described, before)
     changes = changes_in_force.changes()
     _draw_in_force(changes)
-    _draw_result(described, text, before, changes, found)
+    _draw_result(described, text, before, changes, measured)
     _draw_log()
 
 
@@ -62,14 +62,14 @@ def _draw_in_force(changes: Changes) -> None:
 
 
 def _draw_result(
-    described: ModelDescription, text: str, before: Translation, changes: Changes, found: Measured | None
+    described: ModelDescription, text: str, before: Translation, changes: Changes, measured: Measured | None
 ) -> None:
     if not changes:
         st.markdown(f"Translation, unchanged: **{plain(before.text) or '(nothing: the model ended at once)'}**")
         st.caption("Choose heads above and change them.")
         return
     try:
-        edit = _edit_for(described, text, changes, found)
+        edit = _edit_for(described, text, changes, measured)
         if edit is None:
             return
         effect = _effect(described, text, changes, edit)
@@ -77,7 +77,7 @@ def _draw_result(
         st.warning(plain(str(unfit)))
         return
     _draw_translations(effect)
-    changes_in_force.note(
+    changes_in_force.log_attempt(
         described.name,
         text,
         changes,
@@ -86,20 +86,20 @@ def _draw_result(
         **{"mean KL (nats)": round(effect.divergence, 4)},
     )
     _draw_steps(effect)
-    _draw_sample(described, text, changes, edit, found)
+    _draw_sample(described, text, changes, edit, measured)
 
 
-def _edit_for(described: ModelDescription, text: str, changes: Changes, found: Measured | None) -> HeadEdits | None:
+def _edit_for(described: ModelDescription, text: str, changes: Changes, measured: Measured | None) -> HeadEdits | None:
     """The edits; None, after a message on the page, if a mean is required and there is no sample."""
     averaged = [change.place for change in changes if change.op == "mean"]
-    if averaged and found is None:
+    if averaged and measured is None:
         st.info("A head's mean is taken over the sample, and there is none yet: measure first.")
         return None
 
     def means(heads: Sequence[Head]) -> dict[Head, NDArray[np.float32]]:
-        assert found is not None
+        assert measured is not None
         wanted = tuple(heads)
-        pairs = subsample(found.sample, SENTENCES).pairs
+        pairs = subsample(measured.sample, SENTENCES).pairs
         key = _key(described, f"means {wanted}")
 
         def make() -> dict[Head, NDArray[np.float32]]:
@@ -162,10 +162,10 @@ def _draw_steps(effect: Effect) -> None:
 
 
 def _draw_sample(
-    described: ModelDescription, text: str, changes: Changes, edit: HeadEdits, found: Measured | None
+    described: ModelDescription, text: str, changes: Changes, edit: HeadEdits, measured: Measured | None
 ) -> None:
     st.markdown("##### Over the sample")
-    if found is None:
+    if measured is None:
         st.caption("There is no sample to measure the change on yet.")
         return
     whole = for_any_sentence(changes)
@@ -176,20 +176,20 @@ def _draw_sample(
         )
     if not whole:
         return
-    kept = tuple(item for item in edit.edits if item.op in WHOLE)
-    part = subsample(found.sample, SENTENCES)
+    whole_edits = tuple(item for item in edit.edits if item.op in WHOLE)
+    part = subsample(measured.sample, SENTENCES)
     steps = len(batches_of(part.pairs)) * 2
 
     def make(edits: HeadEdits | None, words: str) -> Callable[[Report], Quality]:
         def work(loaded: LoadedModel, report: Report) -> Quality:
-            return quality_of(loaded, part, found.task, edits, progress_check(report, steps, words))
+            return quality_of(loaded, part, measured.task, edits, progress_check(report, steps, words))
 
         return partial(runtime.compute_in_parts, described.name, work)
 
     before = with_progress(_key(described, "quality"), make(None, "Scoring the whole model"), "Scoring the whole model")
     after = with_progress(
         _key(described, f"quality {to_link(whole)}"),
-        make(HeadEdits(kept), "Scoring the changed model"),
+        make(HeadEdits(whole_edits), "Scoring the changed model"),
         "Scoring the changed model",
     )
     if before is None or after is None:
@@ -201,7 +201,7 @@ def _draw_sample(
     if before.bleu is not None and after.bleu is not None:
         known["BLEU change"] = round(after.bleu - before.bleu, 1)
     if whole == changes:
-        changes_in_force.note(described.name, text, changes, **known)
+        changes_in_force.log_attempt(described.name, text, changes, **known)
 
 
 def _draw_log() -> None:

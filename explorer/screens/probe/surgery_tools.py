@@ -79,14 +79,14 @@ def _one_head(config: ModelConfig, kind: AttentionKind, key: str) -> tuple[int, 
     selection = session.selection()
     heads = [(layer, head) for layer in range(config.n_layers(kind)) for head in range(config.n_heads(kind))]
     at = (selection.layer - 1, selection.head - 1)
-    found: tuple[int, int] = st.selectbox(
+    chosen: tuple[int, int] = st.selectbox(
         "Head",
         heads,
         index=heads.index(at) if at in heads else 0,
         format_func=lambda head: index_name(*head),
         key=f"{key}_{kind}",
     )
-    return found
+    return chosen
 
 
 def _draw_row(config: ModelConfig, shown: Translation, kind: AttentionKind) -> None:

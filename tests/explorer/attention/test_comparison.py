@@ -24,18 +24,18 @@ def test_a_difference_is_b_minus_a_on_a_scale_of_its_own() -> None:
     assert found.difference is not None
     np.testing.assert_array_equal(found.difference.values, found.other.values - found.one.values)
     assert found.difference.signed
-    assert found.note == "Both maps have the same tokens."
+    assert found.caption == "Both maps have the same tokens."
 
 
 def test_maps_of_different_size_have_no_difference() -> None:
     found = compare(planted("encoder"), planted("encoder", ("a", "b", "<eos>")))
     assert found.difference is None
-    assert found.note == "The maps differ in size (5 × 5 and 3 × 3), so there is no difference to draw."
+    assert found.caption == "The maps differ in size (5 × 5 and 3 × 3), so there is no difference to draw."
 
 
 def test_differing_tokens_are_counted() -> None:
     found = compare(planted("cross"), planted("cross", ("i", "read", "blue", "cars", "<eos>")))
-    assert "0 of 5 rows and 2 of 5 columns have other tokens" in found.note
+    assert "0 of 5 rows and 2 of 5 columns have other tokens" in found.caption
 
 
 def test_both_maps_share_the_larger_scale() -> None:

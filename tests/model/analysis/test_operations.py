@@ -117,12 +117,12 @@ def test_a_flat_picture_keeps_what_is_flat() -> None:
     generator = torch.Generator().manual_seed(0)
     plane = torch.randn(9, 2, generator=generator) @ torch.randn(2, 16, generator=generator)
     found = flatten(plane + 3.0)
-    assert found.kept == pytest.approx(1.0)
+    assert found.explained_variance == pytest.approx(1.0)
     points = torch.from_numpy(found.points)
     torch.testing.assert_close(torch.cdist(points, points), torch.cdist(plane, plane), rtol=0, atol=1e-3)
-    assert flatten(torch.ones(4, 16)).kept == 1.0
+    assert flatten(torch.ones(4, 16)).explained_variance == 1.0
     assert flatten(torch.randn(1, 16)).points.shape == (1, 2)
-    assert 0.1 < flatten(torch.randn(40, 16, generator=generator)).kept < 0.6
+    assert 0.1 < flatten(torch.randn(40, 16, generator=generator)).explained_variance < 0.6
 
 
 def test_temperature() -> None:

@@ -42,7 +42,7 @@ def test_a_wavelength_is_a_full_turn(d_model: int, base: float) -> None:
 
 
 def kept(found: dict[str, Wish]) -> set[str]:
-    return {wish for wish, verdict in found.items() if verdict.kept}
+    return {wish for wish, verdict in found.items() if verdict.holds}
 
 
 @pytest.mark.parametrize(
