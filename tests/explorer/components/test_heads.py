@@ -49,7 +49,7 @@ def _message(**changes: Any) -> dict[str, Any]:
 
 
 def test_the_start_is_moved_into_range_and_one_kind_is_sent() -> None:
-    app = AppTest.from_function(_page)
+    app = AppTest.from_function(_page, default_timeout=60)
     app.session_state["asked"] = {"kind": "sideways", "layer": 99, "head": 99, "step": 99, "cell": (77, 88)}
     result, header, blocks = _run(app)
     assert result.place == Place("cross", 3, 2, 5, 5, 5)
@@ -63,7 +63,7 @@ def test_the_start_is_moved_into_range_and_one_kind_is_sent() -> None:
 
 
 def test_another_kind_is_sent_when_it_is_opened_and_nothing_is_sent_twice() -> None:
-    app = AppTest.from_function(_page)
+    app = AppTest.from_function(_page, default_timeout=60)
     _, before, first = _run(app)
     app.session_state["here"] = {"at": _message()}
     result, after, second = _run(app)
@@ -75,13 +75,13 @@ def test_another_kind_is_sent_when_it_is_opened_and_nothing_is_sent_twice() -> N
 
 
 def test_side_by_side_sends_all_kinds() -> None:
-    app = AppTest.from_function(_page)
+    app = AppTest.from_function(_page, default_timeout=60)
     app.session_state["asked"] = {"view": "heads.beside"}
     assert list(_run(app)[2]) == ["here/encoder", "here/decoder", "here/cross"]
 
 
 def test_handing_back_the_position_changes_nothing_but_a_new_start_moves_the_views() -> None:
-    app = AppTest.from_function(_page)
+    app = AppTest.from_function(_page, default_timeout=60)
     _, before, _ = _run(app)
     app.session_state["here"] = {"at": _message(kind="cross", layer=2, head=1, step=3, col=None)}
     result, header, _ = _run(app)
@@ -103,7 +103,7 @@ def test_handing_back_the_position_changes_nothing_but_a_new_start_moves_the_vie
 
 
 def test_a_constant_start_changes_nothing() -> None:
-    app = AppTest.from_function(_page)
+    app = AppTest.from_function(_page, default_timeout=60)
     app.session_state["asked"] = {"kind": "cross", "layer": 3, "head": 1, "step": 5}
     _, before, _ = _run(app)
     _run(app)
@@ -114,7 +114,7 @@ def test_a_constant_start_changes_nothing() -> None:
 
 
 def test_returning_to_the_previous_place_is_a_move() -> None:
-    app = AppTest.from_function(_page)
+    app = AppTest.from_function(_page, default_timeout=60)
     start = {"kind": "cross", "layer": 3, "head": 1, "step": 2}
     app.session_state["asked"] = {**start, "step": 3}
     _run(app)
@@ -128,7 +128,7 @@ def test_returning_to_the_previous_place_is_a_move() -> None:
 
 
 def test_the_first_header_comes_with_the_views_and_all_later_ones_are_carried() -> None:
-    app = AppTest.from_function(_page)
+    app = AppTest.from_function(_page, default_timeout=60)
     _, first, _ = _run(app)
     assert app.session_state["own"]["header"] == first
     app.session_state["here"] = {"at": _message()}
@@ -145,7 +145,7 @@ def test_the_first_header_comes_with_the_views_and_all_later_ones_are_carried() 
 
 
 def test_another_decoding_forgets_the_report_of_the_last() -> None:
-    app = AppTest.from_function(_page)
+    app = AppTest.from_function(_page, default_timeout=60)
     _run(app)
     app.session_state["here"] = {"at": _message()}
     _run(app)
@@ -157,7 +157,7 @@ def test_another_decoding_forgets_the_report_of_the_last() -> None:
 
 
 def test_numbers_of_large_models_follow_for_the_heads_in_view() -> None:
-    app = AppTest.from_function(_page)
+    app = AppTest.from_function(_page, default_timeout=60)
     app.session_state["long"] = 120
     app.session_state["asked"] = {"view": "lines.h-1-2", "layer": 2, "head": 1}
     _, _, blocks = _run(app)
@@ -179,7 +179,7 @@ def test_numbers_of_large_models_follow_for_the_heads_in_view() -> None:
     ],
 )
 def test_an_invalid_message_gives_a_place_that_exists(nonsense: dict[str, Any]) -> None:
-    app = AppTest.from_function(_page)
+    app = AppTest.from_function(_page, default_timeout=60)
     _run(app)
     app.session_state["here"] = {"at": _message(**nonsense)}
     place = _run(app)[0].place

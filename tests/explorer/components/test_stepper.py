@@ -30,13 +30,13 @@ def _message(**changes: Any) -> dict[str, Any]:
 
 
 def test_before_any_report_the_position_is_the_start() -> None:
-    result, payload = _run(AppTest.from_function(_page))
+    result, payload = _run(AppTest.from_function(_page, default_timeout=60))
     assert (result.place.step, result.place.kind, result.place.layer, result.fork) == (2, "cross", 2, None)
     assert decode(payload)[0]["step"] == 2
 
 
 def test_a_report_is_the_position_and_does_not_change_the_payload() -> None:
-    app = AppTest.from_function(_page)
+    app = AppTest.from_function(_page, default_timeout=60)
     _, before = _run(app)
     app.session_state["here"] = {"at": _message()}
     app.session_state["step"] = 4  # the page passes the reported step back in
@@ -51,7 +51,7 @@ def test_a_report_is_the_position_and_does_not_change_the_payload() -> None:
 
 
 def test_a_new_sentence_discards_the_old_report() -> None:
-    app = AppTest.from_function(_page)
+    app = AppTest.from_function(_page, default_timeout=60)
     _run(app)
     app.session_state["here"] = {"at": _message()}
     _run(app)
@@ -63,7 +63,7 @@ def test_a_new_sentence_discards_the_old_report() -> None:
 
 
 def test_returning_to_the_page_restores_the_position() -> None:
-    app = AppTest.from_function(_page)
+    app = AppTest.from_function(_page, default_timeout=60)
     _run(app)  # nothing reported: as after a switch of pages, which drops the component's state
     app.session_state["step"] = 5
     result, payload = _run(app)
@@ -71,7 +71,7 @@ def test_returning_to_the_page_restores_the_position() -> None:
 
 
 def test_a_fork_names_the_step_and_the_token() -> None:
-    app = AppTest.from_function(_page)
+    app = AppTest.from_function(_page, default_timeout=60)
     app.session_state["here"] = {"fork": _message(token_id=201)}
     result, _ = _run(app)
     assert (result.fork.step, result.fork.token_id) == (4, 201)
@@ -79,7 +79,7 @@ def test_a_fork_names_the_step_and_the_token() -> None:
 
 
 def test_an_invalid_message_is_neither_a_position_nor_a_fork() -> None:
-    app = AppTest.from_function(_page)
+    app = AppTest.from_function(_page, default_timeout=60)
     app.session_state["here"] = {"at": _message(step="x", layer=1e9, head=True, kind=None)}
     result, _ = _run(app)
     assert (result.place.step, result.place.kind, result.place.layer) == (2, "cross", 2)

@@ -33,7 +33,7 @@ class Session:
     """One session: each script run calls one function of the address, as the browser sends it."""
 
     def __init__(self) -> None:
-        self.app = AppTest.from_function(_script)
+        self.app = AppTest.from_function(_script, default_timeout=60)
 
     def run(self, call: Callable[[], Any]) -> Any:
         self.app.session_state["call"] = call

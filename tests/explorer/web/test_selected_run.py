@@ -21,7 +21,7 @@ def _page() -> None:
 
 @pytest.fixture
 def app() -> AppTest:
-    at = AppTest.from_function(_page)
+    at = AppTest.from_function(_page, default_timeout=60)
     at.session_state["page"], at.session_state["names"] = RUN, [NEW, "one", "two"]
     return at
 
