@@ -83,8 +83,8 @@ def translate_pairs(
     texts = [""] * len(pairs)
     for indices in scoring_batches(pairs):
         check()
-        found = decode_batch(model, collate(pairs, indices).src.to(device), config)
-        for i, hypotheses in zip(indices, found, strict=True):
+        decoded = decode_batch(model, collate(pairs, indices).src.to(device), config)
+        for i, hypotheses in zip(indices, decoded, strict=True):
             texts[i] = target.decode(hypotheses[0].tokens)
     return texts
 

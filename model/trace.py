@@ -101,13 +101,13 @@ class AttentionTrace:
 
     def weights(self, kind: AttentionKind) -> Floats:
         """[layer, head, query, key] of one kind."""
-        found: Floats = getattr(self, kind)
-        return found
+        array: Floats = getattr(self, kind)
+        return array
 
     def mask(self, kind: AttentionKind) -> Codes:
         """[query, key] of one kind: why a cell is visible or masked."""
-        found: Codes = getattr(self, f"{kind}_mask")
-        return found
+        array: Codes = getattr(self, f"{kind}_mask")
+        return array
 
     def save_npz(self, path: str | Path) -> None:
         """Write an attention file: numeric arrays, and token lists as fixed-width strings, without pickles."""

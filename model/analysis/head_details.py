@@ -100,8 +100,8 @@ def _rows(calls: Sequence[dict[str, Tensor]]) -> tuple[RowDetails, ...]:
 
 def _row(call: dict[str, Tensor], i: int) -> RowDetails:
     def numbers(name: str) -> Floats:
-        found: Floats = call[name][0].float().cpu().numpy()
-        return found
+        array: Floats = call[name][0].float().cpu().numpy()
+        return array
 
     return RowDetails(
         query=numbers("query")[i],
@@ -129,8 +129,8 @@ def output_projection(model: Transformer, kind: AttentionKind, layer: int, head:
     start = head * attention.d_head
     # A linear layer stores its weight as [out, in]; the head owns d_head of the inputs.
     weight = attention.out_proj.weight[:, start : start + attention.d_head]
-    found: Floats = weight.T.float().cpu().numpy().copy()
-    return found
+    array: Floats = weight.T.float().cpu().numpy().copy()
+    return array
 
 
 def _attention(model: Transformer, kind: AttentionKind, layer: int) -> MultiHeadAttention:

@@ -78,8 +78,8 @@ def edited_translations(
     texts = [""] * len(pairs)
     for indices in batches(pairs.lengths, max_tokens=BATCH_TOKENS, seed=0, epoch=0, shuffle=False):
         check()
-        found = decode_batch(model, collate(pairs, indices).src, DecodeConfig(), edit=edit)
-        for i, hypotheses in zip(indices, found, strict=True):
+        decoded = decode_batch(model, collate(pairs, indices).src, DecodeConfig(), edit=edit)
+        for i, hypotheses in zip(indices, decoded, strict=True):
             texts[i] = target.decode(hypotheses[0].tokens)
     return texts
 
@@ -116,9 +116,9 @@ def ablate_each(model: Transformer, pairs: EncodedPairs, *, check: Callable[[], 
     whole = measured(None)
     loss, accuracy = _blank(config), _blank(config)
     for kind, layer, head in heads_of(config):
-        found = measured(without([(kind, layer, head)]))
-        loss[kind][layer, head] = found.loss - whole.loss
-        accuracy[kind][layer, head] = found.accuracy - whole.accuracy
+        scores = measured(without([(kind, layer, head)]))
+        loss[kind][layer, head] = scores.loss - whole.loss
+        accuracy[kind][layer, head] = scores.accuracy - whole.accuracy
     return Ablation(whole.loss, whole.accuracy, loss, accuracy)
 
 
@@ -179,8 +179,8 @@ def sentence_gradients(model: Transformer, batch: Batch) -> dict[tuple[Attention
         logits = model(batch.src, batch.tgt_in, tap=gated(config, gates))
         real = batch.labels != PAD
         loss = F.cross_entropy(logits[real], batch.labels[real], reduction="sum")
-        found = torch.autograd.grad(loss, list(gates.values()))
-    return dict(zip(gates, found, strict=True))
+        gradients = torch.autograd.grad(loss, list(gates.values()))
+    return dict(zip(gates, gradients, strict=True))
 
 
 @dataclass(frozen=True)
@@ -194,12 +194,12 @@ class PruningStep:
 
 def least_first(importance: ByKind) -> list[Head]:
     """All heads, least important first; ties are in the order of kind, layer and head."""
-    found: list[tuple[float, Head]] = [
+    changes: list[tuple[float, Head]] = [
         (float(value), (kind, layer, head))
         for kind in ATTENTION_KINDS
         for (layer, head), value in np.ndenumerate(importance[kind])
     ]
-    return [head for _, head in sorted(found, key=lambda item: item[0])]
+    return [head for _, head in sorted(changes, key=lambda item: item[0])]
 
 
 def pruning_counts(n_heads: int, points: int = 10) -> list[int]:

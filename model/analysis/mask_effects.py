@@ -43,8 +43,8 @@ class Masks:
     def of(self, kind: AttentionKind, row: int, queries: int) -> NDArray[np.bool_]:
         """The mask of one sentence of the batch for one kind of attention: [query, key], as attention broadcasts it."""
         mask = self.target if kind == "decoder" else self.source
-        found: NDArray[np.bool_] = mask[row, 0].expand(queries, -1).numpy()
-        return found
+        visible: NDArray[np.bool_] = mask[row, 0].expand(queries, -1).numpy()
+        return visible
 
 
 def masks_for(src: Tensor, tgt: Tensor, switches: Switches) -> Masks:
@@ -134,8 +134,8 @@ def say(
     limit = min(2 * len(ids) + 10, model.config.max_positions)
     steps = list(greedy(lambda tokens, kept: model.step(tokens, kept, causal=causal), state, limit=limit))
     path = tuple(int(step.tokens[0]) for step in steps)
-    found = tuple(float(step.log_probs[0, token].exp()) for step, token in zip(steps, path, strict=True))
-    return Spoken(path, found)
+    probabilities = tuple(float(step.log_probs[0, token].exp()) for step, token in zip(steps, path, strict=True))
+    return Spoken(path, probabilities)
 
 
 @torch.inference_mode()

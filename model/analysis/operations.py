@@ -121,7 +121,7 @@ def _parameters(model: Transformer, point: Point, owners: dict[int, str]) -> tup
 
 
 @torch.inference_mode()
-def layer_by_layer(model: Transformer, found: Walk) -> Tensor:
+def layer_by_layer(model: Transformer, run: Walk) -> Tensor:
     """The output projection applied after the embedding and after each decoder layer ("logit lens").
 
     In a pre-norm model, the final norm is applied first, as in the model itself. The last entry is the real prediction.
@@ -131,7 +131,7 @@ def layer_by_layer(model: Transformer, found: Walk) -> Tensor:
     """
     config = model.config
     names = [embedded("tgt", config), *(layer_output(config, "decoder", i) for i in range(config.n_decoder_layers))]
-    return torch.stack([model.logits(model.decoder.norm(found[name].value))[0] for name in names])
+    return torch.stack([model.logits(model.decoder.norm(run[name].value))[0] for name in names])
 
 
 @dataclass(frozen=True, eq=False)

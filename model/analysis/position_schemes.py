@@ -77,7 +77,7 @@ def wishes(rows: Rows, length: int, d_model: int, *, trained: bool = False) -> d
         ValueError: the scheme has no table of this length and width.
     """
     table = rows(length, d_model)
-    found = (
+    verdicts = (
         _unique(table),
         _linear(rows, table, trained),
         _extends(rows, table),
@@ -85,7 +85,7 @@ def wishes(rows: Rows, length: int, d_model: int, *, trained: bool = False) -> d
         _any_width(rows, table),
         _bounded(rows, table),
     )
-    return dict(zip(WISHES, found, strict=True))
+    return dict(zip(WISHES, verdicts, strict=True))
 
 
 def nearest_pair(table: Tensor) -> float:

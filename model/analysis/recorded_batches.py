@@ -70,13 +70,13 @@ def written_sample(examples: Sequence[Example], source: Tokenizer, target: Token
 
     `longest` is the maximum number of tokens per side, with <sos> or <eos>; longer pairs are left out.
     """
-    found = []
+    pairs = []
     for example in examples:
         encoding, ids = source.encode(example.source), target.encode(example.target).ids
         if encoding.ids and ids and max(len(encoding), len(ids)) < longest:
             fits = example.alignment is not None and len(example.alignment) == len(ids)
-            found.append((encoding, ids, example.alignment if fits else None, example.target))
-    return _sample(found, len(examples) - len(found))
+            pairs.append((encoding, ids, example.alignment if fits else None, example.target))
+    return _sample(pairs, len(examples) - len(pairs))
 
 
 def translated_sample(
@@ -93,20 +93,20 @@ def translated_sample(
     """
     encodings = [source.encode(text) for text in texts]
     known = [*references, *[None] * (len(texts) - len(references))]
-    kept = [i for i, encoding in enumerate(encodings) if 0 < len(encoding) < model.config.max_positions]
+    readable = [i for i, encoding in enumerate(encodings) if 0 < len(encoding) < model.config.max_positions]
     targets: dict[int, Ids] = {}
-    lengths = [(len(encodings[i]) + 1, len(encodings[i]) + 1) for i in kept]
+    lengths = [(len(encodings[i]) + 1, len(encodings[i]) + 1) for i in readable]
     for batch in batches(lengths, max_tokens=BATCH_TOKENS, seed=0, epoch=0, shuffle=False):
         check()
-        rows = [kept[i] for i in batch]
-        found = decode_batch(model, pad([(*encodings[i].ids, EOS) for i in rows]), DecodeConfig())
-        for i, hypotheses in zip(rows, found, strict=True):
+        rows = [readable[i] for i in batch]
+        decoded = decode_batch(model, pad([(*encodings[i].ids, EOS) for i in rows]), DecodeConfig())
+        for i, hypotheses in zip(rows, decoded, strict=True):
             targets[i] = hypotheses[0].tokens[: model.config.max_positions - 1]
-    return _sample([(encodings[i], targets[i], None, known[i]) for i in kept], len(texts) - len(kept))
+    return _sample([(encodings[i], targets[i], None, known[i]) for i in readable], len(texts) - len(readable))
 
 
-def _sample(found: Sequence[tuple[Encoding, Ids, Alignment | None, str | None]], left_out: int) -> Sample:
-    sources, targets, alignments, references = zip(*found, strict=True) if found else ((), (), (), ())
+def _sample(pairs: Sequence[tuple[Encoding, Ids, Alignment | None, str | None]], left_out: int) -> Sample:
+    sources, targets, alignments, references = zip(*pairs, strict=True) if pairs else ((), (), (), ())
     return Sample(tuple(sources), tuple(targets), tuple(alignments), tuple(references), left_out)
 
 
@@ -142,7 +142,7 @@ def observe(
             n_src, n_tgt = pairs.lengths[index]
             sizes = {"encoder": (n_src, n_src), "decoder": (n_tgt, n_tgt), "cross": (n_tgt, n_src)}
             weights: Weights = {
-                kind: np.stack([found[kind][row][..., : sizes[kind][0], : sizes[kind][1]] for found, _ in read])
+                kind: np.stack([own[kind][row][..., : sizes[kind][0], : sizes[kind][1]] for own, _ in read])
                 for kind in ATTENTION_KINDS
             }
             probabilities = read[0][1][row, :n_tgt].copy()

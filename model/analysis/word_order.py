@@ -108,15 +108,15 @@ def by_length(
         chosen = groups.setdefault(len(ids), [])
         if len(chosen) < most:
             chosen.append(i)
-    found = []
+    lengths = []
     for length, chosen in sorted(groups.items()):
         right = 0
         if model.config.positions != "learned" or length < model.config.max_positions:
             src = pad([(*pairs.sources[i], EOS) for i in chosen])
             for i, best in zip(chosen, decode_batch(model, src, DecodeConfig()), strict=True):
                 right += target.decode(best[0].tokens) == examples[i].target
-        found.append(Length(length, len(chosen), right))
-    return tuple(found)
+        lengths.append(Length(length, len(chosen), right))
+    return tuple(lengths)
 
 
 def longest(examples: Sequence[Example], source: Tokenizer, *, looked_at: int = 200) -> int:

@@ -34,17 +34,17 @@ def download(url: str, path: Path, sha256: str) -> None:
         part = _claim_part(path)
         try:
             _fetch(url, part)
-            found = hashlib.sha256(part.read_bytes()).hexdigest()
+            digest = hashlib.sha256(part.read_bytes()).hexdigest()
         except BaseException:
             with contextlib.suppress(
                 OSError
             ):  # the partial file serves the next attempt; the first error is the one to report
                 part.replace(_free_part(path))
             raise
-        if found != sha256:
+        if digest != sha256:
             part.unlink()
             raise DataError(
-                f"{url} is not the expected file (SHA-256 {found[:12]}…, expected {sha256[:12]}…); "
+                f"{url} is not the expected file (SHA-256 {digest[:12]}…, expected {sha256[:12]}…); "
                 f"try again, or put the files into a folder yourself and name it with --data-dir."
             )
         part.replace(path)

@@ -152,8 +152,8 @@ def split_pairs(pairs: Pairs, *, valid_fraction: float = 0.1, split_seed: int = 
     valid: list[Example] = []
     while len(valid) < wanted and len(sources) > 1:
         valid += by_source[sources.pop()]
-    kept = set(sources)
-    train = tuple(example for example in pairs.examples if example.source in kept)
+    train_sources = set(sources)
+    train = tuple(example for example in pairs.examples if example.source in train_sources)
     return {"train": train, "valid": tuple(valid) or train}
 
 

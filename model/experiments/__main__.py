@@ -77,8 +77,8 @@ def _run(chosen: Sequence[Experiment], options: argparse.Namespace) -> int:
             _say(f"stopped; {plural(number - 1, 'run')} stored. The same command continues from here.")
             return 130
         write_run(job.recipe, run, options.results)
-        told = run.error or _scored(run.score(job.recipe.base.metric) or 0.0, job.recipe.base.metric)
-        _say(f"{told} after {clock(run.seconds)}")
+        outcome = run.error or _scored(run.score(job.recipe.base.metric) or 0.0, job.recipe.base.metric)
+        _say(f"{outcome} after {clock(run.seconds)}")
     _say(f"{plural(len(jobs), 'run')} took {clock(time.monotonic() - began)}.")
     for experiment in chosen:
         _report(experiment, options.results)

@@ -77,8 +77,8 @@ def _taken(recipe: Recipe, folder: Path) -> float:
 
 def _dry_run(job: Job, data_dir: Path | None) -> float:
     with tempfile.TemporaryDirectory() as folder:
-        told = _train(job, Path(folder), data_dir, "--dry-run", "--json")
-    return float(json.loads(told)["seconds"])
+        output = _train(job, Path(folder), data_dir, "--dry-run", "--json")
+    return float(json.loads(output)["seconds"])
 
 
 def _train(job: Job, folder: Path, data_dir: Path | None, *more: str) -> str:
@@ -183,7 +183,7 @@ def _score(folder: Path, splits: Sequence[str], data_dir: Path | None) -> dict[s
     samples: tuple[tuple[str, str, str], ...] = ()
     for split in splits:
         examples = task.splits[split]
-        found = score_examples(
+        split_scores = score_examples(
             loaded.model,
             loaded.source,
             loaded.target,
@@ -192,14 +192,14 @@ def _score(folder: Path, splits: Sequence[str], data_dir: Path | None) -> dict[s
             equivalent=task.equivalent,
             group=task.group,
         )
-        flat = found.flat(with_bleu=words)
-        flat |= {"different": len(set(found.predictions)), "empty": found.predictions.count("")}
+        flat = split_scores.flat(with_bleu=words)
+        flat |= {"different": len(set(split_scores.predictions)), "empty": split_scores.predictions.count("")}
         scores[split] = {name: rounded([flat[name]], 6)[0] for name in SCORES if flat.get(name) is not None}
-        if len(found.groups) > 1:
-            groups[split] = {name: rounded([share])[0] for name, share in found.groups.items()}
+        if len(split_scores.groups) > 1:
+            groups[split] = {name: rounded([share])[0] for name, share in split_scores.groups.items()}
         if split == "test":
             chosen = evenly_spaced(len(examples), SAMPLES)
-            samples = tuple((examples[i].source, examples[i].target, found.predictions[i]) for i in chosen)
+            samples = tuple((examples[i].source, examples[i].target, split_scores.predictions[i]) for i in chosen)
     return {"scores": scores, "groups": groups, "samples": samples}
 
 

@@ -123,7 +123,7 @@ def _run(values: dict[str, Any]) -> StoredRun:
 
 
 def _numbers(values: Any) -> list[float]:
-    found = list(values)
-    if not all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in found):
+    numbers = list(values)
+    if not all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in numbers):
         raise ValueError("a value that is not a number")
-    return found
+    return numbers

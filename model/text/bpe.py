@@ -104,13 +104,13 @@ class Merges:
 
     def _options(self, symbols: Ids) -> list[tuple[int, int, int]]:
         """The possible merges in the order in which they are tried: (rank, position, merged id)."""
-        found = []
+        options = []
         for place, pair in enumerate(itertools.pairwise(symbols)):
             merge = self._table.get(pair)
             if merge is not None:
-                found.append((merge[0], place, merge[1]))
-        found.sort()
-        return found
+                options.append((merge[0], place, merge[1]))
+        options.sort()
+        return options
 
 
 def _merged(symbols: Ids, merge: tuple[int, int, int]) -> Ids:

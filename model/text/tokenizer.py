@@ -74,8 +74,8 @@ class Tokenizer(ABC):
         """Count the pieces of `texts` and keep those seen at least `min_frequency` times."""
         cutter = cls((), (), lang=lang, lowercase=lowercase)
         counts = Counter(piece.key for text in texts for piece in cutter.cut(text))
-        kept = sorted(((key, n) for key, n in counts.items() if n >= min_frequency), key=cls._rank)
-        return cls([key for key, _ in kept], [n for _, n in kept], lang=lang, lowercase=lowercase)
+        entries = sorted(((key, n) for key, n in counts.items() if n >= min_frequency), key=cls._rank)
+        return cls([key for key, _ in entries], [n for _, n in entries], lang=lang, lowercase=lowercase)
 
     @staticmethod
     def _rank(entry: tuple[str, int]) -> tuple[int, str]:

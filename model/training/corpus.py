@@ -83,10 +83,10 @@ class Corpus:
 
     def tensors(self, batch: MicroBatch, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
         """Source [batch, src], decoder input and labels [batch, tgt] of a micro-batch, on the device."""
-        found = collate(self.pairs_of(batch.epoch), batch.indices)
-        tensors = (found.src, found.tgt_in, found.labels)
+        tokens = collate(self.pairs_of(batch.epoch), batch.indices)
+        tensors = (tokens.src, tokens.tgt_in, tokens.labels)
         if device.type == "cuda":  # copies from pinned memory overlap with the work on the previous batch
-            tensors = (found.src.pin_memory(), found.tgt_in.pin_memory(), found.labels.pin_memory())
+            tensors = (tokens.src.pin_memory(), tokens.tgt_in.pin_memory(), tokens.labels.pin_memory())
         src, tgt_in, labels = (tensor.to(device, non_blocking=True) for tensor in tensors)
         return src, tgt_in, labels
 
@@ -105,5 +105,5 @@ def fitting_pairs(
         raise TrainingError(
             f"no {what} example has between 1 and {max_positions} tokens; raise max_positions or look at the data."
         )
-    kept = EncodedPairs(tuple(pairs.sources[i] for i in fitting), tuple(pairs.targets[i] for i in fitting))
-    return tuple(examples[i] for i in fitting), kept
+    encoded = EncodedPairs(tuple(pairs.sources[i] for i in fitting), tuple(pairs.targets[i] for i in fitting))
+    return tuple(examples[i] for i in fitting), encoded

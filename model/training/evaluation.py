@@ -60,12 +60,12 @@ def evaluate(
     finally:
         model.train(was_training)
     nll, correct, count = world.sum(tokens.nll, tokens.correct, tokens.tokens)
-    found: dict[int, str] = {}
+    predictions: dict[int, str] = {}
     for part in world.gather(dict(zip(chosen, texts, strict=True))):
-        found |= part
+        predictions |= part
     return score_predictions(
         data.decoded_examples,
-        [found[i] for i in data.decoded],
+        [predictions[i] for i in data.decoded],
         TokenScores(nll, int(correct), int(count)),
         equivalent=task.equivalent,
         group=task.group,
@@ -90,12 +90,12 @@ def _share(pairs: EncodedPairs, indices: Sequence[int]) -> EncodedPairs:
 def eval_line(scores: Scores, examples: Sequence[Example], *, with_bleu: bool) -> dict[str, Any]:
     """The values of an evaluation for metrics.jsonl: scores and a few sample translations."""
     flat = scores.flat(with_bleu=with_bleu)
-    kept = ("loss", "exact_match", "token_accuracy", "bleu", "sentences")
+    keys = ("loss", "exact_match", "token_accuracy", "bleu", "sentences")
     samples = [
         {"source": examples[i].source, "target": examples[i].target, "prediction": scores.predictions[i]}
         for i in evenly_spaced(len(examples), SAMPLES)
     ]
-    return {key: flat[key] for key in kept if key in flat} | {"samples": samples}
+    return {key: flat[key] for key in keys if key in flat} | {"samples": samples}
 
 
 def is_better(new: dict[str, Any], best: dict[str, Any], config: TrainConfig) -> bool:

@@ -48,15 +48,15 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
             logits = rows @ table.T  # [token, vocab]
             logits = logits if logits.dtype == torch.float64 else logits.float()
             right = logits.gather(1, wanted)
-            found = torch.log_softmax(logits, dim=1)
-            log_sum = right - found.gather(1, wanted)  # log Σ exp(logit), from values already computed
+            probabilities = torch.log_softmax(logits, dim=1)
+            log_sum = right - probabilities.gather(1, wanted)  # log Σ exp(logit), from values already computed
             total += (log_sum - (1 - smoothing) * right).sum(dtype=total.dtype)
-            found.exp_()
+            probabilities.exp_()
             # The gradient of the logits is softmax - labels; the uniform part of the smoothing follows for all slices.
-            found.scatter_add_(1, wanted, found.new_full((len(rows), 1), smoothing - 1))
-            found = found.to(dtype)
-            grad_hidden[at : at + size] = found @ table
-            grad_weight += found.T @ rows
+            probabilities.scatter_add_(1, wanted, probabilities.new_full((len(rows), 1), smoothing - 1))
+            probabilities = probabilities.to(dtype)
+            grad_hidden[at : at + size] = probabilities @ table
+            grad_weight += probabilities.T @ rows
         grad_hidden -= smoothing * mean_row
         summed = hidden.sum(dim=0)
         grad_weight -= smoothing / len(weight) * summed

@@ -77,8 +77,8 @@ class RunFolder:
         for folder in (self.folder, self.folder / STATE, self.folder / SNAPSHOTS):
             sweep_drafts(folder, keep=(PROBE, STOP))  # a page may be writing these right now
         path = self.folder / METRICS
-        kept = [line for line in read_metrics(path) if line["step"] <= step]
-        write_bytes(path, b"".join(json.dumps(line, ensure_ascii=False).encode() + b"\n" for line in kept))
+        lines = [line for line in read_metrics(path) if line["step"] <= step]
+        write_bytes(path, b"".join(json.dumps(line, ensure_ascii=False).encode() + b"\n" for line in lines))
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:

@@ -32,14 +32,14 @@ def planned_steps(max_steps: int, count: int) -> list[int]:
 
 def thinned(steps: list[int], count: int) -> list[int]:
     """At most `count` of the steps: remove one at a time where it leaves the smallest gap in √step; keep both ends."""
-    kept = sorted(set(steps))
-    while len(kept) > max(count, 0):
-        if len(kept) <= 2:
-            kept.pop(0)
+    remaining = sorted(set(steps))
+    while len(remaining) > max(count, 0):
+        if len(remaining) <= 2:
+            remaining.pop(0)
             continue
-        roots = [math.sqrt(step) for step in kept]
-        kept.pop(min(range(1, len(kept) - 1), key=lambda i: roots[i + 1] - roots[i - 1]))
-    return kept
+        roots = [math.sqrt(step) for step in remaining]
+        remaining.pop(min(range(1, len(remaining) - 1), key=lambda i: roots[i + 1] - roots[i - 1]))
+    return remaining
 
 
 def keep_snapshot(folder: Path, step: int, weights: dict[str, Tensor], count: int) -> None:
