@@ -98,7 +98,8 @@ def test_switches_open_what_they_say(app: AppTest) -> None:
     assert opened(plotted(app)[1]).all()
     app.toggle(key="masks_padding").set_value(False).run()
     assert opened(plotted(app)[2]).all()
-    assert "All" in words(app)
+    assert "None of " in words(app)
+    assert "cells is closed" in words(app)
     assert not app.exception
 
 
