@@ -10,6 +10,9 @@ from torch.nn import functional as F
 
 from model.tap import Tap, through
 
+Mask = Tensor | None
+"""Bool, broadcastable to [batch, head, query, key], True = may attend; None where everything may."""
+
 KeyValue = tuple[Tensor, Tensor]
 """Projected keys and values, each [batch, head, key, d_head]."""
 
@@ -19,7 +22,7 @@ def scaled_dot_product_attention(
     key: Tensor,
     value: Tensor,
     *,
-    mask: Tensor | None = None,
+    mask: Mask = None,
     dropout_p: float = 0.0,
     tap: Tap | None = None,
 ) -> tuple[Tensor, Tensor]:
@@ -27,7 +30,6 @@ def scaled_dot_product_attention(
 
     Shapes:
         query: [batch, head, query, d_head]; key, value: [batch, head, key, d_head].
-        mask: bool, broadcastable to [batch, head, query, key], True = may attend; None = all may.
         returns: output [batch, head, query, d_head] and weights [batch, head, query, key].
     The weights are the very tensor that multiplies `value`, before dropout: float32 or wider, rows
     sum to 1 over the visible keys, masked cells are exactly 0, and a row without any visible key is
@@ -49,12 +51,14 @@ def scaled_dot_product_attention(
     weights = through(tap, "weights", weights)
     dropped = F.dropout(weights, dropout_p) if dropout_p else weights
     # [batch, head, query, key] · [batch, head, key, d_head] -> [batch, head, query, d_head]
-    output = dropped.to(value.dtype) @ value
+    output = dropped.type_as(value) @ value
     return through(tap, "output", output), weights
 
 
 class MultiHeadAttention(nn.Module):
     """Several attentions side by side on slices of d_model, joined by one projection (§3.2.2)."""
+
+    attention = staticmethod(scaled_dot_product_attention)  # subclasses use another one
 
     def __init__(self, d_model: int, n_heads: int, *, dropout_p: float = 0.0) -> None:
         super().__init__()
@@ -71,7 +75,7 @@ class MultiHeadAttention(nn.Module):
         queries: Tensor,
         memory: Tensor,
         *,
-        mask: Tensor | None = None,
+        mask: Mask = None,
         tap: Tap | None = None,
     ) -> Tensor:
         """Attend from `queries` to `memory` (the same tensor in self-attention).
@@ -106,7 +110,7 @@ class MultiHeadAttention(nn.Module):
         queries: Tensor,
         key_value: KeyValue,
         *,
-        mask: Tensor | None = None,
+        mask: Mask = None,
         tap: Tap | None = None,
     ) -> Tensor:
         """Attend from `queries` to keys and values that are already projected.
@@ -119,24 +123,11 @@ class MultiHeadAttention(nn.Module):
         query = through(tap, "query", query)
         key = through(tap, "key", key_value[0])
         value = through(tap, "value", key_value[1])
-        output = self.attention(query, key, value, mask=mask, tap=tap)
-        # [batch, head, query, d_head] -> [batch, query, d_model]
-        joined = through(tap, "joined", output.transpose(1, 2).reshape(queries.shape))
-        return through(tap, "out_proj", self.out_proj(joined))
-
-    def attention(
-        self,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        *,
-        mask: Tensor | None,
-        tap: Tap | None,
-    ) -> Tensor:
-        """Equation 1 in every head at once: [batch, head, query, d_head]."""
         p = self.dropout_p if self.training else 0.0
-        output, _ = scaled_dot_product_attention(query, key, value, mask=mask, dropout_p=p, tap=tap)
-        return output
+        output, _ = self.attention(query, key, value, mask=mask, dropout_p=p, tap=tap)
+        # [batch, head, query, d_head] -> [batch, query, head, d_head] -> [batch, query, d_model]
+        joined = through(tap, "joined", output.transpose(1, 2).flatten(2))
+        return through(tap, "out_proj", self.out_proj(joined))
 
     def split_heads(self, x: Tensor) -> Tensor:
         """[batch, seq, d_model] -> [batch, head, seq, d_head]."""

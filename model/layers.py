@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from model.attention import KeyValue, MultiHeadAttention
+from model.attention import KeyValue, Mask, MultiHeadAttention
 from model.config import ModelConfig
 from model.dropout import dropout
 from model.tap import Tap, through, within
@@ -42,8 +42,8 @@ class EncoderLayer(nn.Module):
         self.norm1 = nn.LayerNorm(config.d_model)
         self.norm2 = nn.LayerNorm(config.d_model)
 
-    def forward(self, x: Tensor, *, mask: Tensor | None = None, tap: Tap | None = None) -> Tensor:
-        """Shapes: x [batch, src, d_model]; mask broadcastable to [batch, head, src, src]."""
+    def forward(self, x: Tensor, *, mask: Mask = None, tap: Tap | None = None) -> Tensor:
+        """[batch, src, d_model] -> [batch, src, d_model]."""
         self_tap, feed_tap = within(tap, "self_attn"), within(tap, "feed_forward")
         if self.norm_first:  # pre-norm (Xiong et al. 2020)
             y = through(tap, "norm1", self.norm1(x))
@@ -83,18 +83,16 @@ class DecoderLayer(nn.Module):
         cross_kv: KeyValue,
         past_kv: KeyValue | None = None,
         *,
-        self_mask: Tensor | None = None,
-        cross_mask: Tensor | None = None,
+        self_mask: Mask = None,
+        cross_mask: Mask = None,
         tap: Tap | None = None,
     ) -> tuple[Tensor, KeyValue]:
         """Run the layer on new target positions, which come after those of `past_kv`.
 
         Shapes:
             x: [batch, new, d_model]; past_kv: two [batch, head, past, d_head];
-            cross_kv: two [batch, head, src, d_head], the source by `cross_attn.keys_values`;
-            self_mask: broadcastable to [batch, head, new, past + new]; cross_mask: to [.., src].
-            returns: x's shape, and the keys and values of past and new positions, two
-            [batch, head, past + new, d_head].
+            cross_kv: two [batch, head, src, d_head], the source by `cross_attn.keys_values`.
+            returns: x's shape, and two [batch, head, past + new, d_head], the new `past_kv`.
         """
         self_tap, cross_tap = within(tap, "self_attn"), within(tap, "cross_attn")
         feed_tap = within(tap, "feed_forward")

@@ -17,10 +17,10 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from model.attention import scaled_dot_product_attention
 from model.config import PAD, ModelConfig
 from model.dropout import dropout
+from model.embeddings import EncoderDecoder
 from model.masks import padding_mask
 from model.points import attention_scope
 from model.tap import Tap, through, within
-from model.transformer import EncoderDecoder
 
 
 @dataclass(frozen=True)
@@ -171,18 +171,10 @@ class LSTM(EncoderDecoder):
         memory = self.encode(src, src_mask=src_mask, tap=tap)
         return self.logits(self.decode(tgt, memory, src_mask=src_mask, tap=tap), tap=tap)
 
-    def start(
-        self,
-        src: Tensor,
-        *,
-        memory: Tensor | None = None,
-        src_mask: Tensor | None = None,
-        tap: Tap | None = None,
-    ) -> LSTMState:
+    def start(self, src: Tensor, *, src_mask: Tensor | None = None, tap: Tap | None = None) -> LSTMState:
         """Encode the source and return the state before <sos>; arguments as for the Transformer."""
         src_mask = padding_mask(src) if src_mask is None else src_mask
-        if memory is None:
-            memory = self.encode(src, src_mask=src_mask, tap=tap)
+        memory = self.encode(src, src_mask=src_mask, tap=tap)
         hidden, cell = self._initial(memory, tap)
         return LSTMState(hidden, cell, memory, self.k_proj(memory), src_mask, src.new_empty(src.size(0), 0))
 

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.config import AttentionKind
-from model.points import HEAD_POINTS, SCOPES, Head, attention_scope
+from model.points import HEAD_POINTS, SCOPES, Head
+from model.tap import ScopedTap, Tap, through
 
 
-class AttentionRecorder:
+class AttentionRecorder(ScopedTap):
     """Keeps the attention weights of every layer for one call, or for all calls of one decoding.
 
     Pass it as `tap=` and read it afterwards: `calls[kind, layer]` are the weights [batch, head, query, key] of each
@@ -25,22 +26,46 @@ class AttentionRecorder:
     def __init__(self, *, details: Collection[Head] = ()) -> None:
         self.calls: dict[tuple[AttentionKind, int], list[Tensor]] = defaultdict(list)
         self.details: dict[Head, list[dict[str, Tensor]]] = {head: [] for head in details}
-        self._heads: dict[str, list[Head]] = defaultdict(list)
-        for kind, layer, head in self.details:
-            self._heads[attention_scope(kind, layer)].append((kind, layer, head))
+        self._parts: dict[str, Tap | None] = {}
 
     def __call__(self, point: str, tensor: Tensor, /) -> Tensor:
-        """Keep `tensor` if it is wanted. Nothing writes into it later, so no copy is needed."""
-        if self._heads or point.endswith(".weights"):
-            scope, _, name = point.rpartition(".")
-            if name == "weights":
-                self.calls[_kind_and_layer(scope)].append(tensor.detach())
-            if scope in self._heads and name in HEAD_POINTS:
-                for site in self._heads[scope]:
-                    if name == HEAD_POINTS[0]:
-                        self.details[site].append({})
-                    self.details[site][-1][name] = tensor.detach()[:, site[2]]
-        return tensor
+        """Keep `tensor` if it is wanted, at a point named in full."""
+        scope, _, name = point.rpartition(".")
+        return through(self.within(scope), name, tensor)
+
+    def within(self, scope: str | int) -> Tap | None:
+        """The tap for the part of the model that is named in full; None where there is no attention in it."""
+        scope = str(scope)
+        if scope not in self._parts:
+            self._parts[scope] = self._part(*scope.split("."))
+        return self._parts[scope]
+
+    def _part(self, stack: str, layer: str = "", block: str = "") -> Tap | None:
+        """The tap for a whole stack, for one of its layers, or for one block of a layer."""
+        if stack not in ("encoder", "decoder"):
+            return None
+        if not block:
+            return _Outside(self, f"{stack}.{layer}" if layer else stack)
+        kind = _KINDS.get((stack, block))
+        return None if kind is None else self._block(kind, int(layer))
+
+    def _block(self, kind: AttentionKind, layer: int) -> Tap:
+        """The tap for one attention block. Nothing writes into what passes later, so no copies are kept."""
+        heads = [head for head in self.details if head[:2] == (kind, layer)]
+
+        def keep_weights(point: str, tensor: Tensor) -> Tensor:
+            if point == "weights":
+                self.calls[kind, layer].append(tensor.detach())
+            return tensor
+
+        def keep_details(point: str, tensor: Tensor) -> Tensor:
+            for head in heads if point in HEAD_POINTS else ():
+                if point == HEAD_POINTS[0]:
+                    self.details[head].append({})
+                self.details[head][-1][point] = tensor.detach()[:, head[2]]
+            return keep_weights(point, tensor)
+
+        return keep_details if heads else keep_weights
 
     def weights(self, kind: AttentionKind, row: int = 0) -> NDArray[np.float32]:
         """The recorded weights of one batch row as numbers.
@@ -55,7 +80,19 @@ class AttentionRecorder:
         layers = sorted(layer for recorded, layer in self.calls if recorded == kind)
         if not layers:
             raise ValueError(f"no {kind} attention was recorded; pass this recorder to the call that computes it.")
-        return np.stack([_join(self.calls[kind, layer], row) for layer in layers])
+        blocks = []  # [layer, head, query, key]: all of the first call, and the newest query of each later one
+        for weights in zip(*(self.calls[kind, layer] for layer in layers), strict=True):
+            block = torch.stack([layer[row] for layer in weights])
+            # (A decoder that is not causal computes all rows again at each step; the newest is behind its prediction.)
+            blocks.append(block[:, :, -1:] if blocks else block)
+        n_queries, n_keys = sum(block.size(2) for block in blocks), max(block.size(3) for block in blocks)
+        joined = np.zeros((len(layers), blocks[0].size(1), n_queries, n_keys), dtype=np.float32)
+        first = 0
+        for block in blocks:
+            end = first + block.size(2)
+            joined[:, :, first:end, : block.size(3)] = block.float().cpu().numpy()
+            first = end
+        return joined
 
 
 class PointRecorder:
@@ -75,22 +112,18 @@ class PointRecorder:
         return tensor
 
 
-def _kind_and_layer(scope: str) -> tuple[AttentionKind, int]:
-    """The kind and layer of an attention block, from what its points begin with."""
-    stack, layer, block = scope.split(".")
-    return _KINDS[stack, block], int(layer)
+class _Outside(ScopedTap):
+    """The recorder between attention blocks, where nothing is kept: in a stack, or in a layer."""
+
+    def __init__(self, recorder: AttentionRecorder, scope: str) -> None:
+        self._recorder = recorder
+        self._scope = scope
+
+    def __call__(self, point: str, tensor: Tensor, /) -> Tensor:
+        return tensor
+
+    def within(self, scope: str | int) -> Tap | None:
+        return self._recorder.within(f"{self._scope}.{scope}")
 
 
 _KINDS: dict[tuple[str, str], AttentionKind] = {names: kind for kind, names in SCOPES.items()}
-
-
-def _join(calls: list[Tensor], row: int) -> NDArray[np.float32]:
-    """[head, query, key] of batch row `row`: the first call whole, then the newest query of each later call.
-
-    (A decoder that is not causal computes all rows again at each step; the newest is the one behind its prediction.)
-    """
-    blocks = [calls[0][row], *(call[row, :, -1:] for call in calls[1:])]
-    n_keys = max(block.size(-1) for block in blocks)
-    padded = [torch.nn.functional.pad(block, (0, n_keys - block.size(-1))) for block in blocks]
-    joined: NDArray[np.float32] = torch.cat(padded, dim=1).float().cpu().numpy()
-    return joined

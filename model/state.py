@@ -20,6 +20,7 @@ class DecodeState:
         cross_kv: per layer, keys and values of the source, projected once, two [batch, head, src, d_head].
         src_mask: [batch, 1, 1, src] bool, or None where no source is padded. tokens: [batch, read] ids read so far.
         sources: [batch], on the CPU: which of the sources given to `start` each hypothesis translates.
+    causal: whether a row sees only itself and earlier ones.
     """
 
     self_kv: tuple[KeyValue, ...]
@@ -27,6 +28,7 @@ class DecodeState:
     src_mask: Tensor | None
     tokens: Tensor
     sources: Tensor
+    causal: bool
 
     @property
     def position(self) -> int:
@@ -37,6 +39,10 @@ class DecodeState:
     def batch_size(self) -> int:
         """How many hypotheses are decoded side by side."""
         return self.tokens.size(0)
+
+    def after(self, tokens: Tensor, self_kv: tuple[KeyValue, ...]) -> DecodeState:
+        """The state once all of `tokens` are read: [batch, read] ids, with their keys and values as in `self_kv`."""
+        return DecodeState(self_kv, self.cross_kv, self.src_mask, tokens, self.sources, self.causal)
 
     def select(self, rows: Tensor) -> DecodeState:
         """The state of the given batch rows, repeated or dropped as listed: for beams and finished sentences.
@@ -64,4 +70,5 @@ class DecodeState:
             src_mask=None if self.src_mask is None else pick(self.src_mask, unchanged=same_sources),
             tokens=pick(self.tokens, unchanged=same_rows),
             sources=sources,
+            causal=self.causal,
         )

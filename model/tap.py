@@ -22,6 +22,18 @@ class Tap(Protocol):
         ...
 
 
+class ScopedTap:
+    """A tap that knows which parts of the model concern it: no point of the others is passed to it."""
+
+    def __call__(self, point: str, tensor: Tensor, /) -> Tensor:
+        """The tensor to go on with, as for any tap."""
+        raise NotImplementedError
+
+    def within(self, scope: str | int) -> Tap | None:
+        """The tap for one part, which is given the part's own names; None for a part that does not concern it."""
+        raise NotImplementedError
+
+
 def through(tap: Tap | None, point: str, tensor: Tensor) -> Tensor:
     """Pass `tensor` through the tap at `point`; without a tap it is returned as it is."""
     return tensor if tap is None else tap(point, tensor)
@@ -31,9 +43,7 @@ def within(tap: Tap | None, scope: str | int) -> Tap | None:
     """The tap for a part of the model: the names of the part's points get `scope` and a dot in front."""
     if tap is None:
         return None
-    if isinstance(tap, _Scoped):
-        return _Scoped(tap.tap, f"{tap.prefix}{scope}.")
-    return _Scoped(tap, f"{scope}.")
+    return tap.within(scope) if isinstance(tap, ScopedTap) else _Prefixed(tap, f"{scope}.")
 
 
 def compose(*taps: Tap | None) -> Tap | None:
@@ -41,19 +51,26 @@ def compose(*taps: Tap | None) -> Tap | None:
     given = tuple(tap for tap in taps if tap is not None)
     if len(given) < 2:
         return given[0] if given else None
+    return _Composed(given)
 
-    def composed(point: str, tensor: Tensor) -> Tensor:
-        for tap in given:
+
+class _Composed(ScopedTap):
+    """Several taps, one after the other."""
+
+    def __init__(self, taps: tuple[Tap, ...]) -> None:
+        self.taps = taps
+
+    def __call__(self, point: str, tensor: Tensor, /) -> Tensor:
+        for tap in self.taps:
             tensor = tap(point, tensor)
         return tensor
 
-    return composed
+    def within(self, scope: str | int) -> Tap | None:
+        return compose(*(within(tap, scope) for tap in self.taps))
 
 
-class _Scoped:
-    """A tap behind a prefix; scopes within scopes share one prefix, so that a point costs one call however deep."""
-
-    __slots__ = ("prefix", "tap")
+class _Prefixed(ScopedTap):
+    """Any tap behind a prefix; scopes within scopes share one prefix, so that a point costs one call however deep."""
 
     def __init__(self, tap: Tap, prefix: str) -> None:
         self.tap = tap
@@ -61,3 +78,6 @@ class _Scoped:
 
     def __call__(self, point: str, tensor: Tensor, /) -> Tensor:
         return self.tap(self.prefix + point, tensor)
+
+    def within(self, scope: str | int) -> Tap | None:
+        return _Prefixed(self.tap, f"{self.prefix}{scope}.")

@@ -344,9 +344,9 @@ def _train_second(options: argparse.Namespace, world: World, signals: Signals, f
 
 def _run(launch: Launch, setup: Setup, options: argparse.Namespace) -> int:
     """Train, report before and after, and continue with a second part if there is one."""
+    from model.embeddings import count_parameters
     from model.training.card import score_lines
     from model.training.device import describe_device
-    from model.transformer import count_parameters
 
     training, runtime = setup.settings.training, setup.runtime
     if launch.world.is_main:

@@ -5,15 +5,15 @@ It encodes a source, and reads a target at once (teacher forcing) or token by to
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
 import torch
 from torch import Tensor, nn
 
-from model.attention import KeyValue
-from model.config import PAD, ModelConfig
+from model.attention import KeyValue, Mask
+from model.config import ModelConfig
 from model.dropout import dropout
+from model.embeddings import EncoderDecoder
 from model.layers import DecoderLayer, EncoderLayer
 from model.masks import padding_mask, target_mask
 from model.positions import PositionalEncoding
@@ -30,8 +30,8 @@ class Encoder(nn.Module):
         self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.n_encoder_layers))
         self.norm = nn.LayerNorm(config.d_model) if config.norm_first else nn.Identity()
 
-    def forward(self, x: Tensor, *, mask: Tensor | None, tap: Tap | None = None) -> Tensor:
-        """Shapes: x [batch, src, d_model]; mask broadcastable to [batch, head, src, src]."""
+    def forward(self, x: Tensor, *, mask: Mask, tap: Tap | None = None) -> Tensor:
+        """[batch, src, d_model] -> [batch, src, d_model]."""
         for i, layer in enumerate(self.layers):
             x = layer(x, mask=mask, tap=within(tap, i))
         return through(tap, "norm", self.norm(x)) if self.norm_first else x
@@ -61,53 +61,18 @@ class Decoder(nn.Module):
         cross_kv: tuple[KeyValue, ...],
         past_kv: tuple[KeyValue, ...] = (),
         *,
-        self_mask: Tensor | None,
-        cross_mask: Tensor | None,
+        self_mask: Mask,
+        cross_mask: Mask,
         tap: Tap | None = None,
     ) -> tuple[Tensor, tuple[KeyValue, ...]]:
         """Run all layers on new target positions; per layer, arguments as in DecoderLayer."""
         self_kv = []
+        masks = {"self_mask": self_mask, "cross_mask": cross_mask}
         for i, layer in enumerate(self.layers):
-            x, key_value = layer(
-                x,
-                cross_kv[i],
-                past_kv[i] if past_kv else None,
-                self_mask=self_mask,
-                cross_mask=cross_mask,
-                tap=within(tap, i),
-            )
+            past = past_kv[i] if past_kv else None
+            x, key_value = layer(x, cross_kv[i], past, **masks, tap=within(tap, i))
             self_kv.append(key_value)
         return through(tap, "norm", self.norm(x)) if self.norm_first else x, tuple(self_kv)
-
-
-class EncoderDecoder(nn.Module):
-    """The two ends of a model: embeddings of tokens, and scores of target tokens."""
-
-    def __init__(self, config: ModelConfig) -> None:
-        super().__init__()
-        self.config = config
-        self.dropout = config.dropout
-        self.src_embedding = nn.Embedding(config.src_vocab_size, config.d_model, padding_idx=PAD)
-        self.tgt_embedding = nn.Embedding(config.tgt_vocab_size, config.d_model, padding_idx=PAD)
-
-    def add_output(self) -> None:
-        """Add the output projection, after the layers: parameters are in the order of their use."""
-        config = self.config
-        self.output = nn.Linear(config.d_model, config.tgt_vocab_size, bias=config.output_bias)
-        if config.share_embeddings in ("target", "all"):
-            self.output.weight = self.tgt_embedding.weight
-        if config.share_embeddings == "all":
-            self.src_embedding.weight = self.tgt_embedding.weight
-
-    def tied_names(self) -> dict[str, str]:
-        """Parameter names that are aliases, with the names they stand for: {alias: canonical}."""
-        tied = {"none": (), "target": ("output",), "all": ("output", "src_embedding")}
-        shared = tied[self.config.share_embeddings]
-        return {f"{name}.weight": "tgt_embedding.weight" for name in shared}
-
-    def logits(self, hidden: Tensor, *, tap: Tap | None = None) -> Tensor:
-        """Scores of every target token, [.., d_model] -> [.., tgt_vocab]."""
-        return through(tap, "logits", self.output(hidden))
 
 
 class Transformer(EncoderDecoder):
@@ -129,45 +94,18 @@ class Transformer(EncoderDecoder):
         self.embedding_factor = config.embedding_factor or scale
         self.reset_parameters()
 
-    @torch.no_grad()
-    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
-        """Draw new weights: Xavier for projections, N(0, 1/d_model) for embeddings and positions.
-
-        The embedding of <pad> starts at 0. It stays there unless it is tied to the output
-        projection, which trains it as one of its rows. It never reaches a real token, since
-        the masks close padding.
-        """
-        for name, parameter in self.named_parameters():  # each tied matrix comes once
-            if "embedding" in name:
-                nn.init.normal_(parameter, std=self.config.d_model**-0.5, generator=generator)
-                if not name.startswith("positions"):
-                    parameter[PAD].zero_()
-            elif parameter.dim() > 1:
-                nn.init.xavier_uniform_(parameter, generator=generator)
-            elif name.endswith("bias"):
-                nn.init.zeros_(parameter)
-            else:  # the scale of a norm
-                nn.init.ones_(parameter)
-
-    def embed(
-        self,
-        tokens: Tensor,
-        *,
-        side: str,
-        offset: int = 0,
-        tap: Tap | None = None,
-    ) -> Tensor:
+    def embed(self, ids: Tensor, *, side: str, offset: int = 0, tap: Tap | None = None) -> Tensor:
         """Embedding · √d_model + position, then dropout (§3.4–3.5), of the tokens from `offset` on.
 
         Shapes:
-            tokens: [batch, seq] ids of the "src" or "tgt" side.
+            ids: [batch, seq], of the "src" or "tgt" side.
             returns: [batch, seq - offset, d_model].
         """
         embedding = self.src_embedding if side == "src" else self.tgt_embedding
         positions = self.positions_src if side == "src" else self.positions_tgt
         tap = within(tap, side)
-        tokens = through(tap, "tokens", tokens)
-        x = through(tap, "embedding", embedding(tokens[:, offset:]))
+        ids = through(tap, "tokens", ids)
+        x = through(tap, "embedding", embedding(ids[:, offset:]))
         x = through(tap, "scaled", x * self.embedding_factor)
         x = through(tap, "positions", positions(x, offset))
         if self.config.norm_embeddings:
@@ -175,13 +113,7 @@ class Transformer(EncoderDecoder):
             x = through(tap, "norm", norm(x))
         return dropout(x, self.dropout, self.training)
 
-    def encode(
-        self,
-        src: Tensor,
-        *,
-        src_mask: Tensor | None = None,
-        tap: Tap | None = None,
-    ) -> Tensor:
+    def encode(self, src: Tensor, *, src_mask: Mask = None, tap: Tap | None = None) -> Tensor:
         """Read the source.
 
         Shapes:
@@ -198,35 +130,25 @@ class Transformer(EncoderDecoder):
         memory: Tensor,
         *,
         src_mask: Tensor,
-        causal: bool | None = None,
-        tgt_mask: Tensor | None = None,
+        tgt_mask: Mask = None,
         tap: Tap | None = None,
     ) -> Tensor:
         """Read a whole target at once (teacher forcing).
 
         Shapes:
             tgt: [batch, tgt] ids, <sos> first, right-padded; memory: [batch, src, d_model];
-            src_mask: [batch, 1, 1, src]; tgt_mask: masks.target_mask(tgt, causal) by default.
+            src_mask: [batch, 1, 1, src]; tgt_mask: masks.target_mask(tgt) by default.
             returns: hidden [batch, tgt, d_model]; `logits(hidden)` scores the token after each row.
-        `causal` overrides the configuration: False lets rows see the future.
         """
         if tgt_mask is None:
-            causal = self.config.causal if causal is None else causal
-            tgt_mask = target_mask(tgt, causal=causal)
+            tgt_mask = target_mask(tgt, causal=self.config.causal)
         x = self.embed(tgt, side="tgt", tap=tap)
         tap = within(tap, "decoder")
         cross_kv = self.decoder.project_memory(memory, tap=tap)
         hidden, _ = self.decoder(x, cross_kv, self_mask=tgt_mask, cross_mask=src_mask, tap=tap)
         return hidden
 
-    def forward(
-        self,
-        src: Tensor,
-        tgt: Tensor,
-        *,
-        causal: bool | None = None,
-        tap: Tap | None = None,
-    ) -> Tensor:
+    def forward(self, src: Tensor, tgt: Tensor, *, tap: Tap | None = None) -> Tensor:
         """Logits of the token after each target row.
 
         Shapes:
@@ -235,26 +157,24 @@ class Transformer(EncoderDecoder):
         """
         src_mask = padding_mask(src)
         memory = self.encode(src, src_mask=src_mask, tap=tap)
-        hidden = self.decode(tgt, memory, src_mask=src_mask, causal=causal, tap=tap)
-        return self.logits(hidden, tap=tap)
+        return self.logits(self.decode(tgt, memory, src_mask=src_mask, tap=tap), tap=tap)
 
     def start(
         self,
         src: Tensor,
         *,
-        memory: Tensor | None = None,
-        src_mask: Tensor | None = None,
+        src_mask: Mask = None,
+        causal: bool | None = None,
         tap: Tap | None = None,
     ) -> DecodeState:
         """Read the source and be ready for <sos>.
 
         Shapes:
-            src: [batch, src] ids, right-padded; memory: [batch, src, d_model], if the source is
-            already read; src_mask: masks.padding_mask(src) by default.
+            src: [batch, src] ids, right-padded; src_mask: masks.padding_mask(src) by default.
+        `causal` overrides the configuration for all steps: False lets rows see the future.
         """
         src_mask = padding_mask(src) if src_mask is None else src_mask
-        if memory is None:
-            memory = self.encode(src, src_mask=src_mask, tap=tap)
+        memory = self.encode(src, src_mask=src_mask, tap=tap)
         return DecodeState(
             self_kv=(),
             cross_kv=self.decoder.project_memory(memory, tap=within(tap, "decoder")),
@@ -262,45 +182,27 @@ class Transformer(EncoderDecoder):
             src_mask=None if bool(src_mask.all()) else src_mask,
             tokens=src.new_empty(src.size(0), 0),
             sources=torch.arange(src.size(0)),
+            causal=self.config.causal if causal is None else causal,
         )
 
-    def step(
-        self,
-        tokens: Tensor,
-        state: DecodeState,
-        *,
-        causal: bool | None = None,
-        tap: Tap | None = None,
-    ) -> tuple[Tensor, DecodeState]:
+    def step(self, tokens: Tensor, state: DecodeState, *, tap: Tap | None = None) -> tuple[Tensor, DecodeState]:
         """Read one more token per hypothesis; the given state stays as it was.
 
         Shapes:
             tokens: [batch] ids.
             returns: logits [batch, tgt_vocab] of the token after it, and the new state.
         A decoder that is not causal has no keys to keep: every row changes with each token, so it
-        reads all of them again. `causal` overrides the configuration, for all steps of a decoding.
-
-        Raises:
-            ValueError: a causal step after one that was not, which kept no keys.
+        reads all of them again.
         """
-        causal = self.config.causal if causal is None else causal
-        if causal and state.position and not state.self_kv:
-            raise ValueError("a step that was not causal cached no keys; start again.")
-        tokens = tokens[:, None].to(state.tokens.device)
-        read = torch.cat((state.tokens, tokens), dim=1)  # [batch, read + 1]
-        offset = state.position if causal else 0
+        read = torch.cat((state.tokens, tokens[:, None].to(state.tokens.device)), dim=1)
+        offset = state.position if state.causal else 0
         hidden, self_kv = self.decoder(
             self.embed(read, side="tgt", offset=offset, tap=tap),
             state.cross_kv,
-            state.self_kv if causal else (),
+            state.self_kv,
             self_mask=None,  # the only query is the newest token: all that was read is its past
             cross_mask=state.src_mask,
             tap=within(tap, "decoder"),
         )
         logits = self.logits(hidden[:, -1], tap=tap)  # [batch, new, d_model] -> [batch, tgt_vocab]
-        return logits, dataclasses.replace(state, self_kv=self_kv if causal else (), tokens=read)
-
-
-def count_parameters(model: nn.Module) -> int:
-    """Number of trainable parameters; a tied matrix counts once."""
-    return sum(parameter.numel() for parameter in model.parameters())
+        return logits, state.after(read, self_kv if state.causal else ())

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from model.attention import KeyValue, MultiHeadAttention
+from model.attention import KeyValue, Mask, MultiHeadAttention, scaled_dot_product_attention
 from model.config import ModelConfig
 from model.dropout import dropout
 from model.layers import DecoderLayer, EncoderLayer
@@ -34,12 +34,18 @@ class ScalarLayerNorm(nn.Module):
         return F.layer_norm(x, x.shape[-1:], eps=self.eps) * self.weight + self.bias
 
 
-class UnscaledAttention(MultiHeadAttention):
-    """softmax(Q·Kᵀ)·V: the scores are not divided by √d_head."""
+def unscaled_attention(
+    query: Tensor, key: Tensor, value: Tensor, *, mask: Mask = None, dropout_p: float = 0.0, tap: Tap | None = None
+) -> tuple[Tensor, Tensor]:
+    """softmax(Q·Kᵀ)·V: queries √d_head times as long undo the division of the scores by √d_head."""
+    longer = query * math.sqrt(query.size(-1))
+    return scaled_dot_product_attention(longer, key, value, mask=mask, dropout_p=dropout_p, tap=tap)
 
-    def attention(self, query: Tensor, key: Tensor, value: Tensor, *, mask: Tensor | None, tap: Tap | None) -> Tensor:
-        """Queries √d_head times as long undo the division by √d_head."""
-        return super().attention(query * math.sqrt(self.d_head), key, value, mask=mask, tap=tap)
+
+class UnscaledAttention(MultiHeadAttention):
+    """Multi-head attention in which the scores are not divided by √d_head."""
+
+    attention = staticmethod(unscaled_attention)
 
 
 class EncoderLayerWithoutResidual(EncoderLayer):

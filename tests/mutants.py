@@ -72,16 +72,18 @@ _MASKED = 'masked = through(tap, "masked", masked)'
 _ZERO = "weights = weights.masked_fill(~mask, 0.0)  # changes only rows without any visible key"
 _WEIGHTS = 'weights = through(tap, "weights", weights)'
 _DROPPED = "dropped = F.dropout(weights, dropout_p) if dropout_p else weights"
-_OUTPUT = "output = dropped.to(value.dtype) @ value"
+_OUTPUT = "output = dropped.type_as(value) @ value"
 _SPLIT = "return x.view(x.size(0), x.size(1), self.n_heads, self.d_head).transpose(1, 2)"
-_EXPLICIT = "output, _ = scaled_dot_product_attention(query, key, value, mask=mask, dropout_p=p, tap=tap)"
-_JOINED = 'joined = through(tap, "joined", output.transpose(1, 2).reshape(queries.shape))'
+_READ = "output, _ = self.attention(query, key, value, mask=mask, dropout_p=p, tap=tap)"
+_JOINED = 'joined = through(tap, "joined", output.transpose(1, 2).flatten(2))'
 _PAST = "return torch.cat((past[0], key), dim=2), torch.cat((past[1], value), dim=2)"
 _KEY = 'key = through(tap, "key", key_value[0])'
 
-_FUSED = "return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=p, scale=self.scale)"
+_FUSED = (
+    "return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout_p, scale=scale), None"
+)
 _FUSED_CLASS = "module.__class__ = FusedAttention if model.config.scale_scores else FusedUnscaledAttention"
-_FUSED_P = "p = self.dropout_p if self.training else 0.0"
+_FUSED_SCALE = "return fused_attention(query, key, value, scale=1.0, **options)"
 
 _VISIBLE = "rows = rows.masked_fill(~mask.expand(weights.shape)[:, edit.head], 0.0)"
 _FIRST = 'return 0 if edit.kind == "encoder" else self._n_read - tensor.size(-2)'
@@ -171,28 +173,30 @@ MUTANTS: tuple[Mutant, ...] = (
         (_WEIGHTS, "weights)", "masked)"),
         (_WEIGHTS, "weights = through", "_ = through"),
         (_DROPPED, "dropped =", "dropped = weights ="),
-        (_OUTPUT, "dropped.to", "weights.to"),
+        (_OUTPUT, "dropped.type_as", "weights.type_as"),
         (_KEY, "key = through", "key, _ = key_value[0], through"),
         (_PAST, "(past[0], key)", "(key, past[0])"),
         (_SPLIT, "self.n_heads, self.d_head).transpose(1, 2)", "self.d_head, self.n_heads).permute(0, 3, 1, 2)"),
-        (_EXPLICIT, "mask=mask", "mask=None"),
-        (_EXPLICIT, "tap=tap", "tap=None"),
+        (_READ, "mask=mask", "mask=None"),
+        (_READ, "tap=tap", "tap=None"),
         ("p = self.dropout_p if self.training else 0.0", " if self.training else 0.0", ""),
         (_JOINED, ".transpose(1, 2)", ""),
     ),
     *_of(
         FUSED,
         (_FUSED, "attn_mask=mask", "attn_mask=None"),
-        (_FUSED, "scale=self.scale", "scale=None"),
+        (_FUSED, "scale=scale", "scale=None"),
+        (_FUSED, "dropout_p=dropout_p", "dropout_p=0.0"),
+        (_FUSED_SCALE, "scale=1.0, ", ""),
         (_FUSED_CLASS, "if model.config.scale_scores", "if not model.config.scale_scores"),
-        (_FUSED_P, " if self.training else 0.0", ""),
         ("twin = copy.deepcopy(model, shared)  # what `shared` holds is not copied", "(model, shared)", "(model)"),
     ),
     *_of(
         TAP,
         (_COMPOSED, "tensor = tap", "tap"),
         (_SCOPED, "self.prefix + point", "point"),
-        ('return _Scoped(tap.tap, f"{tap.prefix}{scope}.")', "{tap.prefix}", ""),
+        ('return _Prefixed(self.tap, f"{self.prefix}{scope}.")', "{self.prefix}", ""),
+        ("return compose(*(within(tap, scope) for tap in self.taps))", "within(tap, scope)", "tap"),
         ("return tensor if tap is None else tap(point, tensor)", "tap(point, tensor)", "tensor"),
     ),
     *_of(

@@ -13,7 +13,7 @@ from torch import Tensor
 from model.config import EOS, PAD, SOS, AttentionKind
 from model.data.batching import pad
 from model.decoding.search import allowed_log_probs, forbidden_tokens, greedy
-from model.masks import causal_mask, padding_mask
+from model.masks import causal_mask, padding_mask, target_mask
 from model.points import Head
 from model.recording import AttentionRecorder
 from model.trace import FUTURE, PADDING, VISIBLE, Codes
@@ -130,9 +130,9 @@ def say(
     """
     src = torch.tensor([[*ids, *[PAD] * padding]])
     mask = padding_mask(src) if closed else torch.ones_like(padding_mask(src))
-    state = model.start(src, src_mask=mask)
+    state = model.start(src, src_mask=mask, causal=causal)
     limit = min(2 * len(ids) + 10, model.config.max_positions)
-    steps = list(greedy(lambda tokens, kept: model.step(tokens, kept, causal=causal), state, limit=limit))
+    steps = list(greedy(model.step, state, limit=limit))
     path = tuple(int(step.tokens[0]) for step in steps)
     probabilities = tuple(float(step.log_probs[0, token].exp()) for step, token in zip(steps, path, strict=True))
     return Spoken(path, probabilities)
@@ -144,9 +144,9 @@ def last_look(model: Transformer, ids: Sequence[int], read_ids: Sequence[int], *
 
     If not `causal`, every row sees the whole prefix, as it does when a step runs the prefix again.
     """
-    recorder, src = AttentionRecorder(), torch.tensor([list(ids)])
-    memory = model.encode(src)
-    model.decode(torch.tensor([list(read_ids)]), memory, src_mask=padding_mask(src), causal=causal, tap=recorder)
+    recorder, src, read = AttentionRecorder(), torch.tensor([list(ids)]), torch.tensor([list(read_ids)])
+    masks = {"src_mask": padding_mask(src), "tgt_mask": target_mask(read, causal=causal)}
+    model.decode(read, model.encode(src), **masks, tap=recorder)
     return recorder.weights("decoder")
 
 

@@ -23,10 +23,10 @@ from model.text.tokenizer import Tokenizer
 from model.transformer import Transformer
 
 
-def encode_without_positions(model: Transformer, src: Tensor, *, tap: Tap | None = None) -> Tensor:
-    """Encode the source without adding positions: src [batch, src] ids -> memory [batch, src, d_model]."""
+def no_positions(model: Transformer, src: Tensor) -> Tap:
+    """A tap that leaves out the positions of the source `src`, [batch, src] ids."""
     scaled = model.src_embedding(src) * model.embedding_factor
-    return model.encode(src, tap=compose(patch(model.config, {"src.positions": lambda _: scaled}), tap))
+    return patch(model.config, {"src.positions": lambda _: scaled})
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +61,9 @@ class Answer:
 def answer(model: Transformer, ids: Sequence[int], *, positions: bool = True) -> Answer:
     """Translate source `ids` (with <eos>) greedily, with or without positions in the encoder."""
     src, recorder = torch.tensor([list(ids)]), AttentionRecorder()
-    memory = model.encode(src, tap=recorder) if positions else encode_without_positions(model, src, tap=recorder)
+    state = model.start(src, tap=compose(None if positions else no_positions(model, src), recorder))
     limit = DecodeConfig().length_limit(len(ids), model.config.max_positions)
-    (chosen,) = follow(list(greedy(model.step, model.start(src, memory=memory), limit=limit)))
+    (chosen,) = follow(list(greedy(model.step, state, limit=limit)))
     return Answer(recorder.weights("encoder"), chosen.tokens)
 
 

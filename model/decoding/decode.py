@@ -135,7 +135,7 @@ def _assemble(
     """Label the recorded weights: row 0 reads <sos>, row t the token predicted by row t - 1."""
     read = (SOS, *path[:-1])
     log_probs = torch.stack([step.log_probs[0] for step in steps])  # [tgt, vocab]
-    top = log_probs.exp().topk(min(n_alternatives, log_probs.size(-1)), dim=-1)
+    top = log_probs.topk(min(n_alternatives, log_probs.size(-1)), dim=-1)
     chosen = log_probs.gather(1, torch.tensor(path)[:, None])[:, 0].exp()
     n_src, n_tgt = len(source.ids) + 1, len(path)
     shapes: dict[AttentionKind, tuple[int, int]] = {
@@ -155,7 +155,7 @@ def _assemble(
         tgt_words=(-1, *target.words_of(path)[:-1]),
         probabilities=chosen.float().numpy(),
         top_ids=top.indices.numpy(),
-        top_probabilities=top.values.float().numpy(),
+        top_probabilities=top.values.exp().float().numpy(),
         top_tokens=tuple(tuple(target.label(i) for i in row) for row in top.indices.tolist()),
         edits=edit.describe() if edit is not None else (),
     )

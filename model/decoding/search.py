@@ -46,14 +46,14 @@ class PathStep:
     Shapes:
         tokens: [batch] the chosen ids (PAD for sentences that had ended); parents: [batch] the row of the previous
             step that each continues (itself); log_probs: [batch, vocab] of the allowed tokens, renormalised, -inf for
-            others, on the model's device; finished: [batch] bool.
+            others, on the model's device; finished: whether each sentence has ended, one bool per row.
     """
 
     index: int
     tokens: Tensor
     parents: Tensor
     log_probs: Tensor
-    finished: Tensor
+    finished: tuple[bool, ...]
     forced: bool
 
 
@@ -177,19 +177,23 @@ def _walk(
     prefix: Sequence[int],
     forbidden: Sequence[int],
 ) -> Iterator[PathStep]:
-    rows = torch.arange(state.batch_size)
-    limits = torch.as_tensor(limit).expand(state.batch_size)
-    tokens = torch.full((state.batch_size,), SOS)
-    finished = limits < 1
-    for index in range(int(limits.max())):
+    n = state.batch_size
+    rows, tokens = torch.arange(n), torch.full((n,), SOS)
+    limits = [limit] * n if isinstance(limit, int) else limit
+    finished = tuple(most < 1 for most in limits)
+    for index in range(max(limits)):
         logits, state = step(tokens, state)
         log_probs = allowed_log_probs(logits, forbidden)  # stays on the model's device; only tokens move to the CPU
         forced = index < len(prefix)
-        tokens = torch.full_like(tokens, prefix[index]) if forced else choose(log_probs).cpu()
-        tokens = tokens.masked_fill(finished, PAD)
-        finished = finished | (tokens == EOS) | (limits <= index + 1)
+        chosen = [prefix[index]] * n if forced else choose(log_probs).tolist()
+        chosen = [PAD if done else token for token, done in zip(chosen, finished, strict=True)]
+        tokens = torch.tensor(chosen)
+        finished = tuple(
+            done or token == EOS or most <= index + 1
+            for done, token, most in zip(finished, chosen, limits, strict=True)
+        )
         yield PathStep(index, tokens, rows, log_probs, finished, forced)
-        if bool(finished.all()):
+        if all(finished):
             return
 
 

@@ -117,6 +117,7 @@ def lower(text: str) -> tuple[str, list[int] | None]:
     return "".join(parts), [i for i, part in enumerate(parts) for _ in part]
 
 
+@functools.lru_cache(maxsize=2**16)
 def show(piece: str) -> str:
     """A piece for display: without its mark, with whitespace, control and lone combining characters made visible."""
     if is_marked(piece):

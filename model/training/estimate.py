@@ -10,6 +10,7 @@ import torch
 
 from model.config import DecodeConfig, to_dict
 from model.data.batching import EncodedPairs
+from model.embeddings import count_parameters
 from model.scoring import teacher_forced, translate_pairs
 from model.training.device import describe_device, synchronize
 from model.training.distributed import World
@@ -18,7 +19,6 @@ from model.training.schedule import curve
 from model.training.setup import Setup, test_examples
 from model.training.trainer import Trainer
 from model.training.trial import choose_runtime
-from model.transformer import count_parameters
 
 MEASURE_SECONDS = 1.5
 WARM_UPDATES = 2

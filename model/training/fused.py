@@ -7,38 +7,54 @@ with the very same parameters.
 from __future__ import annotations
 
 import copy
-from typing import ClassVar
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from model.attention import MultiHeadAttention
+from model.attention import Mask, MultiHeadAttention
 from model.tap import Tap
 from model.transformer import Transformer
 
 
+def fused_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    *,
+    mask: Mask = None,
+    dropout_p: float = 0.0,
+    tap: Tap | None = None,
+    scale: float | None = None,
+) -> tuple[Tensor, Any]:
+    """The output of :func:`model.attention.scaled_dot_product_attention`, and None in place of weights.
+
+    The mask may also be additive, see :func:`additive`. `scale` is that of the scores, 1 / √d_head by default.
+
+    Raises:
+        ValueError: a tap was given, but the weights never exist.
+    """
+    if tap is not None:
+        raise ValueError("the fused kernel does not show its weights: give a tap to the explicit model.")
+    return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout_p, scale=scale), None
+
+
+def fused_unscaled_attention(query: Tensor, key: Tensor, value: Tensor, **options: Any) -> tuple[Tensor, Any]:
+    """The same with scores that are not divided by √d_head."""
+    return fused_attention(query, key, value, scale=1.0, **options)
+
+
 class FusedAttention(MultiHeadAttention):
-    """Multi-head attention by the fused kernel. A mask may also be additive, see :func:`additive`."""
+    """Multi-head attention by the fused kernel."""
 
-    scale: ClassVar[float | None] = None  # of the scores: 1 / √d_head
-
-    def attention(self, query: Tensor, key: Tensor, value: Tensor, *, mask: Tensor | None, tap: Tap | None) -> Tensor:
-        """Equation 1 in every head at once: [batch, head, query, d_head].
-
-        Raises:
-            ValueError: a tap was given, but the weights never exist.
-        """
-        if tap is not None:
-            raise ValueError("the fused kernel does not show its weights: give a tap to the explicit model.")
-        p = self.dropout_p if self.training else 0.0
-        return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=p, scale=self.scale)
+    attention = staticmethod(fused_attention)
 
 
 class FusedUnscaledAttention(FusedAttention):
     """The same for `scale_scores=false`."""
 
-    scale = 1.0
+    attention = staticmethod(fused_unscaled_attention)
 
 
 def fused_twin(model: Transformer) -> Transformer:

@@ -15,6 +15,7 @@ import torch
 
 from model.checkpoint import config_sections, load_model, save_model
 from model.config import DecodeConfig
+from model.embeddings import count_parameters
 from model.folder import CARD, CONFIG, read_config, write_bytes, write_json
 from model.metrics import flat
 from model.scoring import score_examples
@@ -28,7 +29,6 @@ from model.training.snapshots import forget_snapshots_after
 from model.training.state import Progress, load_state
 from model.training.trainer import StopRequested, Trainer
 from model.training.trial import choose_runtime
-from model.transformer import count_parameters
 
 
 class Signals:

@@ -15,11 +15,12 @@ from torch import Tensor
 
 from model.architectures import Model
 from model.config import ConfigError, TrainConfig
+from model.embeddings import count_parameters
 from model.training.corpus import Corpus, MicroBatch
 from model.training.device import OtherWork, Runtime, cpu_multiplies_bf16, default_threads, seconds_of
 from model.training.loss import TrainingLoss
 from model.training.randomness import start_stream
-from model.transformer import Transformer, count_parameters
+from model.transformer import Transformer
 
 TRIAL_OPERATIONS = 20_000_000_000  # per trial step: a fraction of a second
 NEARLY = 1.15

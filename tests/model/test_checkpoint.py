@@ -27,9 +27,10 @@ from model.checkpoint import (
     write_weights,
 )
 from model.config import DataConfig, ModelConfig, TrainConfig, to_dict
+from model.embeddings import count_parameters
 from model.folder import CheckpointError, check_name, find_model, list_models, tensor_shapes, write_json
 from model.text.tokenizer import CharacterTokenizer
-from model.transformer import Transformer, count_parameters
+from model.transformer import Transformer
 from tests.tiny import sources, targets, tiny_config
 
 LETTERS = CharacterTokenizer.train(["abcdefghi"])  # 9 letters and 4 specials: the vocabulary of the tiny models

@@ -10,9 +10,9 @@ import torch
 
 from model import evaluate, train, translate
 from model.checkpoint import CheckpointError, load_model
+from model.embeddings import count_parameters
 from model.lstm import LSTM
 from model.trace import AttentionTrace
-from model.transformer import count_parameters
 
 pytestmark = pytest.mark.slow  # real runs
 

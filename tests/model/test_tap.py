@@ -12,7 +12,7 @@ from torch import Tensor
 
 from model.architectures import Model
 from model.edits import patch
-from model.points import points
+from model.points import HEAD_POINTS, points
 from model.recording import AttentionRecorder, PointRecorder
 from model.tap import Tap, compose, through, within
 from tests.model.test_lstm import tiny_lstm
@@ -55,6 +55,35 @@ def test_scopes_stand_in_front_of_the_points_within_them() -> None:
     assert seen == ["decoder.2.cross_attn.weights", "encoder.norm"]
 
 
+def test_a_part_that_does_not_concern_a_tap_passes_nothing_to_it() -> None:
+    recorder, everything = AttentionRecorder(), PointRecorder()
+    assert within(recorder, "src") is None
+    assert within(within(within(recorder, "encoder"), 0), "feed_forward") is None
+    assert within(within(recorder, "decoder"), "0") is not None
+    heard = within(compose(recorder, everything), "src")
+    assert heard is not None
+    heard("tokens", torch.zeros(1))
+    assert list(everything.tensors) == ["src.tokens"]
+    assert within(compose(recorder, AttentionRecorder()), "src") is None
+
+
+@pytest.mark.parametrize("scheme", MODELS, ids=str)
+def test_a_recorder_hears_the_same_by_full_names_and_by_scopes(scheme: dict[str, Any]) -> None:
+    model, heads = some_model(scheme), [("cross", 0, 0), ("decoder", 1, 2), ("encoder", 1, 1)]
+    scoped, named = AttentionRecorder(details=heads), AttentionRecorder(details=heads)
+    model(sources(5, 3), targets(4, 2), tap=scoped)
+    model(sources(5, 3), targets(4, 2), tap=lambda point, tensor: named(point, tensor))
+    assert scoped.calls.keys() == named.calls.keys()
+    kinds = ("cross",) if scheme.get("architecture") == "lstm" else ("encoder", "decoder", "cross")
+    for kind in kinds:
+        assert (scoped.weights(kind) == named.weights(kind)).all()
+    for head in heads:
+        assert len(scoped.details[head]) == len(named.details[head]) == (head[0] in kinds)
+        for mine, yours in zip(scoped.details[head], named.details[head], strict=True):
+            assert mine.keys() == yours.keys() == set(HEAD_POINTS)
+            assert all(torch.equal(mine[name], yours[name]) for name in mine)
+
+
 def test_composed_taps_act_in_order() -> None:
     def double(point: str, tensor: Tensor) -> Tensor:
         return 2 * tensor
@@ -68,6 +97,9 @@ def test_composed_taps_act_in_order() -> None:
     assert before.tensors["x"].item() == 3
     assert after.tensors["x"].item() == 7
     assert compose(None, double) is double
+    inner = within(within(compose(double, add, after), "decoder"), 2)
+    assert through(inner, "norm1", torch.tensor(3.0)).item() == 7
+    assert after.tensors["decoder.2.norm1"].item() == 7
 
 
 @pytest.mark.parametrize("scheme", SCHEMES, ids=str)

@@ -13,7 +13,7 @@ from explorer.screens.inside.operation_names import parts, rows_of
 from explorer.web import runtime
 from model.analysis.operations import walk
 from model.checkpoint import load_model
-from model.transformer import count_parameters
+from model.embeddings import count_parameters
 from tests.explorer.toy_models import save_toy
 from tests.pages.teaching import assert_shows_something, plotted, tables, walk_data, words
 from tests.paths import ROOT

@@ -12,7 +12,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from model.analysis.size import PAPER, PAPER_VOCABULARY, budget
 from model.architectures import make_transformer
 from model.config import ModelConfig
-from model.transformer import count_parameters
+from model.embeddings import count_parameters
 from tests.tiny import sources, targets, tiny_config, tiny_model
 
 CHOICES = [

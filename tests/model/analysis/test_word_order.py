@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from model.analysis.word_order import by_length, encode_without_positions, longest, shuffle
+from model.analysis.word_order import by_length, longest, no_positions, shuffle
 from model.config import EOS
 from model.data.task import Example
-from model.masks import padding_mask
 from model.text.tokenizer import CharacterTokenizer
 from tests.tiny import sources, tiny_model
 
@@ -29,7 +28,7 @@ def test_a_model_without_positions_needs_nothing_left_out() -> None:
     model = tiny_model(positions="none")
     assert shuffle(model, IDS, ORDER).difference < 1e-6
     src = sources(5, 3)
-    assert torch.equal(encode_without_positions(model, src), model.encode(src, src_mask=padding_mask(src)))
+    assert torch.equal(model.encode(src, tap=no_positions(model, src)), model.encode(src))
 
 
 def test_the_original_order_changes_nothing() -> None:

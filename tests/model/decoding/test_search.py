@@ -76,7 +76,7 @@ def test_greedy_takes_the_likeliest_token_and_stops_at_the_end() -> None:
     assert found.path == (A, A, EOS)
     assert found.log_prob == pytest.approx(math.log(0.55 * 0.4))
     assert len(steps) == 3
-    assert [bool(step.finished[0]) for step in steps] == [False, False, True]
+    assert [step.finished for step in steps] == [(False,), (False,), (True,)]
     assert [step.log_probs[0].exp().sum().item() for step in steps] == pytest.approx([1.0] * 3)
 
 

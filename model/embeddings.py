@@ -1,0 +1,63 @@
+"""What every encoder-decoder has at its two ends: embeddings, and an output projection that may share their matrix."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from model.config import PAD, ModelConfig
+from model.tap import Tap, through
+
+
+class EncoderDecoder(nn.Module):
+    """The two ends of a model: embeddings of tokens, and scores of target tokens."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.dropout = config.dropout
+        self.src_embedding = nn.Embedding(config.src_vocab_size, config.d_model, padding_idx=PAD)
+        self.tgt_embedding = nn.Embedding(config.tgt_vocab_size, config.d_model, padding_idx=PAD)
+
+    def add_output(self) -> None:
+        """Add the output projection, after the layers: parameters are in the order of their use."""
+        config = self.config
+        self.output = nn.Linear(config.d_model, config.tgt_vocab_size, bias=config.output_bias)
+        if config.share_embeddings in ("target", "all"):
+            self.output.weight = self.tgt_embedding.weight
+        if config.share_embeddings == "all":
+            self.src_embedding.weight = self.tgt_embedding.weight
+
+    @torch.no_grad()
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Draw new weights: Xavier for projections, N(0, 1/d_model) for embeddings and positions.
+
+        The embedding of <pad> starts at 0. It stays there unless it is tied to the output projection, which trains it
+        as one of its rows. It never reaches a real token, since the masks close padding.
+        """
+        for name, parameter in self.named_parameters():  # each tied matrix comes once
+            if "embedding" in name:
+                nn.init.normal_(parameter, std=self.config.d_model**-0.5, generator=generator)
+                if not name.startswith("positions"):
+                    parameter[PAD].zero_()
+            elif parameter.dim() > 1:
+                nn.init.xavier_uniform_(parameter, generator=generator)
+            elif name.endswith("bias"):
+                nn.init.zeros_(parameter)
+            else:  # the scale of a norm
+                nn.init.ones_(parameter)
+
+    def tied_names(self) -> dict[str, str]:
+        """Parameter names that are aliases, with the names they stand for: {alias: canonical}."""
+        tied = {"none": (), "target": ("output",), "all": ("output", "src_embedding")}
+        shared = tied[self.config.share_embeddings]
+        return {f"{name}.weight": "tgt_embedding.weight" for name in shared}
+
+    def logits(self, hidden: Tensor, *, tap: Tap | None = None) -> Tensor:
+        """Scores of every target token, [.., d_model] -> [.., tgt_vocab]."""
+        return through(tap, "logits", self.output(hidden))
+
+
+def count_parameters(model: nn.Module) -> int:
+    """Number of trainable parameters; a tied matrix counts once."""
+    return sum(parameter.numel() for parameter in model.parameters())
