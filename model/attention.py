@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from model.tap import Tap, through
 
 Mask = Tensor | None
-"""Bool, broadcastable to [batch, head, query, key], True = may attend; None where everything may."""
+"""Bool, broadcastable to [batch, head, query, key], True = may attend; None where all may."""
 
 KeyValue = tuple[Tensor, Tensor]
 """Projected keys and values, each [batch, head, key, d_head]."""

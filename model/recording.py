@@ -80,7 +80,9 @@ class AttentionRecorder(ScopedTap):
         layers = sorted(layer for recorded, layer in self.calls if recorded == kind)
         if not layers:
             raise ValueError(f"no {kind} attention was recorded; pass this recorder to the call that computes it.")
-        blocks = []  # [layer, head, query, key]: all of the first call, and the newest query of each later one
+        blocks: list[
+            Tensor
+        ] = []  # [layer, head, query, key]: all of the first call, and the newest query of each later one
         for weights in zip(*(self.calls[kind, layer] for layer in layers), strict=True):
             block = torch.stack([layer[row] for layer in weights])
             # (A decoder that is not causal computes all rows again at each step; the newest is behind its prediction.)

@@ -185,7 +185,13 @@ class Transformer(EncoderDecoder):
             causal=self.config.causal if causal is None else causal,
         )
 
-    def step(self, tokens: Tensor, state: DecodeState, *, tap: Tap | None = None) -> tuple[Tensor, DecodeState]:
+    def step(
+        self,
+        tokens: Tensor,
+        state: DecodeState,
+        *,
+        tap: Tap | None = None,
+    ) -> tuple[Tensor, DecodeState]:
         """Read one more token per hypothesis; the given state stays as it was.
 
         Shapes:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-ATTENTION, FUSED, TAP, EDITS, DROPOUT, MASKS, MASKING, PROBE = (
+ATTENTION, TRANSFORMER, STATE, VARIANTS, FUSED, TAP, RECORDING, SEARCH, EDITS, DROPOUT, MASKS, MASKING, PROBE = (
     "model/attention.py",
+    "model/transformer.py",
+    "model/state.py",
+    "model/variants.py",
     "model/training/fused.py",
     "model/tap.py",
+    "model/recording.py",
+    "model/decoding/search.py",
     "model/edits.py",
     "model/dropout.py",
     "model/masks.py",
@@ -33,7 +38,12 @@ TESTS: dict[str, tuple[str, ...]] = {
     PUNCTUATION: _SAME_AS_SENTENCEPIECE,
     ATTENTION: ("tests/model/test_attention.py", "tests/model/test_transformer.py", "tests/model/test_tap.py"),
     FUSED: ("tests/model/training/test_fused.py",),
+    TRANSFORMER: ("tests/model/test_transformer.py", "tests/model/decoding/test_stepping.py"),
+    STATE: ("tests/model/decoding/test_stepping.py",),
+    VARIANTS: ("tests/model/test_attention.py",),
     TAP: ("tests/model/test_tap.py",),
+    RECORDING: ("tests/model/test_trace.py", "tests/model/test_tap.py", "tests/model/decoding/test_stepping.py"),
+    SEARCH: ("tests/model/decoding/test_search.py",),
     EDITS: ("tests/model/test_edits.py",),
     DROPOUT: ("tests/model/test_dropout.py",),
     MASKS: ("tests/model/test_masks.py",),
@@ -84,6 +94,16 @@ _FUSED = (
 )
 _FUSED_CLASS = "module.__class__ = FusedAttention if model.config.scale_scores else FusedUnscaledAttention"
 _FUSED_SCALE = "return fused_attention(query, key, value, scale=1.0, **options)"
+
+_KEPT = "self.details[head][-1][point] = tensor.detach()[:, head[2]]"
+_NEWEST = "blocks.append(block[:, :, -1:] if blocks else block)"
+_PLACED = "joined[:, :, first:end, : block.size(3)] = block.float().cpu().numpy()"
+_READ_AGAIN = "offset = state.position if state.causal else 0"
+_STEPPED = "return logits, state.after(read, self_kv if state.causal else ())"
+_NEXT = "logits = self.logits(hidden[:, -1], tap=tap)  # [batch, new, d_model] -> [batch, tgt_vocab]"
+_AFTER = "return DecodeState(self_kv, self.cross_kv, self.src_mask, tokens, self.sources, self.causal)"
+_CHOSEN = "chosen = [PAD if done else token for token, done in zip(chosen, finished, strict=True)]"
+_ENDED = "done or token == EOS or most <= index + 1"
 
 _VISIBLE = "rows = rows.masked_fill(~mask.expand(weights.shape)[:, edit.head], 0.0)"
 _FIRST = 'return 0 if edit.kind == "encoder" else self._n_read - tensor.size(-2)'
@@ -183,6 +203,25 @@ MUTANTS: tuple[Mutant, ...] = (
         (_JOINED, ".transpose(1, 2)", ""),
     ),
     *_of(
+        TRANSFORMER,
+        ("tgt_mask = target_mask(tgt, causal=self.config.causal)", ", causal=self.config.causal", ""),
+        ("src_mask=None if bool(src_mask.all()) else src_mask,", ".all()", ".any()"),
+        ("causal=self.config.causal if causal is None else causal,", " if causal is None else causal", ""),
+        (_READ_AGAIN, " if state.causal else 0", ""),
+        (_STEPPED, " if state.causal else ()", ""),
+        (_NEXT, "hidden[:, -1]", "hidden[:, 0]"),
+    ),
+    *_of(
+        STATE,
+        (_AFTER, "self.causal", "True"),
+        (_AFTER, "self.cross_kv", "self_kv"),
+        ("causal=self.causal,", "self.causal", "True"),
+    ),
+    *_of(
+        VARIANTS,
+        ("longer = query * math.sqrt(query.size(-1))", " * math.sqrt(query.size(-1))", ""),
+    ),
+    *_of(
         FUSED,
         (_FUSED, "attn_mask=mask", "attn_mask=None"),
         (_FUSED, "scale=scale", "scale=None"),
@@ -198,6 +237,25 @@ MUTANTS: tuple[Mutant, ...] = (
         ('return _Prefixed(self.tap, f"{self.prefix}{scope}.")', "{self.prefix}", ""),
         ("return compose(*(within(tap, scope) for tap in self.taps))", "within(tap, scope)", "tap"),
         ("return tensor if tap is None else tap(point, tensor)", "tap(point, tensor)", "tensor"),
+    ),
+    *_of(
+        RECORDING,
+        ('if point == "weights":', "weights", "masked"),
+        ("self.calls[kind, layer].append(tensor.detach())", ".detach()", ""),
+        ("if point == HEAD_POINTS[0]:", "[0]", "[1]"),
+        (_KEPT, "head[2]", "head[1]"),
+        (_KEPT, ".detach()", ""),
+        ("block = torch.stack([layer[row] for layer in weights])", "layer[row]", "layer[0]"),
+        (_NEWEST, "-1:", ":1"),
+        (_NEWEST, " if blocks else block", ""),
+        (_PLACED, ": block.size(3)", "-block.size(3) :"),
+    ),
+    *_of(
+        SEARCH,
+        (_CHOSEN, "PAD if done else token", "token"),
+        (_ENDED, "done or ", ""),
+        (_ENDED, "index + 1", "index"),
+        ("finished = tuple(most < 1 for most in limits)", "<", "<="),
     ),
     *_of(
         EDITS,
