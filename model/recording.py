@@ -85,7 +85,7 @@ class AttentionRecorder(ScopedTap):
         ] = []  # [layer, head, query, key]: all of the first call, and the newest query of each later one
         for weights in zip(*(self.calls[kind, layer] for layer in layers), strict=True):
             block = torch.stack([layer[row] for layer in weights])
-            # (A decoder that is not causal computes all rows again at each step; the newest is behind its prediction.)
+            # A decoder that is not causal computes all rows again; the newest is behind its prediction.
             blocks.append(block[:, :, -1:] if blocks else block)
         n_queries, n_keys = sum(block.size(2) for block in blocks), max(block.size(3) for block in blocks)
         joined = np.zeros((len(layers), blocks[0].size(1), n_queries, n_keys), dtype=np.float32)

@@ -40,7 +40,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     FUSED: ("tests/model/training/test_fused.py",),
     TRANSFORMER: ("tests/model/test_transformer.py", "tests/model/decoding/test_stepping.py"),
     STATE: ("tests/model/decoding/test_stepping.py",),
-    VARIANTS: ("tests/model/test_attention.py",),
+    VARIANTS: ("tests/model/test_transformer.py",),
     TAP: ("tests/model/test_tap.py",),
     RECORDING: ("tests/model/test_trace.py", "tests/model/test_tap.py", "tests/model/decoding/test_stepping.py"),
     SEARCH: ("tests/model/decoding/test_search.py",),
