@@ -132,7 +132,7 @@ def say(
     mask = padding_mask(src) if closed else torch.ones_like(padding_mask(src))
     state = model.start(src, src_mask=mask, causal=causal)
     limit = min(2 * len(ids) + 10, model.config.max_positions)
-    steps = list(greedy(model.step, state, limit=limit))
+    steps = list(greedy(model.step, state, limit=limit, forbidden=forbidden_tokens(model.config)))
     path = tuple(int(step.tokens[0]) for step in steps)
     probabilities = tuple(float(step.log_probs[0, token].exp()) for step, token in zip(steps, path, strict=True))
     return Spoken(path, probabilities)

@@ -8,11 +8,12 @@ from pathlib import Path
 from model.architectures import assign_weights, empty_transformer
 from model.checkpoint import save_model
 from model.config import TrainConfig
+from model.embeddings import count_parameters
 from model.folder import CheckpointError, check_name
 from model.importing.marian import read_marian
 from model.importing.source_folder import CONFIG, ImportFailed, SourceFolder
 from model.importing.translator import ImportedTranslator
-from model.transformer import Transformer, count_parameters
+from model.transformer import Transformer
 
 FAMILIES = {"marian": read_marian}
 
