@@ -19,8 +19,8 @@ from model.config import DataConfig
 from model.data import TASKS, DataError, Example, Task, get_task
 from model.data.multi30k import FILES, MULTI30K_TASKS, cache_folder
 from model.data.scenes import Scene, scenes, word_spans
+from model.embeddings import count_parameters
 from model.scoring import evenly_spaced
-from model.transformer import count_parameters
 
 SENTENCES, MAX_SENTENCES = 200, 1000  # by default, and at most
 SEEDS = (1, 2, 3, 4, 5)  # of the untrained models that serve as a baseline
