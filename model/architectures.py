@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from model.config import ModelConfig
 from model.lstm import LSTM
-from model.positions import PositionalEncoding
 from model.transformer import Transformer
 from model.variants import TransformerVariant
 
@@ -27,13 +26,21 @@ def make_transformer(config: ModelConfig) -> Transformer:
     return TransformerVariant(config) if config.is_variant else Transformer(config)
 
 
+class _WithoutDrawing(TorchFunctionMode):
+    """Leaves new weights undrawn; memory that is never written to costs nothing."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if getattr(func, "__module__", "") == nn.init.__name__:
+            return kwargs["tensor"] if "tensor" in kwargs else args[0]
+        return func(*args, **kwargs)
+
+
 def empty_transformer(config: ModelConfig) -> Transformer:
-    """A Transformer whose parameters have shapes, but no memory until :func:`assign_weights`."""
-    with torch.device("meta"):
-        model = make_transformer(config)
-    if config.positions == "sinusoidal":
-        model.positions_src, model.positions_tgt = PositionalEncoding(config), PositionalEncoding(config)
-    return model
+    """A Transformer whose weights are arbitrary until :func:`assign_weights`, made at no cost."""
+    # Not on torch's "meta" device, whose first random number imports a compiler.
+    with _WithoutDrawing():
+        return make_transformer(config)
 
 
 def assign_weights(model: Transformer, weights: Mapping[str, Tensor]) -> None:

@@ -20,6 +20,8 @@ def story(summary: dict[str, Any]) -> str:
     task = str(summary.get("task"))
     if not summary.get("trained"):
         return "Not trained: its answers are noise."
+    if summary.get("imported"):
+        return f"{_origin(summary)}."
     known = get_task(task).story if task in TASKS else ""
     return f"{known or 'Trained on somebody’s own data'}."
 
@@ -29,13 +31,18 @@ def facts(summary: dict[str, Any]) -> list[str]:
     model = summary["model"]
     task = str(summary.get("task"))
     by_heart = task.startswith("phrases-")  # these tasks are tested on the very pairs that they train on
-    origin = summary.get("imported") or {}
     known = f"{get_task(task).title}." if task in TASKS else "Trained on somebody's own data."
     return [
-        f"Imported from {origin.get('source', '?')} ({origin.get('family', '?')})." if origin else known,
+        f"{_origin(summary)}." if summary.get("imported") else known,
         f"{count(summary['parameters'])} parameters: {_shape(model)}.",
         _scores(summary["results"], by_heart) if summary.get("trained") else "Not trained: its answers are noise.",
     ]
+
+
+def _origin(summary: dict[str, Any]) -> str:
+    """Where an imported model came from."""
+    origin = summary["imported"]
+    return f"Imported from {origin.get('source', 'elsewhere')} ({origin.get('family', 'of unknown kind')})"
 
 
 def _shape(model: dict[str, Any]) -> str:

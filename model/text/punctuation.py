@@ -7,18 +7,37 @@ text that a person typed.
 from __future__ import annotations
 
 import functools
+import importlib.util
 import re
 from array import array
+from pathlib import Path
+from typing import Any
+
+from model.text.pieces import TokenizerError
 
 Rule = tuple[re.Pattern[str], str]
 
 
 @functools.lru_cache(maxsize=16)
 def _rules(lang: str) -> tuple[Rule, ...]:
-    """The rules of a language, in their order; imported here because only models from elsewhere need them."""
-    from sacremoses import MosesPunctNormalizer
+    """The rules of a language, in their order."""
+    normalizer = _rules_module().MosesPunctNormalizer(lang)
+    return tuple((re.compile(pattern), template) for pattern, template in normalizer.substitutions)
 
-    return tuple((re.compile(pattern), template) for pattern, template in MosesPunctNormalizer(lang).substitutions)
+
+@functools.cache
+def _rules_module() -> Any:
+    """`sacremoses.normalize` alone: importing the whole package compiles its tokenizer's tables for a second."""
+    package = importlib.util.find_spec("sacremoses")
+    if package is None or not package.submodule_search_locations:
+        raise TokenizerError("sacremoses, which normalises punctuation, is not installed; install requirements.txt.")
+    path = Path(package.submodule_search_locations[0]) / "normalize.py"
+    spec = importlib.util.spec_from_file_location("sacremoses_normalize", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def normalize_punctuation(text: str, lang: str) -> tuple[str, array[int]]:

@@ -17,6 +17,7 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from model import checkpoint
 from model.checkpoint import (
     average_weights,
     build_model,
@@ -31,7 +32,7 @@ from model.embeddings import count_parameters
 from model.folder import CheckpointError, check_name, find_model, list_models, tensor_shapes, write_json
 from model.text.tokenizer import CharacterTokenizer
 from model.transformer import Transformer
-from tests.tiny import sources, targets, tiny_config
+from tests.tiny import sources, targets, tiny_config, tiny_model
 
 LETTERS = CharacterTokenizer.train(["abcdefghi"])  # 9 letters and 4 specials: the vocabulary of the tiny models
 SHARES = ("none", "target", "all")
@@ -341,3 +342,27 @@ def test_a_large_model_file_of_small_tensors_cannot_make_us_allocate(tmp_path: P
     assert to_dict(config)["d_ff"] == 4000
     with pytest.raises(CheckpointError, match="too few weights"):
         build_model(config, path)
+
+
+@pytest.mark.parametrize("share", ["none", "target", "all"])
+def test_weights_mapped_from_their_file_are_the_same_model(
+    share: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is drawn or copied, tied matrices are one parameter, and the file may be replaced meanwhile."""
+    config = tiny_config(share_embeddings=share)
+    path = tmp_path / "model.safetensors"
+    model = tiny_model(share_embeddings=share)
+    checkpoint.write_weights(path, checkpoint.stored_weights(model))
+    read = checkpoint.build_model(config, path)
+    monkeypatch.setattr(checkpoint, "MAPPED_BYTES", 0)
+    mapped = checkpoint.build_model(config, path)
+    assert count_parameters(mapped) == count_parameters(read) == count_parameters(model)
+    assert [name for name, _ in mapped.named_parameters()] == [name for name, _ in read.named_parameters()]
+    assert not any(parameter.requires_grad for parameter in mapped.parameters())
+    checkpoint.write_weights(path, {name: 0 * tensor for name, tensor in checkpoint.stored_weights(model).items()})
+    for name, tensor in read.state_dict().items():
+        assert torch.equal(mapped.state_dict()[name], tensor)
+    src, tgt = sources(5, 3), targets(4, 2)
+    torch.testing.assert_close(mapped(src, tgt), read(src, tgt), rtol=0, atol=1e-6)
+    zeros = checkpoint.build_model(config, path)
+    assert not any(tensor.any() for name, tensor in zeros.state_dict().items())
