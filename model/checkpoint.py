@@ -1,4 +1,4 @@
-"""Saving, loading and averaging models in model folders (for their other files, see model/folder.py).
+"""Saving, loading and averaging models, with torch. The folder around a model, as files, is that of model/folder.py.
 
 Weights are safetensors, each tied matrix stored once under its canonical name; nothing is ever unpickled.
 """

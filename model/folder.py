@@ -1,4 +1,4 @@
-"""Model folders as files: names, JSON, safetensors headers and summaries, all without importing torch.
+"""Model folders as files: names, JSON, safetensors headers and summaries; no model is built, torch is not imported.
 
 One folder = one model = one run: config.json, tokenizer.json, model.safetensors, README.md, metrics.jsonl, and for a
 run also status.json, state/, snapshots/ and stop. A damaged or inconsistent folder raises a :class:`CheckpointError`
