@@ -8,6 +8,7 @@ import torch
 
 from model.config import SOS, ModelConfig
 from model.recording import AttentionRecorder
+from model.shortcuts import with_shortcuts
 from model.state import DecodeState
 from model.transformer import Transformer
 from tests.benchmarks.registry import Row, benchmark, median, torch_threads
@@ -40,7 +41,7 @@ def timed_step(
 def measure() -> list[Row]:
     """Decode sentences of 20 steps; compute each step twice from the same state, recorded and plain."""
     generator = torch.Generator().manual_seed(0)
-    model = Transformer(CONFIG).eval()
+    model = with_shortcuts(Transformer(CONFIG).eval())  # as a loaded model has them
     recorded: list[tuple[float, float]] = []
     plain: list[tuple[float, float]] = []
     with torch_threads(1):
