@@ -19,6 +19,7 @@ ATTENTION, TRANSFORMER, STATE, VARIANTS, FUSED, TAP, RECORDING, SEARCH, EDITS, D
     "model/analysis/mask_effects.py",
     "explorer/probing/measurement.py",
 )
+CONSISTENCY = "model/training/consistency.py"
 IMPORTED, ROWS, MARIAN, UNIGRAM, CHARSMAP, PUNCTUATION = (
     "model/importing/weights.py",
     "model/importing/vocabulary.py",
@@ -48,6 +49,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     DROPOUT: ("tests/model/test_dropout.py",),
     MASKS: ("tests/model/test_masks.py",),
     MASKING: ("tests/model/analysis/test_mask_effects.py",),
+    CONSISTENCY: ("tests/model/training/test_consistency.py",),
     PROBE: ("tests/explorer/probing/test_measurement.py", "tests/explorer/probing/test_formulas.py"),
 }
 
@@ -138,6 +140,10 @@ _WEIGHT = 'ledger.set(f"{ours}.weight", weight[order] if writes else weight[:, o
 _BIAS = 'ledger.set(f"{ours}.bias", bias[order] if writes and len(bias) == len(order) else bias)'
 _LOGITS_BIAS = 'ledger.set("output.bias", bias.flatten()[list(target.rows)])'
 _TAIL = "places += origins[match.end() - tail : match.end()]"
+_FORWARD_KL = "forward_kl = (p * ratio).sum(dim=1, keepdim=True)  # KL(p ‖ q) of each token"
+_SYMMETRIC = "total += alpha / 2 * (forward_kl + backward_kl).sum(dtype=total.dtype)"
+_CUT = "src_kept, tgt_kept = (torch.rand(tokens.shape, generator=rng) >= p for tokens in (src, tgt_in))"
+_CUT_STREAM = 'rng = generator(seed, "cutoff", step, number)'
 
 MUTANTS: tuple[Mutant, ...] = (
     *_of(
@@ -296,6 +302,21 @@ MUTANTS: tuple[Mutant, ...] = (
         ('mask = self.target if kind == "decoder" else self.source', "==", "!="),
         (_READS, "(SOS, *path[:-1])", "tuple(path)"),
         (_LABELS, "tuple(path)", "(SOS, *path[:-1])"),
+    ),
+    *_of(
+        CONSISTENCY,
+        (_FORWARD_KL, "(p *", "(q *"),
+        (_SYMMETRIC, "alpha / 2", "alpha"),
+        (_SYMMETRIC, " + backward_kl", ""),
+        ("grad_q = (q - p).mul_(alpha)", "(q - p)", "torch.zeros_like(q)"),  # the second view would not learn
+        ("grad_p += p.mul_(ratio.sub_(forward_kl)).mul_(alpha)", ".sub_(forward_kl)", ""),
+        ("grad_weight += grad_q.T @ rows[1]", "rows[1]", "rows[0]"),
+        ("grad_other[at : at + size] = grad_q @ table", "grad_q", "grad_p"),
+        ("return tensor * self.src[..., None]", "tensor * self.src[..., None]", "tensor"),
+        ("return tensor * self.tgt[..., None]", "self.tgt", "~self.tgt"),
+        (_CUT, ">=", "<"),
+        (_CUT_STREAM, ", number", ""),
+        (_CUT_STREAM, ", step", ""),
     ),
     *_of(
         PROBE,

@@ -144,6 +144,26 @@ def test_without_noise_the_views_are_one(name: str) -> None:
         torch.testing.assert_close(both(*batch()), times * plain)
 
 
+def test_bf16_rounds_the_projection_only() -> None:
+    """Loss and gradients are those of float32 but for rounding, and gradients stay float32."""
+    src, tgt, labels = batch()
+    kept = draw_cutoff(src, tgt, 0.3, 1, 2, 3)
+    found = []
+    for rounds in (False, True):
+        model = tiny_model(share_embeddings="none")
+        training = TrainingLoss(model, smoothing=0.1, fused=True, consistency="simcut", consistency_weight=3.0)
+        with torch.autocast("cpu", enabled=rounds, dtype=torch.bfloat16):
+            total = training(src, tgt, labels, kept)
+        total.backward()
+        found.append((total.detach(), [p.grad for p in model.parameters()]))
+    (exact, gradients), (rounded, other) = found
+    assert rounded != exact
+    torch.testing.assert_close(rounded, exact, rtol=0.02, atol=0.0)
+    for one, two in zip(gradients, other, strict=True):
+        assert two.dtype == torch.float32
+        torch.testing.assert_close(two, one, rtol=0.1, atol=0.2)
+
+
 def test_the_views_of_rdrop_have_different_dropout() -> None:
     model = tiny_model(dropout=0.3).train()
     losses = []
