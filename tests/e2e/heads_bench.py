@@ -13,7 +13,7 @@ from explorer.components.heads import HeadsView
 from explorer.components.heads_payload import encode_kind, encode_numbers
 from model.config import AttentionKind
 from model.trace import AttentionTrace, kinds_of
-from tests.e2e.stepper_bench import theme
+from tests.e2e.stepper_bench import lightness, pixels, theme
 
 MOUNT = """async ({html, css, js, carrier, variables, width}) => {
   document.body.style = `margin: 0; padding: 16px; background: ${variables["--st-background-color"]}`;
@@ -126,13 +126,20 @@ class HeadsBench:
 
     def colour(self, kind: str, query: int, key: int) -> tuple[int, ...]:
         """The colour of a cell of the large map: red, green, blue, opacity."""
-        return self._pixel(f"figure.{kind} canvas", self.point(kind, query, key))
+        return pixels(self(f"figure.{kind} canvas"), [self.point(kind, query, key)])[0]
+
+    def map(self, kind: str) -> list[list[float]]:
+        """Lightness, 0 to 255, of every cell of the large map."""
+        left, top, cell, rows, columns = self.plot(kind)
+        xs, ys = [left + (k + 0.5) * cell for k in range(columns)], [top + (q + 0.2) * cell + 1 for q in range(rows)]
+        return lightness(self(f"figure.{kind} canvas"), xs, ys)
 
     def thumbnail(self, name: str, rows: int, columns: int) -> list[list[float]]:
         """Lightness, 0 to 255, of every cell of the thumbnail whose accessible name begins with `name`."""
-        tile = f'.tile[aria-label^="{name}"]'
-        across, down = [(k + 0.5) / columns for k in range(columns)], [(q + 0.5) / rows for q in range(rows)]
-        return [[sum(self.in_thumbnail(tile, x, y)[:3]) / 3 for x in across] for y in down]
+        picture, (left, top, width, height) = self._thumbnail(f'.tile[aria-label^="{name}"]')
+        xs = [left + (k + 0.5) / columns * width for k in range(columns)]
+        ys = [top + (q + 0.5) / rows * height for q in range(rows)]
+        return lightness(picture, xs, ys)
 
     def in_thumbnail(self, tile: str, x: float, y: float) -> tuple[int, ...]:
         """The colour of a button's thumbnail at these fractions of its width and height."""
@@ -147,6 +154,12 @@ class HeadsBench:
           return [...canvas.getContext("2d").getImageData(x * ratio, y * ratio, 1, 1).data];
         }"""
         return tuple(self(selector).evaluate(script, point))
+
+    def _thumbnail(self, tile: str) -> tuple[Locator, tuple[float, ...]]:
+        """The canvas below a button, and the thumbnail's left, top, width and height on it."""
+        picture = self(f".under:has({tile}) > canvas")
+        room, canvas = self(f"{tile} i").bounding_box(), picture.bounding_box()
+        return picture, (room["x"] - canvas["x"], room["y"] - canvas["y"], room["width"], room["height"])
 
     def listen(self) -> None:
         """From now on, record the texts that the large maps write, with their positions on the canvas."""

@@ -51,6 +51,28 @@ def theme(name: str) -> dict[str, str]:
     }
 
 
+def pixels(canvas: Locator, points: list[dict[str, float]]) -> list[tuple[int, ...]]:
+    """The colour at each point (CSS pixels from the canvas's corner): red, green, blue, opacity."""
+    script = """(canvas, points) => {
+      const ratio = canvas.width / parseFloat(canvas.style.width);
+      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      return points.map(({ x, y }) => {
+        const [column, row] = [Math.floor(x * ratio), Math.floor(y * ratio)];
+        if (column >= canvas.width || row >= canvas.height) return [0, 0, 0, 0];
+        const at = 4 * (row * canvas.width + column);
+        return [...data.slice(at, at + 4)];
+      });
+    }"""
+    return [tuple(colour) for colour in canvas.evaluate(script, points)]
+
+
+def lightness(canvas: Locator, xs: list[float], ys: list[float]) -> list[list[float]]:
+    """The lightness, 0 to 255, at each crossing of these lines; NaN where nothing is painted [y, x]."""
+    colours = pixels(canvas, [{"x": x, "y": y} for y in ys for x in xs])
+    values = [sum(colour[:3]) / 3 if colour[3] else float("nan") for colour in colours]
+    return [values[i : i + len(xs)] for i in range(0, len(values), len(xs))]
+
+
 class Bench:
     """A page with one stepper."""
 
@@ -114,20 +136,16 @@ class Bench:
         left, top, cell, *_ = self.plot(kind)
         return {"x": left + (key + 0.5) * cell, "y": top + (query + 0.2) * cell + 1}
 
-    def colour(self, kind: str, query: int, key: int) -> tuple[int, int, int, int]:
+    def colour(self, kind: str, query: int, key: int) -> tuple[int, ...]:
         """The colour at that point: red, green, blue, opacity."""
-        script = """(canvas, { x, y }) => {
-          const ratio = canvas.width / parseFloat(canvas.style.width);
-          return [...canvas.getContext("2d").getImageData(x * ratio, y * ratio, 1, 1).data];
-        }"""
-        return tuple(self(f"figure.{kind} canvas").evaluate(script, self.point(kind, query, key)))
+        return pixels(self(f"figure.{kind} canvas"), [self.point(kind, query, key)])[0]
 
     def painted(self, kind: str) -> list[list[float]]:
         """Every cell's lightness, 0 to 255, and NaN where nothing is painted [query, key]."""
-        *_, columns = self.plot(kind)
-        rows = round((self(f"figure.{kind} canvas").bounding_box()["height"] - self.plot(kind)[1]) / self.plot(kind)[2])
-        colours = [[self.colour(kind, query, key) for key in range(columns)] for query in range(rows)]
-        return [[sum(c[:3]) / 3 if c[3] else float("nan") for c in row] for row in colours]
+        left, top, cell, _, columns = self.plot(kind)
+        rows = round((self(f"figure.{kind} canvas").bounding_box()["height"] - top) / cell)
+        xs, ys = [left + (k + 0.5) * cell for k in range(columns)], [top + (q + 0.2) * cell + 1 for q in range(rows)]
+        return lightness(self(f"figure.{kind} canvas"), xs, ys)
 
     def written(self) -> list[list[Any]]:
         """Everything written on canvases since :meth:`listen`: [canvas kind, text, x, y]."""
