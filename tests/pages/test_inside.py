@@ -34,8 +34,7 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def app(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     monkeypatch.setattr(runtime, "CHECKPOINTS", checkpoints)
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    at.run()
-    at.session_state["model"] = "post"
+    at.query_params["model"] = "post"
     return at.switch_page("pages/inside.py").run()
 
 
