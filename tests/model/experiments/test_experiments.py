@@ -169,7 +169,7 @@ def test_a_run_that_fails_is_a_result(tmp_path: Path) -> None:
     hopeless = replace(MINIATURE.base, settings=f"{MINI} learning_rate=1e30 warmup_steps=0 clip_norm=0")
     recipe = Recipe(hopeless, "", "tiny")
     run = make(Job(recipe, 1))
-    assert "not a number" in run.error
+    assert "no longer a number" in run.error
     assert not run.scores
     write_run(recipe, run, tmp_path)
     assert read_runs(recipe, tmp_path) == (run,)
