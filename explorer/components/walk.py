@@ -10,7 +10,7 @@ import streamlit as st
 
 from explorer.components import bundle
 
-COLUMNS = ("row", "operation", "shape", "parameters", "mean", "standard deviation", "reads")
+COLUMNS = ("row", "operation", "shape", "parameters", "mean", "std. dev.", "reads")
 
 
 @dataclass(frozen=True)
