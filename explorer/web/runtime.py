@@ -115,6 +115,11 @@ def _summaries(checkpoints: str) -> list[dict[str, Any]]:
     return list_models(checkpoints)
 
 
+def models_changed() -> None:
+    """List the models anew: one has just been added, renamed or removed on this server."""
+    _summaries.clear()
+
+
 def fingerprint(name: str) -> str:
     """A value that changes when a model's files do, so that a retrained model is not served from the caches."""
     folder = CHECKPOINTS / name

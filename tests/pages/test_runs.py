@@ -186,6 +186,7 @@ def test_a_translator_is_imported_from_a_folder_on_the_server(app: AppTest, chec
 
 def test_a_model_of_several_languages_offers_them(app: AppTest, checkpoints: Path) -> None:
     import_folder(peer.multilingual(), checkpoints / "many")
+    runtime.models_changed()
     at = app.run()
     at.switch_page("pages/translate.py").run()
     at.text_input(key="text").set_value("two dogs run").run()

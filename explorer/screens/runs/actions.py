@@ -13,6 +13,7 @@ from explorer.runs.lifecycle import Entry, Runs
 from explorer.runs.process import RunError
 from explorer.runs.viewer_mode import viewing
 from explorer.text import count, plain, why
+from explorer.web import runtime
 from explorer.web.downloads import download_button
 from explorer.web.selected_run import ENTRY, choose_run
 from explorer.web.viewer_mode import closed
@@ -65,6 +66,7 @@ def _attempt(action: Callable[[str], None], name: str, done: str) -> bool:
     except (RunError, CheckpointError, OSError) as refused:
         st.session_state[_OUTCOME] = (False, why(refused))
         return False
+    runtime.models_changed()
     st.session_state[_OUTCOME] = (True, f"'{name}' {done}.")
     return True
 
@@ -159,5 +161,6 @@ def _import(work: Callable[[], str]) -> None:
     except (ArchiveError, CheckpointError, ConfigError, ImportFailed, TokenizerError, OSError) as refused:
         st.session_state[_OUTCOME] = (False, why(refused))
         return
+    runtime.models_changed()
     st.session_state[_OUTCOME] = (True, f"'{imported}' has been imported.")
     choose_run(imported, ENTRY)
