@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import sys
 from collections.abc import Iterator
 from functools import cache
 from itertools import chain, groupby, zip_longest
@@ -16,7 +17,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from tests import lines, quick
+from tests import harness, lines, quick
 
 _LINES = lines.start()
 
@@ -96,14 +97,26 @@ def _seeded() -> None:
 
     random.seed(0)
     np.random.seed(0)
-    torch.manual_seed(0)
+    if torch.cuda.is_available():
+        torch.manual_seed(0)
+    else:  # torch.manual_seed would keep a copy of the call stack for each kind of device that is absent
+        torch.default_generator.manual_seed(0)
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _installed_components() -> Iterator[None]:
-    """Streamlit's test harness reads the metadata of every installed package for each app it starts; once is enough."""
-    from streamlit.components.v2 import manifest_scanner
+def _fast_pages() -> Iterator[None]:
+    """Where a test file has imported it, Streamlit's test harness is made faster."""
+    with pytest.MonkeyPatch.context() as patch:
+        if "streamlit.testing.v1" in sys.modules:
+            harness.speed_up(patch)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _tasks_made_once() -> Iterator[None]:
+    """The sentences of a task follow from its name and seed, and making them takes longer than most tests."""
+    from model import data
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        patch.setattr(data, "_MADE", {name: cache(make) for name, make in data._MADE.items()})
         yield

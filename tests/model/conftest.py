@@ -11,12 +11,13 @@ import pytest
 
 from model import data
 from model.data.task import Splits, Task
-from tests.model.engine import run, string_setup
 
 
 @pytest.fixture(scope="module")
 def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with one trained model, `run`, which reverses strings of a–f (not well)."""
+    from tests.model.engine import run, string_setup  # importing the trainer takes seconds, and few tests need it
+
     folder = tmp_path_factory.mktemp("checkpoints")
     assert run(folder, partial(string_setup, max_steps=30, d_model=32, dropout=0.0))
     return folder

@@ -1,9 +1,8 @@
-"""The work of each of two processes in the test of DDP: `torchrun --nproc-per-node=2 …/two_processes.py FOLDER`."""
+"""The work of each of two processes in the test of DDP; with RANK and WORLD_SIZE set, as torchrun sets them."""
 
 from __future__ import annotations
 
 import contextlib
-import sys
 from pathlib import Path
 
 import safetensors.torch
@@ -131,7 +130,7 @@ def cut_off(world: World, gradient_accumulation_steps: int) -> dict[str, torch.T
     return {f"simcut.weights.{name}": t.clone().contiguous() for name, t in setup.model.state_dict().items()}
 
 
-def main() -> None:
+def main(folder: Path) -> None:
     """Write this process's results into the folder."""
     torch.set_num_threads(1)
     scoring.SCORING_TOKENS = FEW_TOKENS
@@ -140,8 +139,4 @@ def main() -> None:
         results |= cut_anew(world, gradient_accumulation_steps=2)
         results |= cut_off(world, gradient_accumulation_steps=2)
         results["stop.questions"] = torch.tensor([questions_until_stopped(world, which) for which in STOPS])
-        safetensors.torch.save_file(results, Path(sys.argv[1]) / f"rank{world.rank}.safetensors")
-
-
-if __name__ == "__main__":
-    main()
+        safetensors.torch.save_file(results, folder / f"rank{world.rank}.safetensors")

@@ -48,12 +48,16 @@ def state(runs: Runs, name: str) -> str:
 def test_the_second_run_waits_for_the_first(runs: Runs) -> None:
     start(runs, "first", 1_000_000)
     wait_until(lambda: (runs.folder("first") / METRICS).is_file(), PATIENCE)
+    first = runs.launch("first")
+    assert first is not None
+    psutil.Process(first.pid).suspend()  # it keeps its turn, and leaves the processor to the second
     start(runs, "second", 3)
     wait_until(lambda: state(runs, "second") == "queued", PATIENCE)
     assert state(runs, "first") == "running"
     assert [status.name for status in runs.statuses()] == ["first", "second"]
     assert not (runs.folder("second") / METRICS).exists()
 
+    psutil.Process(first.pid).resume()
     runs.stop("first")
     wait_until(lambda: state(runs, "second") == "finished", PATIENCE)
     assert state(runs, "first") == "stopped"

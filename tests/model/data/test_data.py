@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 import random
 from collections import Counter
+from dataclasses import replace
 from datetime import date, timedelta
 
 import pytest
 
 from model.config import UNK
-from model.data import MADE_HERE, DataError, Example, Task, get_task
+from model.data import MADE_HERE, DataError, Example, get_task
 from model.data.adjective_swap import SUBJECTS, VERBS
 from model.data.dates import FAMILIES, FIRST, LAST, family_of, ordinal_ending, random_spelling, spell
 from model.data.letters import sorted_
@@ -21,16 +21,11 @@ GENERALISING = tuple(name for name in MADE_HERE if not name.startswith("phrases"
 ALIGNED = GENERALISING
 
 
-@functools.cache
-def task_named(name: str) -> Task:
-    return get_task(name)
-
-
 @pytest.mark.parametrize("name", MADE_HERE)
 def test_every_task_says_what_it_is(name: str) -> None:
-    task = get_task(name, split_seed=3)
+    task = get_task(name, split_seed=1)
     assert task.name == task.data.task == name
-    assert task.data.split_seed == 3
+    assert task.data.split_seed == 1
     assert task.title
     assert task.description.endswith(".")
     assert len(task.examples) >= 2
@@ -41,7 +36,7 @@ def test_every_task_says_what_it_is(name: str) -> None:
 
 @pytest.mark.parametrize("name", MADE_HERE)
 def test_the_vocabulary_of_training_covers_the_other_splits_and_the_prompts(name: str) -> None:
-    task = task_named(name)
+    task = get_task(name)
     step = 7 if len(task.splits["train"]) > 1000 else 1
     train = task.splits["train"][::step]
     source, target = build_tokenizers(task.data, [e.source for e in train], [e.target for e in train])
@@ -55,7 +50,7 @@ def test_the_vocabulary_of_training_covers_the_other_splits_and_the_prompts(name
 
 @pytest.mark.parametrize("name", MADE_HERE)
 def test_the_target_comes_back_from_its_tokens(name: str) -> None:
-    task = task_named(name)
+    task = get_task(name)
     train = task.splits["train"]
     _, target = build_tokenizers(task.data, [], [e.target for e in train[-1000:]])
     for example in task.splits["test"][::3]:
@@ -64,7 +59,8 @@ def test_the_target_comes_back_from_its_tokens(name: str) -> None:
 
 @pytest.mark.parametrize("name", GENERALISING)
 def test_splits_are_disjoint_and_follow_the_seed(name: str) -> None:
-    first, again, other = task_named(name), get_task(name), get_task(name, split_seed=1)
+    first, other = get_task(name), get_task(name, split_seed=1)
+    again = replace(first)  # built anew
     assert first.splits == again.splits
     assert set(first.splits["test"]) != set(other.splits["test"])
     for task in (first, other):
@@ -76,7 +72,7 @@ def test_splits_are_disjoint_and_follow_the_seed(name: str) -> None:
 
 @pytest.mark.parametrize("name", ALIGNED)
 def test_alignments_name_a_set_of_source_tokens_for_each_target_token(name: str) -> None:
-    task = task_named(name)
+    task = get_task(name)
     train = task.splits["train"]
     source, target = build_tokenizers(task.data, [e.source for e in train], [e.target for e in train])
     for example in random.Random(0).sample(task.splits["test"], 50):
@@ -97,7 +93,7 @@ def test_an_unknown_task_names_the_nearest() -> None:
 
 
 def test_adjective_swap_has_480_combinations_split_as_promised() -> None:
-    splits = task_named("adjective-swap").splits
+    splits = get_task("adjective-swap").splits
     assert len(splits["test"]) == 96
     assert len(splits["valid"]) == 48
     bare = {e.source.replace("s ", " ", 1) if e.source.split()[1][-1] == "s" else e.source for e in splits["train"]}
@@ -114,7 +110,7 @@ def test_adjective_swap_training_has_every_subject_with_every_verb(seed: int) ->
 
 
 def test_adjective_swap_conjugates_and_swaps() -> None:
-    answers = {e.source: e.target for split in task_named("adjective-swap").splits.values() for e in split}
+    answers = {e.source: e.target for split in get_task("adjective-swap").splits.values() for e in split}
     assert answers["I read red books"] == "je lis livres rouge"
     assert answers["we eat green apples"] == "nous mangeons pommes vert"
     assert answers["they buy blue cars"] == "ils achetent voitures bleu"
@@ -127,7 +123,7 @@ def test_adjective_swap_conjugates_and_swaps() -> None:
 
 @pytest.mark.parametrize("name", ["copy", "reverse", "sort"])
 def test_letters_have_every_length_and_hold_out_a_fifth_of_the_short_ones(name: str) -> None:
-    task = task_named(name)
+    task = get_task(name)
     tested = Counter(task.group(e) for e in task.splits["test"])
     assert list(tested) == [f"{n:02d} letters" for n in range(1, 17)]
     assert tested["01 letters"] == 26 // 5
@@ -143,7 +139,7 @@ def test_letters_have_every_length_and_hold_out_a_fifth_of_the_short_ones(name: 
 
 def test_letters_are_transformed_and_aligned() -> None:
     for name, transform in {"copy": str, "reverse": lambda s: s[::-1], "sort": lambda s: "".join(sorted(s))}.items():
-        for example in task_named(name).splits["test"]:
+        for example in get_task(name).splits["test"]:
             assert example.target == transform(example.source)
             for letter, positions in zip(example.target, example.alignment or (), strict=True):
                 assert {example.source[p] for p in positions} == {letter}
@@ -181,7 +177,7 @@ def test_dates_are_aligned_by_character() -> None:
 
 
 def test_aligned_digits_are_equal_digits() -> None:
-    for example in task_named("dates").splits["test"]:
+    for example in get_task("dates").splits["test"]:
         for character, positions in zip(example.target, example.alignment or (), strict=True):
             looked_at = "".join(example.source[p] for p in positions)
             if character == "-":
@@ -191,7 +187,7 @@ def test_aligned_digits_are_equal_digits() -> None:
 
 
 def test_dates_cover_the_century_and_hold_out_whole_dates() -> None:
-    splits = task_named("dates").splits
+    splits = get_task("dates").splits
     days = {split: {e.target for e in examples} for split, examples in splits.items()}
     assert len(days["test"]) == 1000
     assert not days["train"] & (days["test"] | days["valid"])
@@ -232,7 +228,7 @@ def test_ordinal_endings() -> None:
 )  # fmt: skip
 def test_phrases_have_one_answer_each(name: str, pairs: tuple[tuple[str, str], ...], among: tuple[str, ...]) -> None:
     assert 22 <= len(pairs) <= 30
-    splits = task_named(name).splits
+    splits = get_task(name).splits
     answers: dict[str, set[str]] = {}
     for example in splits["train"]:
         answers.setdefault(example.source, set()).add(example.target)
@@ -240,19 +236,19 @@ def test_phrases_have_one_answer_each(name: str, pairs: tuple[tuple[str, str], .
     assert set(dict(pairs)) <= set(answers)
     assert set(among) <= set(answers)
     assert splits["test"] == splits["train"]
-    assert "same pairs" in task_named(name).description
+    assert "same pairs" in get_task(name).description
 
 
 def test_phrases_accept_a_full_stop_and_lower_case() -> None:
-    answers = {e.source: e.target for e in task_named("phrases-en-de").splits["train"]}
+    answers = {e.source: e.target for e in get_task("phrases-en-de").splits["train"]}
     assert answers["I am a student"] == answers["i am a student"] == "Ich bin Student"
     assert answers["i am a student."] == "Ich bin Student."
     assert answers["How are you?"] == "Wie geht es dir?"
-    hindi = {e.source: e.target for e in task_named("phrases-en-hi").splits["train"]}
+    hindi = {e.source: e.target for e in get_task("phrases-en-hi").splits["train"]}
     assert hindi["I like pizza."] == "मुझे पिज़्ज़ा पसंद है।"
 
 
 def test_exact_match_is_the_measure() -> None:
-    task = task_named("copy")
+    task = get_task("copy")
     assert task.equivalent("ab", Example("ab", "ab"))
     assert not task.equivalent("a b", Example("ab", "ab"))

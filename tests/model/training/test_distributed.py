@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from model.checkpoint import load_model
 from model.folder import METRICS, STATUS, read_json
 from model.training.distributed import World
 from model.training.runfolder import read_metrics
+from tests.forked import Forked
 from tests.model import two_processes
 from tests.model.engine import pairs_file
 from tests.paths import ROOT
@@ -46,9 +49,19 @@ def torchrun(*arguments: str) -> None:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, torch.Tensor]]:
-    """The results of each of two processes."""
+    """The results of each of two processes; they find each other by the variables that torchrun would set."""
+    if not hasattr(os, "fork"):
+        pytest.skip("the two processes are forked, so that they start at once")
     folder = tmp_path_factory.mktemp("ranks")
-    torchrun(str(ROOT / "tests" / "model" / "two_processes.py"), str(folder))
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        common = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1])}
+    processes = [
+        Forked(partial(two_processes.main, folder), folder / f"printed{rank}", environment=common | {"RANK": str(rank)})
+        for rank in (0, 1)
+    ]
+    for process in processes:
+        _, err = process.wait(240)
+        assert process.code == 0, err[-3000:]
     return [safetensors.torch.load_file(folder / f"rank{rank}.safetensors") for rank in (0, 1)]
 
 

@@ -15,10 +15,12 @@ import torch
 
 from model import train
 from model.checkpoint import load_model
+from model.commands import run_command
 from model.folder import METRICS, STATUS, CheckpointError, read_json
 from model.training.runfolder import is_alive, read_metrics, refuse_running
 from model.training.state import load_state
 from tests.chance import chance
+from tests.forked import Forked
 from tests.model.engine import pairs_file
 from tests.paths import ROOT
 
@@ -35,30 +37,23 @@ def command(checkpoints: Path, *arguments: str) -> list[str]:
     return [*arguments, "--checkpoints", str(checkpoints), "--device", "cpu", "--threads", "1"]
 
 
-def start(checkpoints: Path, *arguments: str, limits: dict[int, int] | None = None) -> subprocess.Popen[str]:
-    def set_limits() -> None:
+def start(checkpoints: Path, *arguments: str, limits: dict[int, int] | None = None) -> Forked:
+    def run() -> None:
         for which, most in (limits or {}).items():
             resource.setrlimit(which, (most, most))
+        run_command(train.main, command(checkpoints, *arguments))
 
-    return subprocess.Popen(
-        [sys.executable, "-m", "model.train", *command(checkpoints, *arguments)],
-        cwd=ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=set_limits,
-    )
+    return Forked(run, checkpoints / "printed")
 
 
-def wait_for_step(folder: Path, step: int, process: subprocess.Popen[str]) -> None:
+def wait_for_step(folder: Path, step: int, process: Forked) -> None:
     """Wait until metrics.jsonl contains this step."""
     deadline = time.monotonic() + LONG_WAIT
     while time.monotonic() < deadline:
         lines = read_metrics(folder / METRICS)
         if lines and lines[-1]["step"] >= step:
             return
-        assert process.poll() is None, process.communicate()
+        assert process.code is None, process.wait(0)
         time.sleep(0.01)
     raise AssertionError(f"step {step} was not reached in {LONG_WAIT} s")
 
@@ -74,7 +69,6 @@ def test_killed_terminated_and_resumed_is_the_same_run(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="being trained right now"):
         refuse_running(folder)
     killed.kill()
-    killed.communicate()
     assert read_json(folder / STATUS)["state"] == "running", "a killed process says nothing"
     assert not is_alive(folder)
 
@@ -84,9 +78,9 @@ def test_killed_terminated_and_resumed_is_the_same_run(tmp_path: Path) -> None:
 
     ended = start(tmp_path, "--resume", "run")
     wait_for_step(folder, 80, ended)
-    ended.send_signal(signal.SIGTERM)
-    out, err = ended.communicate(timeout=LONG_WAIT)
-    assert ended.returncode == 0, err
+    os.kill(ended.pid, signal.SIGTERM)
+    out, err = ended.wait(LONG_WAIT)
+    assert ended.code == 0, err
     assert "run stopped; continue with --resume run." in out
     assert read_json(folder / STATUS)["state"] == "stopped"
 
@@ -105,8 +99,8 @@ def test_a_full_disk_fails_with_a_message_and_can_be_resumed(tmp_path: Path) -> 
     """The state (weights and two moments) does not fit on the disk; the weights alone did."""
     new = [*pairs_file(tmp_path), "--name", "run", "--set", *SIZES, "max_steps=6", "save_every=3"]
     process = start(tmp_path, *new, limits={resource.RLIMIT_FSIZE: 40_000})
-    _, err = process.communicate(timeout=LONG_WAIT)
-    assert process.returncode == 2
+    _, err = process.wait(LONG_WAIT)
+    assert process.code == 2
     assert err.strip().splitlines()[-1].startswith("a file has reached its maximum size: free some space")
     status = read_json(tmp_path / "run" / STATUS)
     assert (status["state"], status["error"]) == ("failed", err.strip().splitlines()[-1])
