@@ -29,9 +29,11 @@ FILES = ("pages/test_every_page.py", "test_boundaries.py")
 # … except these, which take seconds each: whole commands, whole data sets, every bundled model.
 LONG = (
     "explorer/lessons/test_shipped.py",
+    "explorer/translation/test_domain.py",
     "explorer/translation/test_head_edits.py",
     "model/analysis/test_recorded_batches.py",
     "model/data/test_data.py",
+    "model/data/test_scenes.py",
     "model/test_cli.py",
     "model/test_cli_shipped.py",
     "model/test_cli_train.py",
