@@ -8,7 +8,9 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, get_args
+
+from model.config import LengthPenalty
 
 EXIT_WRONG_USE = 2
 
@@ -26,6 +28,16 @@ def add_checkpoints(parser: argparse.ArgumentParser) -> None:
     """Add the option for the folder of models."""
     parser.add_argument(
         "--checkpoints", type=Path, default=Path("checkpoints"), metavar="DIR", help="folder of models (%(default)s)"
+    )
+
+
+def add_length_penalty(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say how beam search compares hypotheses of different lengths."""
+    parser.add_argument(
+        "--length-penalty", choices=get_args(LengthPenalty), default="mean", help="how beam search weighs length"
+    )
+    parser.add_argument(
+        "--alpha", type=float, default=1.0, help="exponent of the length penalty (default: %(default)s)"
     )
 
 

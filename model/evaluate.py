@@ -8,10 +8,10 @@ import json
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
-from model.commands import CommandError, OneSentenceParser, add_checkpoints, run_command
-from model.config import DecodeConfig, LengthPenalty, nearest, own_search
+from model.commands import CommandError, OneSentenceParser, add_checkpoints, add_length_penalty, run_command
+from model.config import DecodeConfig, nearest, own_search
 from model.plurals import plural
 
 if TYPE_CHECKING:
@@ -36,10 +36,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--own-search", action="store_true", help="beam search as the authors of an imported model set it"
     )
-    made.add_argument(
-        "--length-penalty", choices=get_args(LengthPenalty), default="mean", help="how beam search weighs length"
-    )
-    made.add_argument("--alpha", type=float, default=1.0, help="exponent of the length penalty (default: %(default)s)")
+    add_length_penalty(made)
     made.add_argument("--device", default="cpu", help="auto, cpu, cuda, cuda:N or mps (default: %(default)s)")
     made.add_argument("--data-dir", type=Path, metavar="DIR", help="folder of corpora that a task reads")
     made.add_argument("--json", action="store_true", help="print one JSON object")

@@ -14,10 +14,10 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
-from model.commands import CommandError, OneSentenceParser, add_checkpoints, run_command
-from model.config import DecodeConfig, LengthPenalty
+from model.commands import CommandError, OneSentenceParser, add_checkpoints, add_length_penalty, run_command
+from model.config import DecodeConfig
 
 if TYPE_CHECKING:
     from model.checkpoint import LoadedModel
@@ -40,10 +40,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--out", required=True, type=Path, metavar="FILE.jsonl", help="file to write")
     made.add_argument("--overwrite", action="store_true", help="replace an existing file")
     made.add_argument("--beam", type=int, default=5, metavar="N", help="hypotheses of beam search (%(default)s)")
-    made.add_argument(
-        "--length-penalty", choices=get_args(LengthPenalty), default="mean", help="how beam search weighs length"
-    )
-    made.add_argument("--alpha", type=float, default=1.0, help="exponent of the length penalty (default: %(default)s)")
+    add_length_penalty(made)
     made.add_argument("--device", default="cpu", help="auto, cpu, cuda, cuda:N or mps (default: %(default)s)")
     made.add_argument("--data-dir", type=Path, metavar="DIR", help="folder of corpora that a task reads")
     add_checkpoints(made)

@@ -7,10 +7,10 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
-from model.commands import CommandError, OneSentenceParser, add_checkpoints, run_command
-from model.config import DecodeConfig, LengthPenalty, own_search
+from model.commands import CommandError, OneSentenceParser, add_checkpoints, add_length_penalty, run_command
+from model.config import DecodeConfig, own_search
 
 if TYPE_CHECKING:
     from model.checkpoint import LoadedModel
@@ -34,10 +34,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--own-search", action="store_true", help="beam search as the authors of an imported model set it"
     )
-    made.add_argument(
-        "--length-penalty", choices=get_args(LengthPenalty), default="mean", help="how beam search weighs length"
-    )
-    made.add_argument("--alpha", type=float, default=1.0, help="exponent of the length penalty (default: %(default)s)")
+    add_length_penalty(made)
     made.add_argument(
         "--max-length",
         type=int,

@@ -9,12 +9,14 @@ import os
 import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from model import evaluate, translate
+from model import data, evaluate, translate
 from model.commands import run_command
+from model.data.letters import letters
 from model.data.task import Example
 from model.trace import AttentionTrace
 from tests.model.commands import failure
@@ -149,6 +151,7 @@ def test_a_groups_name_and_score_stay_apart(
         return "10 to 14 words" if len(example.source) % 2 else "15 words and more"
 
     monkeypatch.setattr(sys.modules["model.data.letters"], "by_length", by_words)
+    monkeypatch.setitem(data._MADE, "copy", partial(letters, "copy"))  # tasks are made once per process of tests
     evaluate.main(["--model", "run", "--checkpoints", str(checkpoints), "--task", "copy", "--split", "valid"])
     shown = capsys.readouterr().out
     assert re.search(r"^  10 to 14 words     0\.\d{4}$", shown, flags=re.MULTILINE)

@@ -20,11 +20,12 @@ from explorer.probing.sample import (
 )
 from explorer.probing.sample_address import from_link, to_link
 from explorer.screens.probe.progress import forget_stops, measurement_key, with_progress
-from explorer.text import plain
+from explorer.text import plain, plural
 from explorer.translation.model_description import ModelDescription
 from explorer.web import runtime
 from explorer.web.address import Parameter
 from explorer.web.viewer_mode import closed
+from model.data.scenes import scenes
 
 _CHOICE, _PROBLEM = "probe_choice", "probe_problem"
 SAMPLE = Parameter("sample")
@@ -99,8 +100,8 @@ def draw_choice(model: str) -> None:
                 st.file_uploader("or a text file (UTF-8)", type=["txt", "tsv"], key=f"probe_file_{model}")
         if origin == "scenes":
             st.caption(
-                "304 descriptions of everyday scenes that come with Headlight, in English and German, with the right "
-                "alignment of their words. None of them occurs in Multi30k."
+                f"{plural(len(scenes()), 'description')} of everyday scenes that come with Headlight, in English and "
+                "German, with the right alignment of their words. None of them occurs in Multi30k."
             )
         st.number_input(
             "Maximum number of sentences",
