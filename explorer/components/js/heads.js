@@ -13,9 +13,10 @@ import {
 } from "./heads_state.js";
 import { drawCaption, drawNumbers, drawReadout } from "./heads_text.js";
 import { hub } from "./hub.js";
+import { STEPPING, STEPPING_HELP, listenToKeys } from "./keys.js";
 import { KINDS } from "./kinds.js";
 import { clamp } from "./numbers.js";
-import { createPlayer, drawSteps, stepAfter, takeKey } from "./player.js";
+import { createPlayer, drawSteps, stepAfter } from "./player.js";
 import { drawBadges } from "./readout.js";
 import { numbered, tokenName } from "./token_names.js";
 import { DEFAULT_OPTIONS, readView } from "./view_text.js";
@@ -42,7 +43,7 @@ export default function ({ data, parentElement: root, setStateValue, setTriggerV
   if (header) load(S, header);
   return () => {
     S.observer.disconnect();
-    document.removeEventListener("keydown", S.onKey);
+    S.keys.stop();
     hub().removeEventListener("block", S.onBlock);
     S.player.stop();
     for (const timer of [S.reporting, S.waiting]) clearTimeout(timer);
@@ -102,15 +103,12 @@ function create(root) {
   // The height can change without the width.
   S.box.onfullscreenchange = () => redraw(S);
   details.ontoggle = () => drawNumbers(S);
-  S.onKey = (event) => {
-    if (event.key === "Escape" && (S.col !== null || S.brush)) {
-      Object.assign(S, { col: null, brush: null, hover: null });
-      update(S);
-    }
-    const name = takeKey(event);
-    if (name) run(S, name);
+  const escape = () => {
+    if (S.col === null && !S.brush) return;
+    Object.assign(S, { col: null, brush: null, hover: null });
+    update(S);
   };
-  document.addEventListener("keydown", S.onKey);
+  S.keys = listenToKeys(S.box, { commands: STEPPING, help: STEPPING_HELP, run: (name) => run(S, name), escape });
   S.onBlock = () => {
     const header = latestHeader(S);
     if (header && header !== S.data) load(S, header);

@@ -90,6 +90,20 @@ export interface Player {
   stop: () => void;
 }
 
+/** What a view does with the keys that it takes. */
+export interface KeyUser {
+  /** Its commands by `KeyboardEvent.key`. */
+  commands: Record<string, string>;
+  /** The same for people: keys, with a space between them, and what they do. */
+  help: [keys: string, meaning: string][];
+  run: (command: string) => void;
+  escape?: () => void;
+}
+export interface Keys {
+  stop: () => void;
+  showHelp: () => void;
+}
+
 // Stepper
 
 export interface StepperMap {
@@ -353,7 +367,7 @@ export interface HeadsState extends ViewOptions {
   tile?: HTMLButtonElement;
   player: Player;
   observer: ResizeObserver;
-  onKey: (event: KeyboardEvent) => void;
+  keys: Keys;
   onBlock: () => void;
   draw: () => void;
   setStateValue: Report;

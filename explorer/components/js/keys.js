@@ -1,0 +1,96 @@
+// The keys of a view. They work wherever on the page nothing else needs them: not in a text field, and not in a widget
+// that somebody reached by keyboard and that uses the key itself. "?" lists them.
+
+import { make, makeButton } from "./dom.js";
+
+/** @typedef {import("./types").Keys} Keys */
+/** @typedef {import("./types").KeyUser} KeyUser */
+
+/** The keys that step through a decoding. @type {Record<string, string>} */
+export const STEPPING = { ArrowLeft: "back", ArrowRight: "forward", Home: "start", End: "end", " ": "play" };
+/** The same for people. @type {[string, string][]} */
+export const STEPPING_HELP = [["← →", "one step back, forward"], ["Home End", "first step, last step"], ["Space", "play, pause"]];
+
+const TYPING = "textarea,select,[contenteditable],input:not([type=range],[type=checkbox],[type=radio],[type=button])";
+const POPUPS = "dialog,[role=dialog],[role=menu],[role=listbox]";
+const SLIDERS = "[type=range],[role=slider]";
+const ARROWED = "canvas,.tiles,[role=grid]"; // arrow keys move inside these, also after a click
+const CHOICES = "[role=tab],[role=radio],[type=radio]";
+const PRESSED = "button,a,summary,[type=checkbox],[role=button],[role=tab],[role=radio]";
+const FIELD = ".st-key-sentence_row input"; // the sentence, on every page
+
+/**
+ * Whether the elements around the focus leave a key to the view.
+ * @param {string} key
+ * @param {{ matches: (selector: string) => boolean }[]} path the focused element and those around it
+ * @param {boolean} pointed whether the focus came by pointer: a button that was clicked no longer needs the space bar
+ */
+export function isFree(key, path, pointed) {
+  const has = (/** @type {string} */ selector) => path.some((element) => element.matches(selector));
+  if (has(POPUPS)) return false;
+  if (has(TYPING)) return pointed && has("[role=combobox][aria-expanded=false][value='']");
+  if (key === " ") return pointed || !has(`${PRESSED},${ARROWED}`);
+  if (!(key in STEPPING)) return true;
+  return !has(`${SLIDERS},${ARROWED}`) && (pointed || !has(CHOICES));
+}
+
+/**
+ * Lets a view take its keys wherever they are free. Where a page has several views, the one that has the focus takes
+ * them, else the first. Enter in the sentence field leaves the field, so that the keys go to the view.
+ * @param {HTMLElement} box
+ * @param {KeyUser} user
+ * @returns {Keys}
+ */
+export function listenToKeys(box, { commands, help, run, escape }) {
+  let pointed = true, taken = "";
+  const showHelp = () => openHelp(box, [...help, ["Esc", "close what is open, end the choice"], ["?", "this list"]]);
+  const onPointer = () => {
+    pointed = true;
+  };
+  const onKey = (/** @type {KeyboardEvent} */ event) => {
+    const { key } = event, path = event.composedPath().filter((node) => node instanceof Element);
+    taken = "";
+    if (key === "Tab") pointed = false;
+    if (key === "Enter" && !event.isComposing && path[0]?.matches(FIELD)) setTimeout(() => /** @type {HTMLElement} */ (path[0]).blur(), 80);
+    if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey) return;
+    const other = path.find((node) => node.matches(".explorer,.stepper"));
+    if (other && other !== box) return;
+    if (key === "Escape") return escape?.();
+    const name = key === "?" ? "help" : (key === " " || key.length > 1) && event.shiftKey ? "" : commands[key];
+    if (!name || !isFree(key, path, pointed)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    taken = key;
+    // What was clicked would now be framed, as if it had the key. Tab still continues from there.
+    if (pointed) /** @type {HTMLElement | undefined} */ (path[0])?.blur?.();
+    if (name === "help") showHelp();
+    else run(name);
+  };
+  // Firefox presses a button when the space bar is released.
+  const onRelease = (/** @type {KeyboardEvent} */ event) => {
+    if (taken === " " && event.key === taken) event.preventDefault();
+  };
+  document.addEventListener("pointerdown", onPointer, true);
+  document.addEventListener("keydown", onKey, true);
+  document.addEventListener("keyup", onRelease, true);
+  const stop = () => {
+    document.removeEventListener("pointerdown", onPointer, true);
+    document.removeEventListener("keydown", onKey, true);
+    document.removeEventListener("keyup", onRelease, true);
+  };
+  return { stop, showHelp };
+}
+
+/** Opens the list of keys over the page. @param {HTMLElement} box @param {[string, string][]} help */
+function openHelp(box, help) {
+  const entries = help.flatMap(([keys, meaning]) =>
+    [make("dt", "", ...keys.split(" ").map((key) => make("kbd", "", key))), make("dd", "", meaning)]);
+  const close = makeButton("", "Close"), dialog = make("dialog", "keyhelp", make("h3", "", "Keys"), make("dl", "", ...entries), close);
+  dialog.setAttribute("aria-label", "Keys");
+  close.onclick = () => dialog.close();
+  dialog.onclick = (event) => event.target === dialog && dialog.close(); // beside it
+  dialog.onkeydown = (event) => event.key === "?" && dialog.close();
+  dialog.onclose = () => dialog.remove();
+  box.append(dialog);
+  dialog.showModal();
+}
