@@ -31,7 +31,8 @@ class _WithoutDrawing(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if getattr(func, "__module__", "") == nn.init.__name__:
+        # Some functions of nn.init announce themselves here; of the others, the method that draws does.
+        if getattr(func, "__module__", "") == nn.init.__name__ or func in (Tensor.uniform_, Tensor.normal_):
             return kwargs["tensor"] if "tensor" in kwargs else args[0]
         return func(*args, **kwargs)
 

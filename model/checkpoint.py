@@ -133,9 +133,15 @@ def read_weights(path: Path, expected: Mapping[str, tuple[int, ...]], *, mapped:
     except (SafetensorError, OSError) as error:
         raise CheckpointError(f"{label(path)} cannot be read: {error}.") from None
     for name, tensor in tensors.items():
-        if not tensor.isfinite().all():
+        if not all_finite(tensor):
             raise CheckpointError(f"{label(path)}: '{name}' holds numbers that are not finite; training went wrong.")
     return tensors
+
+
+def all_finite(tensor: Tensor) -> bool:
+    """Whether every number is finite; much faster than `isfinite().all()`, which makes a tensor of booleans."""
+    # With a NaN among the numbers, both extremes are NaN.
+    return not tensor.numel() or all(bool(extreme.isfinite()) for extreme in tensor.aminmax())
 
 
 def average_weights(sets: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:

@@ -11,6 +11,7 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
+from model.checkpoint import all_finite
 from model.importing.source_folder import ImportFailed
 from model.positions import sinusoidal_table
 
@@ -57,7 +58,7 @@ class Ledger:
             raise ImportFailed(f"{self._path.name}: {name} holds {tensor.dtype} and not numbers with a fraction.")
         self.halves += tensor.dtype in (torch.float16, torch.bfloat16)
         tensor = tensor.float()
-        if not tensor.isfinite().all():
+        if not all_finite(tensor):
             raise ImportFailed(f"{self._path.name}: {name} holds numbers that are not finite.")
         return tensor
 

@@ -165,5 +165,5 @@ def check_pieces(pieces: Any, name: str = "pieces") -> None:
     if len(set(pieces)) != len(pieces):
         twice = next(p for p, n in Counter(pieces).items() if n > 1)
         raise TokenizerError(f"the tokenizer lists {twice!r} twice among its {name}.")
-    if any(_SURROGATE.search(p) for p in pieces):
+    if _SURROGATE.search("".join(pieces)):
         raise TokenizerError(f"the tokenizer's '{name}' hold half a character (a lone surrogate).")

@@ -355,7 +355,9 @@ def test_weights_mapped_from_their_file_are_the_same_model(
     checkpoint.write_weights(path, checkpoint.stored_weights(model))
     read = checkpoint.build_model(config, path)
     monkeypatch.setattr(checkpoint, "MAPPED_BYTES", 0)
+    chance = torch.get_rng_state()
     mapped = checkpoint.build_model(config, path)
+    assert torch.equal(chance, torch.get_rng_state())
     assert count_parameters(mapped) == count_parameters(read) == count_parameters(model)
     assert [name for name, _ in mapped.named_parameters()] == [name for name, _ in read.named_parameters()]
     assert not any(parameter.requires_grad for parameter in mapped.parameters())
@@ -366,3 +368,12 @@ def test_weights_mapped_from_their_file_are_the_same_model(
     torch.testing.assert_close(mapped(src, tgt), read(src, tgt), rtol=0, atol=1e-6)
     zeros = checkpoint.build_model(config, path)
     assert not any(tensor.any() for name, tensor in zeros.state_dict().items())
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.float16, torch.bfloat16])
+def test_one_number_that_is_not_finite_is_found(kind: torch.dtype) -> None:
+    numbers = torch.linspace(-60_000, 60_000, 40).reshape(8, 5).to(kind)
+    assert checkpoint.all_finite(numbers)
+    assert checkpoint.all_finite(numbers[:0])
+    for wrong in (torch.nan, torch.inf, -torch.inf):
+        assert not checkpoint.all_finite(numbers.clone().index_fill_(0, torch.tensor(3), wrong))

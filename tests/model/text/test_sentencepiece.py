@@ -97,10 +97,22 @@ def toy(**changes: Any) -> SentencePieceTokenizer:
     return SentencePieceTokenizer(**(settings | changes))
 
 
-def test_an_equal_score_goes_to_what_was_found_first_in_single_precision() -> None:
-    """ "aaa" is ▁a + aa or … ; each way is summed as SentencePiece sums it."""
+def cut(text: str, **scores: float) -> list[str]:
+    """The pieces of a text by a model with these pieces (a space is "_") and scores."""
+    pieces = tuple(piece.replace("_", "▁") for piece in scores)
+    model = UnigramModel(pieces, tuple(scores.values()), b"", add_dummy_prefix=True, remove_extra_whitespaces=True)
+    return [piece for piece, _, _ in Unigram(model).cut(text)]
+
+
+def test_the_best_way_wins_and_of_equal_ones_the_first_found() -> None:
     assert [piece for piece, _, _ in Unigram(PLAIN).cut("aaa")] == ["▁a", "aa"]
     assert [piece for piece, _, _ in Unigram(PLAIN).cut(" a  xyz b")] == ["▁a", "▁", "xyz", "▁", "b"]
+    assert cut("ab", _=-1, a=-1.5, b=-1.5, ab=-3) == ["▁", "ab"]
+    assert cut("ab", _=-1, a=-1.5, b=-1.5, ab=-3.25) == ["▁", "a", "b"]
+
+
+def test_a_letter_that_only_begins_longer_pieces_is_unknown() -> None:
+    assert cut("quqa", _=-1, a=-2, qu=-3) == ["▁", "qu", "q", "a"]
 
 
 def test_a_piece_that_the_vocabulary_lacks_is_unknown() -> None:
