@@ -120,9 +120,11 @@ def _task(loaded: LoadedModel, name: str | None, data_dir: Path | None) -> Task:
 
 
 def _split(task: Task, name: str) -> tuple[Example, ...]:
-    if name not in task.splits:
-        raise CommandError(f"task {task.name} has no split '{name}'{nearest(name, task.splits)}")
-    return task.splits[name]
+    examples = task.split(name)
+    if examples is None:
+        known = [*task.splits, *task.own_splits]
+        raise CommandError(f"task {task.name} has no split '{name}'{nearest(name, known)}")
+    return examples
 
 
 def _read_files(source: Path, target: Path) -> tuple[Example, ...]:
@@ -170,30 +172,48 @@ def _best_aligned_head(loaded: LoadedModel, examples: Sequence[Example]) -> dict
     """The cross-attention head that most often has its largest weight on the correct source token, if those are known.
 
     At most ALIGNED_SENTENCES sentences, evenly spaced over all, are read with teacher forcing. Layer and head count
-    from 1; the share is of the rows that predict a token with a known source.
+    from 1; the share is of the rows that predict a token with a known source. `error_rate` is the head's alignment
+    error rate (Och & Ney 2003): between words, with sure and possible links, where the data have them; otherwise
+    between tokens, a token's only right source being its sure link.
     """
     import numpy as np
 
+    from model.analysis.recorded_batches import gold_alignment
+    from model.analysis.word_alignment import error_rate, gold_cells, token_counts, word_counts, word_gold
     from model.config import EOS, DecodeConfig
     from model.decoding.decode import decode_recorded
     from model.metrics import alignment_hits, alignment_rows
     from model.scoring import evenly_spaced
 
-    aligned = [example for example in examples if example.alignment is not None]
+    aligned = [example for example in examples if example.alignment is not None or example.links is not None]
     if not aligned:
         return None
     model = loaded.model.cpu()
     shape = (loaded.model_config.n_decoder_layers, loaded.model_config.n_decoder_heads)
     hits, rows = np.zeros(shape, dtype=np.int64), 0
+    parts = np.zeros((2, *shape))
+    between_words = all(example.links is not None for example in aligned)
     for i in evenly_spaced(len(aligned), ALIGNED_SENTENCES):
-        encoding = loaded.source.encode(aligned[i].source)
-        path = (*loaded.target.encode(aligned[i].target).ids, EOS)
+        encoding, target = loaded.source.encode(aligned[i].source), loaded.target.encode(aligned[i].target)
+        path = (*target.ids, EOS)
         trace = decode_recorded(model, encoding, loaded.target, DecodeConfig(), prefix=path).trace
-        alignment = aligned[i].alignment or ()
+        alignment = gold_alignment(aligned[i], encoding, target) or ()
+        links = aligned[i].links
+        parts += (
+            word_counts(trace.cross, word_gold(links, encoding, target))
+            if between_words and links is not None
+            else token_counts(trace.cross, gold_cells(alignment, *trace.cross.shape[2:]))
+        )
         hits += alignment_hits(trace.cross, alignment)
         rows += alignment_rows(alignment)
     layer, head = np.unravel_index(hits.argmax(), hits.shape)
-    return {"layer": int(layer) + 1, "head": int(head) + 1, "share": float(hits.max() / max(rows, 1))}
+    return {
+        "layer": int(layer) + 1,
+        "head": int(head) + 1,
+        "share": float(hits.max() / max(rows, 1)),
+        "error_rate": float(error_rate(*parts)[layer, head]),
+        "error_rate_of": "words, sure and possible links" if between_words else "tokens",
+    }
 
 
 def _for_people(values: dict[str, Any], *, with_bleu: bool) -> str:
@@ -217,6 +237,7 @@ def _for_people(values: dict[str, Any], *, with_bleu: bool) -> str:
             f"aligned head    {head['share']:.4f}  (cross-attention, layer {head['layer']} head {head['head']}: "
             f"rows that look most at the right source token)"
         )
+        lines.append(f"its AER         {head['error_rate']:.4f}  (Och & Ney 2003; {head['error_rate_of']})")
     groups = values.get("groups", {})
     width = max((len(name) for name in groups), default=0) + 2
     lines += [f"  {name:<{width}}{share:.4f}" for name, share in groups.items()]

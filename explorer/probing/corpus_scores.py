@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from explorer.probing import formulas, pattern_cells
 from model.analysis.recorded_batches import Observed
+from model.analysis.word_alignment import error_rate, token_counts, word_counts
 
 Scores = NDArray[np.float64]
 NAMES = ("error_rate", "error_rate_input", "coverage_spread")
@@ -39,8 +40,10 @@ def sums(observed: Observed, weights: NDArray[np.floating]) -> dict[str, Scores]
     cells = pattern_cells.patterns(observed, "cross")
     parts = {"coverage_spread": _moments(formulas.coverage(weights)[..., :-1])}
     for place, name in (("aligned", "error_rate"), ("aligned_input", "error_rate_input")):
-        if place in cells and cells[place].any():
-            parts[name] = np.stack(formulas.alignment_counts(weights, cells[place]))
+        if observed.links is not None:
+            parts[name] = np.stack(word_counts(weights, observed.links, read=name != "error_rate"))
+        elif place in cells and cells[place].any():
+            parts[name] = np.stack(token_counts(weights, cells[place]))
     return parts
 
 
@@ -60,9 +63,7 @@ def from_sums(name: str, total: Scores) -> Scores:
         deviation = np.sqrt(np.maximum(squares / np.maximum(count, 1) - mean**2, 0.0))
         variation: Scores = np.divide(deviation, mean, out=np.full_like(mean, np.nan), where=mean > 1e-9)
         return variation
-    hits, links = total
-    rate: Scores = 1 - np.divide(hits, links, out=np.full_like(hits, np.nan), where=links > 0)
-    return rate
+    return error_rate(*total)
 
 
 @dataclass

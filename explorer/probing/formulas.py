@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.attention.entropy import entropy
+from model.analysis.word_alignment import WordGold, error_rate, token_counts, token_links, word_counts
 
 Scores = NDArray[np.float64]
 Cells = NDArray[np.bool_]
@@ -79,47 +80,22 @@ def share_without(weights: NDArray[np.floating], cells: Cells, sinks: Cells) -> 
     return quotient
 
 
-def links(weights: NDArray[np.floating]) -> Scores:
-    """The alignment that a head suggests: 1 at each row's largest weight, split evenly among ties.
-
-    [..., query, key] -> the same shape. Where all weights are equal, each key gets 1 / m_i: the expectation of a guess.
-    """
-    largest = weights.max(axis=-1, keepdims=True)
-    ties = (weights == largest) & (largest > 0)
-    total = ties.sum(axis=-1, keepdims=True)
-    suggested: Scores = ties / np.maximum(total, 1)
-    return suggested
-
-
 def alignment_accuracy(weights: NDArray[np.floating], gold: Cells) -> Scores:
     """Share of the rows with a known source token whose largest weight is on (one of) the right one(s)."""
     rows = np.atleast_1d(gold.any(axis=-1))
-    return mean_over((links(weights) * gold).sum(axis=-1), rows)
-
-
-def alignment_counts(weights: NDArray[np.floating], gold: Cells) -> tuple[Scores, Scores]:
-    """|A∩S| + |A∩P| and |A| + |S| of one sentence (Och & Ney 2003), in rows with a known source token.
-
-    A are the head's links, without those to <eos> (the last key). P are the right tokens; sure links S are those of
-    rows with only one right token. Shapes: [..., query, key] and [query, key] -> two of [...].
-    """
-    rows = gold.any(axis=-1)
-    suggested = links(weights)[..., rows, :]
-    suggested[..., -1] = 0.0
-    possible = gold[rows]
-    sure = possible & (possible.sum(axis=-1, keepdims=True) == 1)
-    hits: Scores = (suggested * possible).sum(axis=(-2, -1)) + (suggested * sure).sum(axis=(-2, -1))
-    total: Scores = suggested.sum(axis=(-2, -1)) + sure.sum()
-    return hits, total
+    return mean_over((token_links(weights) * gold).sum(axis=-1), rows)
 
 
 def alignment_error_rate(weights: NDArray[np.floating], gold: Cells) -> Scores:
-    """AER = 1 - (|A∩S| + |A∩P|) / (|A| + |S|) of one sentence (see :func:`alignment_counts`); 0 is perfect."""
+    """AER of one sentence between tokens (see :func:`model.analysis.word_alignment.token_counts`); 0 is perfect."""
     if not gold.any():
         return np.full(weights.shape[:-2], np.nan)
-    hits, total = alignment_counts(weights, gold)
-    rate: Scores = 1 - np.divide(hits, total, out=np.zeros_like(hits), where=total > 0)
-    return rate
+    return error_rate(*token_counts(weights, gold))
+
+
+def word_error_rate(weights: NDArray[np.floating], gold: WordGold, *, read: bool = False) -> Scores:
+    """AER of one sentence between words, with sure and possible links (Och & Ney 2003, §5.1); 0 is perfect."""
+    return error_rate(*word_counts(weights, gold, read=read))
 
 
 def coverage(weights: NDArray[np.floating]) -> Scores:

@@ -143,7 +143,11 @@ def sentence_scores(
         if name in ("aligned", "aligned_input"):
             suffix = name.removeprefix("aligned")
             values["accuracy" + suffix] = formulas.alignment_accuracy(used, cells)
-            values["error_rate" + suffix] = formulas.alignment_error_rate(used, cells)
+            values["error_rate" + suffix] = (
+                formulas.alignment_error_rate(used, cells)
+                if observed.links is None
+                else formulas.word_error_rate(used, observed.links, read=bool(suffix))
+            )
     if kind == "cross":
         values["coverage_spread"] = formulas.coverage_variation(used)
     return values

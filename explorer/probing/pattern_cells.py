@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.analysis.recorded_batches import Observed
+from model.analysis.word_alignment import gold_cells
 from model.config import SPECIALS, AttentionKind
-from model.data.task import Alignment
 from model.trace import VISIBLE
 
 Cells = NDArray[np.bool_]
@@ -52,7 +52,8 @@ def patterns(observed: Observed, kind: AttentionKind) -> dict[str, Cells]:
     token in the encoder, earlier ones in the decoder (duplicate-token heads: Olsson et al. 2022). rare: the source
     tokens of this sentence that are rarest in the training data (Voita et al. 2019, §5.3). diagonal, mirror: as far
     along the source as the row is along the target, from its beginning or from its end. aligned, aligned_input: the
-    right source tokens, where known, of the token that the row predicts or reads (see :func:`aligned_cells`).
+    right source tokens, where known, of the token that the row predicts or reads
+    (:func:`model.analysis.word_alignment.gold_cells`).
     """
     shape = observed.trace.mask(kind).shape
     cells_by_name = _cross(observed, shape) if kind == "cross" else _self(observed, kind, shape)
@@ -93,8 +94,8 @@ def _cross(observed: Observed, shape: tuple[int, ...]) -> dict[str, Cells]:
         "rare": _columns(rarest(observed), n_rows),
     }
     if observed.alignment is not None:
-        cells["aligned"] = aligned_cells(observed.alignment, n_rows, n_keys)
-        cells["aligned_input"] = aligned_cells(observed.alignment, n_rows, n_keys, read=True)
+        cells["aligned"] = gold_cells(observed.alignment, n_rows, n_keys)
+        cells["aligned_input"] = gold_cells(observed.alignment, n_rows, n_keys, read=True)
     return cells
 
 
@@ -111,20 +112,6 @@ def mirror(n_rows: int, n_keys: int) -> NDArray[np.int64]:
     keys[-1] = n_keys - 1
     clipped: NDArray[np.int64] = np.clip(keys, 0, n_keys - 1)
     return clipped
-
-
-def aligned_cells(alignment: Alignment, n_rows: int, n_keys: int, *, read: bool = False) -> Cells:
-    """[query, key]: the right source tokens of what each row predicts or, with `read`, of what it has just read.
-
-    Row t predicts target token t and row t + 1 reads it, so the two differ by one row. The attention of the row that
-    reads a token often aligns better (Chen et al. 2020, Shift-Att).
-    """
-    cells = np.zeros((n_rows, n_keys), dtype=np.bool_)
-    for row, positions in enumerate(alignment, start=1 if read else 0):
-        for position in positions:
-            if row < n_rows and 0 <= position < n_keys:
-                cells[row, position] = True
-    return cells
 
 
 def punctuation(tokens: Sequence[str]) -> Cells:

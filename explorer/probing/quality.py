@@ -66,6 +66,7 @@ def subsample(sample: Sample, most: int) -> Sample:
         tuple(sample.targets[i] for i in rows),
         tuple(sample.alignments[i] for i in rows),
         tuple(sample.references[i] for i in rows),
+        links=tuple(sample.links[i] for i in rows),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import os
@@ -11,14 +12,23 @@ from pathlib import Path
 from typing import Literal
 
 from explorer.probing.measurement import Probe, Tally
-from explorer.probing.word_alignment import is_alignment, spans_alignment, token_alignment
+from explorer.probing.word_alignment import is_alignment, word_links
 from explorer.text import plural
-from model.analysis.recorded_batches import Observed, Sample, observe, translated_sample, untrained_like, written_sample
+from model.analysis.recorded_batches import (
+    Observed,
+    Sample,
+    gold_alignment,
+    observe,
+    translated_sample,
+    untrained_like,
+    written_sample,
+)
+from model.analysis.word_alignment import word_gold
 from model.checkpoint import LoadedModel
 from model.config import DataConfig
 from model.data import TASKS, DataError, Example, Task, get_task
 from model.data.multi30k import FILES, MULTI30K_TASKS, cache_folder
-from model.data.scenes import Scene, scenes, word_spans
+from model.data.scenes import examples as scene_examples
 from model.embeddings import count_parameters
 from model.scoring import evenly_spaced
 
@@ -142,7 +152,7 @@ def examples_for(choice: SampleChoice, loaded: LoadedModel) -> tuple[list[Exampl
         SampleError: there are no sentences.
     """
     if choice.origin == "own":
-        own = [_own_example(line, loaded) for line in choice.lines]
+        own = [_own_example(line) for line in choice.lines]
         return [own[i] for i in evenly_spaced(len(own), min(choice.size, MAX_SENTENCES))], "your own sentences", None
     if choice.origin == "scenes":
         return _scenes(choice, loaded)
@@ -171,34 +181,23 @@ def reads_scenes(config: DataConfig) -> bool:
 
 
 def _scenes(choice: SampleChoice, loaded: LoadedModel) -> tuple[list[Example], str, Task | None]:
-    """Pairs of our own with their possible links as gold alignment, in the model's direction."""
+    """Pairs of our own with their links, in the model's direction."""
     if not reads_scenes(loaded.data_config):
         raise SampleError("The scenes are English and German descriptions, which this model does not translate.")
-    everything = scenes()
+    everything = scene_examples(loaded.data_config.src_lang)
     chosen = [everything[i] for i in evenly_spaced(len(everything), min(choice.size, MAX_SENTENCES))]
     about = f"{len(chosen)} of {plural(len(everything), 'aligned scene')} of Headlight's own, evenly spread"
-    return [_scene_example(scene, loaded) for scene in chosen], about, None
+    return chosen, about, None
 
 
-def _scene_example(scene: Scene, loaded: LoadedModel) -> Example:
-    english, german = scene.english, scene.german
-    forward = loaded.data_config.src_lang == "en"
-    source, target = (english, german) if forward else (german, english)
-    links = scene.possible if forward else {(right, left) for left, right in scene.possible}
-    alignment = spans_alignment(
-        links, word_spans(source), word_spans(target), loaded.source.encode(source), loaded.target.encode(target)
-    )
-    return Example(source, target, alignment)
-
-
-def _own_example(line: str, loaded: LoadedModel) -> Example:
+def _own_example(line: str) -> Example:
     """A line of a user's own list: a sentence, its translation, and the alignment of their words, after tabs."""
     source, *rest = (part.strip() for part in line.split("\t", 1))
     target, _, pairs = rest[0].rpartition("\t") if rest else ("", "", "")
     if not target.strip() or not is_alignment(pairs):
         return Example(source, rest[0] if rest else "")
     target = target.strip()
-    return Example(source, target, token_alignment(pairs, loaded.source.encode(source), loaded.target.encode(target)))
+    return Example(source, target, links=word_links(pairs, source, target))
 
 
 def gather(choice: SampleChoice, loaded: LoadedModel, report: Report) -> tuple[Sample, str, Task | None]:
@@ -240,14 +239,18 @@ def gather(choice: SampleChoice, loaded: LoadedModel, report: Report) -> tuple[S
 
 def _with_alignments(sample: Sample, examples: Sequence[Example], loaded: LoadedModel) -> Sample:
     """The sample with known alignments: those of the references apply where the model's translation is identical."""
-    known = {
-        (loaded.source.encode(example.source).ids, loaded.target.encode(example.target).ids): example.alignment
-        for example in examples
-        if example.alignment is not None
-    }
+    known = {}
+    for example in examples:
+        source, target = loaded.source.encode(example.source), loaded.target.encode(example.target)
+        links = None if example.links is None else word_gold(example.links, source, target)
+        known[source.ids, target.ids] = gold_alignment(example, source, target), links
     pairs = zip((source.ids for source in sample.sources), sample.targets, strict=True)
-    alignments = tuple(known.get(pair) for pair in pairs)
-    return Sample(sample.sources, sample.targets, alignments, sample.references, sample.left_out)
+    gold = [known.get(pair, (None, None)) for pair in pairs]
+    return dataclasses.replace(
+        sample,
+        alignments=tuple(alignment for alignment, _ in gold),
+        links=tuple(links for _, links in gold),
+    )
 
 
 def measure(choice: SampleChoice, loaded: LoadedModel, report: Report) -> Measured:

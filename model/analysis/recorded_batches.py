@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from model.analysis.word_alignment import WordGold, aligned_tokens, word_gold
 from model.architectures import make_transformer
 from model.config import ATTENTION_KINDS, EOS, SOS, SPECIALS, AttentionKind, DecodeConfig
 from model.data.batching import Batch, EncodedPairs, Ids, batches, collate, pad
@@ -30,8 +31,8 @@ class Sample:
     """Sentences to analyse: tokenised sources, the target ids that are read with them, alignments and references.
 
     All tuples have one entry per sentence. `targets` are without specials. An entry of `alignments` is None where the
-    right alignment is unknown, and of `references` where there is none. `left_out` counts the sentences that were empty
-    or too long.
+    right alignment is unknown, of `links` where there are no links between words, and of `references` where there is
+    none. `left_out` counts the sentences that were empty or too long.
     """
 
     sources: tuple[Encoding, ...]
@@ -39,6 +40,11 @@ class Sample:
     alignments: tuple[Alignment | None, ...]
     references: tuple[str | None, ...]
     left_out: int = 0
+    links: tuple[WordGold | None, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.links:
+            object.__setattr__(self, "links", (None,) * len(self.sources))
 
     def __len__(self) -> int:
         return len(self.sources)
@@ -55,7 +61,7 @@ class Observed:
 
     Shapes: src_ids and src_counts [src], with <eos>: the ids, and how often each was seen in training (0 for specials
     and where the tokenizer has no count); read_ids [tgt], <sos> first. alignment: for each target token without <eos>
-    its source positions, or None.
+    its source positions, or None. links: the same between words, sure and possible, or None.
     """
 
     trace: AttentionTrace
@@ -63,6 +69,7 @@ class Observed:
     src_counts: NDArray[np.int64]
     read_ids: NDArray[np.int64]
     alignment: Alignment | None = None
+    links: WordGold | None = None
 
 
 def written_sample(examples: Sequence[Example], source: Tokenizer, target: Tokenizer, longest: int) -> Sample:
@@ -72,11 +79,20 @@ def written_sample(examples: Sequence[Example], source: Tokenizer, target: Token
     """
     pairs = []
     for example in examples:
-        encoding, ids = source.encode(example.source), target.encode(example.target).ids
-        if encoding.ids and ids and max(len(encoding), len(ids)) < longest:
-            fits = example.alignment is not None and len(example.alignment) == len(ids)
-            pairs.append((encoding, ids, example.alignment if fits else None, example.target))
+        encoding, other = source.encode(example.source), target.encode(example.target)
+        if encoding.ids and other.ids and max(len(encoding), len(other)) < longest:
+            alignment = gold_alignment(example, encoding, other)
+            links = None if example.links is None else word_gold(example.links, encoding, other)
+            pairs.append((encoding, other.ids, alignment, example.target, links))
     return _sample(pairs, len(examples) - len(pairs))
+
+
+def gold_alignment(example: Example, source: Encoding, target: Encoding) -> Alignment | None:
+    """The right source tokens of each target token, by the example's alignment or by its links between words."""
+    if example.alignment is None and example.links is not None:
+        return aligned_tokens(example.links, source, target)
+    fits = example.alignment is not None and len(example.alignment) == len(target)
+    return example.alignment if fits else None
 
 
 def translated_sample(
@@ -102,12 +118,14 @@ def translated_sample(
         decoded = decode_batch(model, pad([(*encodings[i].ids, EOS) for i in rows]), DecodeConfig())
         for i, hypotheses in zip(rows, decoded, strict=True):
             targets[i] = hypotheses[0].tokens[: model.config.max_positions - 1]
-    return _sample([(encodings[i], targets[i], None, known[i]) for i in readable], len(texts) - len(readable))
+    return _sample([(encodings[i], targets[i], None, known[i], None) for i in readable], len(texts) - len(readable))
 
 
-def _sample(pairs: Sequence[tuple[Encoding, Ids, Alignment | None, str | None]], left_out: int) -> Sample:
-    sources, targets, alignments, references = zip(*pairs, strict=True) if pairs else ((), (), (), ())
-    return Sample(tuple(sources), tuple(targets), tuple(alignments), tuple(references), left_out)
+def _sample(
+    pairs: Sequence[tuple[Encoding, Ids, Alignment | None, str | None, WordGold | None]], left_out: int
+) -> Sample:
+    sources, targets, alignments, references, links = zip(*pairs, strict=True) if pairs else ((),) * 5
+    return Sample(tuple(sources), tuple(targets), tuple(alignments), tuple(references), left_out, tuple(links))
 
 
 def untrained_like(model: Transformer, seed: int) -> Transformer:
@@ -156,6 +174,7 @@ def observe(
                     src_counts=counts[ids],
                     read_ids=np.array([SOS, *sample.targets[index]], dtype=np.int64),
                     alignment=sample.alignments[index],
+                    links=sample.links[index],
                 ),
                 weights,
             )

@@ -111,7 +111,14 @@ def multi30k(src_lang: str, tgt_lang: str, *, words: bool, split_seed: int, data
         group=by_length,
         licence=LICENCE,
         from_folder=True,
+        own_splits={"scenes": partial(_scenes, src_lang)} if {src_lang, tgt_lang} == {"en", "de"} else {},
     )
+
+
+def _scenes(src_lang: str) -> tuple[Example, ...]:
+    from model.data.scenes import examples  # reads a file that most uses of the task do not need
+
+    return examples(src_lang)
 
 
 def task_name(src_lang: str, tgt_lang: str, *, words: bool = False) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from model.config import DataConfig
+from model.data.word_links import WordLinks
 
 Alignment = tuple[tuple[int, ...], ...]
 
@@ -20,12 +21,14 @@ class Example:
     """One sentence pair.
 
     `alignment` lists, for each target token (without ``<eos>``), the positions of its source tokens, counted from 0;
-    the list may be empty. It is None where there is no gold alignment.
+    the list may be empty. It is None where there is no gold alignment. `links` are the sure and possible links between
+    words, where people have drawn them.
     """
 
     source: str
     target: str
     alignment: Alignment | None = None
+    links: WordLinks | None = None
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,18 @@ class Task:
     trained_on: str = ""
     longest: int = 0
     from_folder: bool = False  # reads a corpus: from --data-dir, or downloaded
+    own_splits: Mapping[str, Callable[[], tuple[Example, ...]]] = field(default_factory=dict, repr=False)
+    """Splits that come with Headlight, so that they need no corpus."""
+
+    def split(self, name: str) -> tuple[Example, ...] | None:
+        """The examples of a split, one that needs no corpus included; None where there is no split of this name.
+
+        Raises:
+            DataError: the data cannot be obtained or read.
+        """
+        if name in self.own_splits:
+            return self.own_splits[name]()
+        return self.splits.get(name)
 
     @cached_property
     def splits(self) -> Splits:

@@ -11,6 +11,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from model.data.task import Example
+from model.data.word_links import WordLinks
+
 FILE = Path(__file__).parent / "scenes.tsv"
 _WORD = re.compile(r"\w+(?:[-'’]\w+)*|[^\w\s]")
 _LINK = re.compile(r"(\d+)([-?])(\d+)")
@@ -47,10 +50,23 @@ class Scene:
         """All links that either annotation has, the sure ones included (ibid.: P is the union)."""
         return frozenset[tuple[int, int]]().union(*(each.sure | each.possible for each in self.annotations))
 
+    def example(self, src_lang: str) -> Example:
+        """The pair as an example with its links, read from "en" to "de" or from "de" to "en"."""
+        english, german = tuple(word_spans(self.english)), tuple(word_spans(self.german))
+        links = WordLinks(english, german, self.sure, self.possible)
+        if src_lang == "en":
+            return Example(self.english, self.german, links=links)
+        return Example(self.german, self.english, links=links.swapped())
+
 
 def word_spans(sentence: str) -> list[tuple[int, int]]:
     """Start and end of each word as the annotations count them; a punctuation mark is a word of its own."""
     return [match.span() for match in _WORD.finditer(sentence)]
+
+
+def examples(src_lang: str) -> tuple[Example, ...]:
+    """All pairs as examples that are read from `src_lang`."""
+    return tuple(scene.example(src_lang) for scene in scenes())
 
 
 @functools.cache

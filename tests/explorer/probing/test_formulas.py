@@ -8,8 +8,9 @@ import numpy as np
 
 from explorer.probing import formulas
 from explorer.probing.measurement import WITHOUT_SINKS, sentence_scores
-from explorer.probing.pattern_cells import aligned_cells, diagonal, mirror, punctuation, rarest
+from explorer.probing.pattern_cells import diagonal, mirror, punctuation, rarest
 from explorer.probing.similarity import divergences, head_map, most_alike
+from model.analysis.word_alignment import gold_cells
 from tests.explorer.probed import HEADS, observed, one_hot, random_observed
 
 
@@ -138,12 +139,12 @@ def test_alignment_accuracy_and_error_rate_for_both_choices_of_rows() -> None:
 
 def test_ties_are_shared_out() -> None:
     even = np.full((1, 4, 5), 0.2)
-    gold = aligned_cells(((0,), (1, 2), (), (3,)), 4, 5)
+    gold = gold_cells(((0,), (1, 2), (), (3,)), 4, 5)
     assert close(formulas.alignment_accuracy(even, gold)[0], (1 / 5 + 2 / 5 + 1 / 5) / 3)
 
 
 def test_a_perfect_alignment_has_no_error_though_several_tokens_are_right() -> None:
-    gold = aligned_cells(((0, 2), (1,), (0, 2)), 4, 5)
+    gold = gold_cells(((0, 2), (1,), (0, 2)), 4, 5)
     weights = np.stack([one_hot(key, 5) for key in (2, 1, 0, 4)])[None]
     assert formulas.alignment_error_rate(weights, gold)[0] == 0.0
     assert formulas.alignment_accuracy(weights, gold)[0] == 1.0

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from explorer.probing.sample import SampleChoice, SampleError, default_choice, examples_for, measure
-from explorer.probing.word_alignment import spans_alignment
+from model.analysis.recorded_batches import written_sample
+from model.analysis.word_alignment import aligned_tokens
 from model.checkpoint import LoadedModel, load_model
 from model.data.scenes import scenes, word_spans
+from model.data.word_links import WordLinks
 from model.text.tokenizer import Encoding
 from tests.paths import CHECKPOINTS
 
@@ -23,9 +25,10 @@ def loaded(name: str) -> LoadedModel:
 def test_tokens_of_a_word_have_its_links() -> None:
     source = Encoding((5, 6, 7), ("play", "ing", "now"), ((0, 4), (4, 7), (8, 11)), (0, 0, 1), "playing now")
     target = Encoding((5, 6, 7), ("sp", "ielt", "jetzt"), ((0, 2), (2, 6), (7, 12)), (0, 0, 1), "spielt jetzt")
-    spans = [(0, 7), (8, 11)], [(0, 6), (7, 12)]
-    assert spans_alignment([(0, 0), (1, 1)], *spans, source, target) == ((0, 1), (0, 1), (2,))
-    assert spans_alignment([(1, 0)], *spans, source, target) == ((2,), (2,), ())
+    spans = ((0, 7), (8, 11)), ((0, 6), (7, 12))
+    whole, one = (WordLinks(*spans, frozenset(), frozenset(links)) for links in ({(0, 0), (1, 1)}, {(1, 0)}))
+    assert aligned_tokens(whole, source, target) == ((0, 1), (0, 1), (2,))
+    assert aligned_tokens(one, source, target) == ((2,), (2,), ())
 
 
 @pytest.mark.parametrize("name", ["multi30k-en-de", "multi30k-de-en"])
@@ -35,7 +38,8 @@ def test_every_token_is_aligned_with_tokens_of_linked_words(name: str) -> None:
     examples, about, task = examples_for(SampleChoice("scenes", size=304), model)
     assert task is None
     assert "304 of 304 aligned scenes" in about
-    for scene, example in zip(scenes(), examples, strict=True):
+    sample = written_sample(examples, model.source, model.target, model.model_config.max_positions)
+    for scene, example, alignment, gold in zip(scenes(), examples, sample.alignments, sample.links, strict=True):
         forward = name == "multi30k-en-de"
         assert (example.source, example.target) == (
             (scene.english, scene.german) if forward else (scene.german, scene.english)
@@ -43,11 +47,13 @@ def test_every_token_is_aligned_with_tokens_of_linked_words(name: str) -> None:
         source, target = model.source.encode(example.source), model.target.encode(example.target)
         assert source.text == example.source, "offsets are those of the sentence as written"
         links = set(scene.possible if forward else {(j, i) for i, j in scene.possible})
-        assert example.alignment is not None
-        assert len(example.alignment) == len(target)
+        assert alignment is not None
+        assert gold is not None
+        assert len(alignment) == len(target)
+        assert (int(gold.sure.sum()), int(gold.possible.sum())) == (len(scene.sure), len(scene.possible))
         found = {
             (word_at(example.source, source.offsets[i][0]), word_at(example.target, target.offsets[t][0]))
-            for t, keys in enumerate(example.alignment)
+            for t, keys in enumerate(alignment)
             for i in keys
         }
         assert found == links, scene.id
