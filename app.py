@@ -46,7 +46,8 @@ def frame() -> None:
 
     session.adopt_address()
     lesson_sidebar.draw(page.url_path)
-    sidebar.draw(sentence_on_page=page.url_path in ("", "translate", "attention"))
+    first = page.url_path in ("", "translate")
+    sidebar.draw(sentence_on_page=first or page.url_path == "attention", welcome=first)
     shell.enter_shell()
     with runtime.first_run():
         page.run()

@@ -124,4 +124,5 @@ class Visitor:
             self._field = element.text_input.id
         if what == "bidi_component" and element.bidi_component.component_name == "headlight_stepper":
             self._stepper, self._fragment = element.bidi_component.id, message.delta.fragment_id
+        if what == "bidi_component" and element.bidi_component.component_name == "headlight_decoding":
             self.shown = Shown.of(element.bidi_component.bytes)

@@ -1,8 +1,9 @@
 """The stepper: a whole decoding in the browser, stepped, played and explored without asking the server.
 
-The page mounts it once with a :class:`StepperView` and reads back a :class:`StepperResult`. The browser sends
-messages in two cases only: it reports the position 250 ms after the last move (one message for any number of moves),
-and it asks for a fork when the user picks another next token.
+Code and data are sent separately: the component that draws is sent once per browser tab, and a carrier brings each
+decoding (see heads.py). The page mounts it with a :class:`StepperView` and reads back a :class:`StepperResult`. The
+browser sends messages in two cases only: it reports the position 250 ms after the last move (one message for any
+number of moves), and it asks for a fork when the user picks another next token.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ _component = st.components.v2.component(
     css=bundle.style("views.css", "stepper.css"),
     js=bundle.script("stepper.js"),
 )
+# Shows nothing, so it needs no styles of its own.
+_carrier = st.components.v2.component("headlight_decoding", js=bundle.script("carrier.js"), isolate_styles=False)
 
 
 def stepper(view: StepperView, *, key: str) -> StepperResult:
@@ -42,9 +45,16 @@ def stepper(view: StepperView, *, key: str) -> StepperResult:
         start = view.place()
         memory.update(seq=view.seq, place=start)
     started = dataclasses.replace(view, step=start.step, kind=start.kind, layer=start.layer, head=start.head)
-    result = _component(
-        key=key, data=encode(started), on_at_change=_nothing, on_fork_change=_nothing, width="stretch", height="content"
-    )
+    with st.container(gap=None):
+        result = _component(
+            key=key,
+            data={"name": key},  # never anything else: all of the code would be sent along again
+            on_at_change=_nothing,
+            on_fork_change=_nothing,
+            width="stretch",
+            height="content",
+        )
+        _carrier(key=f"{key}-decoding", data=encode(started, name=key), height="content")
     return result_of(result, view, start)
 
 

@@ -22,8 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.attention.coordinates import Place
+from explorer.components.model_diagram import ModelDiagram
 from explorer.text import printable
 from model.config import ATTENTION_KINDS, AttentionKind
+from model.decoding.temperature import TEMPERATURES
 
 if TYPE_CHECKING:
     from model.trace import AttentionTrace
@@ -49,6 +51,8 @@ class StepperView:
         chosen: rows, from 0, whose token is not the one that the model finds likeliest.
         chosen_by: who took those tokens there: "chosen", "drawn at random", "taken by beam search".
         trained: False puts an "untrained" badge on the view.
+        log_sums: [tgt, temperature], for the bars at other temperatures (see model/decoding/temperature.py).
+        diagram: the model as a small diagram, in which each place of attention can be chosen.
     """
 
     trace: AttentionTrace
@@ -63,6 +67,8 @@ class StepperView:
     trained: bool = True
     chosen: tuple[int, ...] = ()
     chosen_by: str = "chosen"
+    log_sums: NDArray[np.float32] | None = None
+    diagram: ModelDiagram | None = None
 
     def place(self) -> Place:
         """The position at the start, with every value clamped to this trace."""
@@ -75,8 +81,8 @@ class StepperView:
         return Place(kind, _clamp(layer, 1, layers), _clamp(self.head, 0, heads), row=row, step=step)
 
 
-def encode(view: StepperView) -> bytes:
-    """The view as the block of bytes described at the top of this file.
+def encode(view: StepperView, *, name: str) -> bytes:
+    """The view as the block of bytes described at the top of this file; `name` says which stepper it is for.
 
     Raises:
         ValueError: the ids do not fit the trace, a kind of attention is missing, or a weight is not a number.
@@ -87,6 +93,7 @@ def encode(view: StepperView) -> bytes:
     masks = {kind: np.ascontiguousarray(trace.mask(kind), dtype=np.uint8) for kind in ATTENTION_KINDS}
     header = {
         "version": PAYLOAD_VERSION,
+        "name": name,
         "seq": view.seq,
         "step": start.step,
         "kind": start.kind,
@@ -114,6 +121,10 @@ def encode(view: StepperView) -> bytes:
             "ids": np.asarray(trace.top_ids).tolist(),
             "probabilities": [_numbers(row) for row in trace.top_probabilities],
         },
+        "heat": None
+        if view.log_sums is None
+        else {"temperatures": list(TEMPERATURES), "log_sums": [_numbers(row) for row in view.log_sums]},
+        "diagram": view.diagram.payload() if view.diagram else None,
         "checks": _sanity(arrays, masks),
         "maps": {
             kind: dict(zip(("layers", "heads", "queries", "keys"), arrays[kind].shape, strict=True))
@@ -163,6 +174,8 @@ def _check(view: StepperView) -> None:
             raise ValueError(f"The {kind} attention holds a value that is not a number; the model is broken.")
     if len(view.predicted_ids) != len(trace.read_tokens):
         raise ValueError(f"{len(view.predicted_ids)} predicted ids do not fit {len(trace.read_tokens)} decoder rows.")
+    if view.log_sums is not None and view.log_sums.shape != (len(trace.read_tokens), len(TEMPERATURES)):
+        raise ValueError(f"log_sums must be [{len(trace.read_tokens)}, {len(TEMPERATURES)}], one row per decoder row.")
     if len(view.src_unknown) > len(trace.src_tokens):
         raise ValueError(f"{len(view.src_unknown)} unknown marks do not fit {len(trace.src_tokens)} source tokens.")
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from explorer.attention.aggregates import Floats, head_norms, layer_norms
 from explorer.text import plural, quoted
@@ -45,7 +46,7 @@ class Translation:
     """One decoding, ready for the screen. `notes` are sentences to show beside it.
 
     `seq` names the decoding: equal for equal model, sentence, path and edits.
-    `branches` are the hypotheses that beam search considered.
+    `branches` are the hypotheses that beam search considered. `log_sums` [tgt, temperature] belongs to `TEMPERATURES`.
     """
 
     model: str
@@ -58,6 +59,7 @@ class Translation:
     candidates: tuple[Candidate, ...]
     notes: tuple[str, ...]
     seq: str
+    log_sums: NDArray[np.float32]
     branches: tuple[Branch, ...] = ()
 
     def prefix_text(self, step: int) -> str:
@@ -163,6 +165,7 @@ class Translator:
             candidates=tuple(self._candidate(hypothesis) for hypothesis in decoding.beam_hypotheses),
             notes=tuple(notes),
             seq=self._name_of(source, decoding),
+            log_sums=decoding.log_sums,
             branches=branches_of(decoding.beam),
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from explorer.components.heads import HeadsResult, HeadsView, cell_of, heads_view
+from explorer.components.model_diagram import diagram_of
 from explorer.components.stepper import stepper
 from explorer.components.stepper_payload import StepperView
 from explorer.components.stepper_state import StepperResult
@@ -30,6 +31,8 @@ def draw_stepper(opened: OpenTranslation, *, key: str) -> StepperResult:
         head=selection.head,
         trained=bool(runtime.models()[shown.model]["trained"]),
         chosen=chosen_rows(shown.trace, shown.path),
+        log_sums=shown.log_sums,
+        diagram=diagram_of(runtime.describe(shown.model).model_config),
         chosen_by="chosen" if opened.selection.path is not None else _TAKEN[session.decode_config().method],
     )
     result = stepper(view, key=key)

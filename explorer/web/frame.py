@@ -30,6 +30,7 @@ _STYLE = """<style>
 .stApp [data-testid="stCaptionContainer"] { opacity: 0.75; }
 .stApp :is([data-selected="true"], [data-testid="stSliderThumbValue"]) [data-testid="stMarkdownContainer"] p {
   color: light-dark(#0f5e7d, #7cc4de); }
+.st-key-top_line_row { flex-wrap: nowrap !important; }
 @media (max-width: 640px) {
   .stMainBlockContainer { padding: 3.5rem 0.75rem 2rem; }
   .st-key-sentence_row > * { flex: 1 1 100% !important; width: 100% !important; }

@@ -13,6 +13,7 @@ from explorer.translation.examples import Prompt, examples_of
 from explorer.translation.model_summary import facts, story, title
 from explorer.translation.selection import Selection
 from explorer.web import runtime, session
+from explorer.web.welcome import draw_top_line
 from model.config import ConfigError, DecodeConfig, nearest, own_search
 
 PREFERRED = ("multi30k-en-de", "adjective-swap")  # the first of these that exists is opened first
@@ -20,10 +21,11 @@ _SELECTION = "_selection"
 _BEAMS = 2, 10
 
 
-def draw(*, sentence_on_page: bool = False) -> None:
+def draw(*, sentence_on_page: bool = False, welcome: bool = False) -> None:
     """Draw the sidebar and determine the selection of this run; pages read it with :func:`selection`.
 
-    A page that centres on the sentence has the sentence field on the page itself; elsewhere it is in the sidebar.
+    A page that centres on the sentence has the sentence field on the page itself; elsewhere it is in the sidebar. With
+    `welcome`, a line above the field says what this is.
     """
     summaries = runtime.models()
     page = st.container()
@@ -36,7 +38,9 @@ def draw(*, sentence_on_page: bool = False) -> None:
         summary = summaries[name]
         prompts = examples_of(summary)
         with page if sentence_on_page else st.container():
-            text = _sentence(summary, prompts)
+            if welcome:
+                draw_top_line()
+            text = _sentence(summary, prompts, labelled=not welcome)
         st.caption(plain(story(summary)))
         with st.expander("Size and scores"):
             for line in filter(None, facts(summary)):
@@ -71,10 +75,10 @@ def _model(summaries: dict[str, dict[str, Any]]) -> str:
     )
 
 
-def _sentence(summary: dict[str, Any], prompts: Sequence[Prompt]) -> str:
+def _sentence(summary: dict[str, Any], prompts: Sequence[Prompt], *, labelled: bool) -> str:
     session.suggest_text(summary["name"], prompts[0].source if prompts else "")
     with st.container(horizontal=True, vertical_alignment="bottom", key="sentence_row"):
-        text = _field()
+        text = _field(labelled=labelled)
         labels = (summary.get("imported") or {}).get("labels")
         if isinstance(labels, list) and labels and all(isinstance(label, str) for label in labels):
             _target_label(labels, text)
@@ -108,12 +112,13 @@ def _use_label(labels: list[str]) -> None:
     session.move(path=None)
 
 
-def _field() -> str:
+def _field(*, labelled: bool) -> str:
     text = st.text_input(
         "Type a sentence and press Enter: what does the model look at while it translates?",
         key=session.TEXT,
         persist_state="session",
         placeholder="Type a sentence and press Enter",
+        label_visibility="visible" if labelled else "collapsed",
     )
     return text or ""
 

@@ -14,7 +14,8 @@ from torch import Tensor
 from model.architectures import Model
 from model.config import EOS, PAD, SOS, AttentionKind, DecodeConfig
 from model.decoding.beam import beam_search, hypotheses
-from model.decoding.search import BeamStep, Hypothesis, PathStep, follow, forbidden_tokens, greedy, sample
+from model.decoding.search import BeamStep, Hypothesis, follow, forbidden_tokens, greedy, sample
+from model.decoding.temperature import log_sums
 from model.edits import HeadEdits, edit_tap
 from model.points import Head
 from model.recording import AttentionRecorder
@@ -51,12 +52,14 @@ class Decoding:
 
     `path` holds the predicted target ids (with <eos> if the target is finished); the first `n_forced` were given.
     After beam search, `beam` and `beam_hypotheses` hold its steps and results, and `path` is the best hypothesis.
+    `log_sums` [tgt, temperature] turns the trace's probabilities into those at other temperatures (temperature.py).
     """
 
     path: tuple[int, ...]
     n_forced: int
     trace: AttentionTrace
     recorder: AttentionRecorder
+    log_sums: NDArray[np.float32]
     beam: tuple[BeamStep, ...] = ()
     beam_hypotheses: tuple[Hypothesis, ...] = ()
 
@@ -109,8 +112,9 @@ def decode_recorded(
     else:
         steps = list(greedy(step, state, limit=limit, prefix=prefix, forbidden=never))
     path = tuple(int(chosen.tokens[0]) for chosen in steps)
-    trace = _assemble(model, recorder, source, target, path, steps, n_alternatives, edit)
-    return Decoding(path, given, trace, recorder, beam, found)
+    log_probs = torch.stack([chosen.log_probs[0] for chosen in steps])  # [tgt, vocab]
+    trace = _assemble(model, recorder, source, target, path, log_probs, n_alternatives, edit)
+    return Decoding(path, given, trace, recorder, log_sums(log_probs.float().cpu().numpy()), beam, found)
 
 
 def _weights(
@@ -128,13 +132,16 @@ def _assemble(
     source: Encoding,
     target: Tokenizer,
     path: tuple[int, ...],
-    steps: Sequence[PathStep],
+    log_probs: Tensor,
     n_alternatives: int,
     edit: HeadEdits | None,
 ) -> AttentionTrace:
-    """Label the recorded weights: row 0 reads <sos>, row t the token predicted by row t - 1."""
+    """Label the recorded weights: row 0 reads <sos>, row t the token predicted by row t - 1.
+
+    Shapes:
+        log_probs: [tgt, vocab] in nats.
+    """
     read = (SOS, *path[:-1])
-    log_probs = torch.stack([step.log_probs[0] for step in steps])  # [tgt, vocab]
     top = log_probs.topk(min(n_alternatives, log_probs.size(-1)), dim=-1)
     chosen = log_probs.gather(1, torch.tensor(path)[:, None])[:, 0].exp()
     n_src, n_tgt = len(source.ids) + 1, len(path)

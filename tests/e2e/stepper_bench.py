@@ -13,7 +13,7 @@ from explorer.components import bundle
 from explorer.components.stepper_payload import StepperView, encode
 from tests.paths import ROOT
 
-MOUNT = """async ({html, css, js, variables, width}) => {
+MOUNT = """async ({html, css, js, carrier, variables, width}) => {
   document.body.style = `margin: 0; padding: 16px; background: ${variables["--st-background-color"]}`;
   const host = document.createElement("div");
   host.id = "host";
@@ -25,16 +25,16 @@ MOUNT = """async ({html, css, js, variables, width}) => {
   wrap.append(document.createRange().createContextualFragment(html));
   wrap.append(Object.assign(document.createElement("style"), { textContent: css }));
   root.append(wrap);
-  const module = await import(URL.createObjectURL(new Blob([js], { type: "text/javascript" })));
+  const load = (text) => import(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
+  const [stepper, bring] = [await load(js), await load(carrier)];
   window.calls = [];
-  window.send = (text) => {
-    window.unmount = module.default({
-      data: Uint8Array.from(atob(text), (c) => c.charCodeAt(0)),
-      parentElement: root,
-      setStateValue: (name, value) => calls.push({ name, value }),
-      setTriggerValue: (name, value) => calls.push({ name, value }),
-    });
+  const say = (name, value) => calls.push({ name, value });
+  window.send = (text) => bring.default({ data: Uint8Array.from(atob(text), (c) => c.charCodeAt(0)) });
+  window.mount = () => {
+    const data = { name: "here" };
+    window.unmount = stepper.default({ data, parentElement: root, setStateValue: say, setTriggerValue: say });
   };
+  mount();
 }"""
 
 
@@ -87,13 +87,14 @@ class Bench:
             "html": bundle.markup("stepper.html"),
             "css": bundle.style("views.css", "stepper.css"),
             "js": bundle.script("stepper.js"),
+            "carrier": bundle.script("carrier.js"),
         }
         self.page.evaluate(MOUNT, {**parts, "variables": variables, "width": f"{width}px"})
         self.send(view)
 
     def send(self, view: StepperView) -> None:
         """Do what Streamlit does when the data change."""
-        self.page.evaluate("text => send(text)", base64.b64encode(encode(view)).decode())
+        self.page.evaluate("text => { send(text); }", base64.b64encode(encode(view, name="here")).decode())
 
     def press_and_send(self, key: str, view: StepperView) -> None:
         """Press a key and send new data at the same moment, before the key's report is due."""
@@ -101,7 +102,7 @@ class Bench:
           document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, composed: true }));
           send(text);
         }"""
-        self.page.evaluate(script, [key, base64.b64encode(encode(view)).decode()])
+        self.page.evaluate(script, [key, base64.b64encode(encode(view, name="here")).decode()])
 
     def __call__(self, selector: str) -> Locator:
         return self.page.locator(f"#host {selector}")

@@ -101,7 +101,8 @@ def test_a_burst_of_keys_is_that_many_steps_and_one_message(context: BrowserCont
     settle(page)
     at_step(page, 1, 17)
     page.wait_for_timeout(600)
-    page.evaluate("() => { window.pressed = []; addEventListener('keydown', () => pressed.push(performance.now())); }")
+    listen = "() => { window.pressed = []; addEventListener('keydown', () => pressed.push(performance.now()), true); }"
+    page.evaluate(listen)
     before = len(sent)
     for _ in range(15):
         page.keyboard.press("ArrowRight")
@@ -240,3 +241,57 @@ def test_nothing_moves_while_stepping(visit: Visit) -> None:
         page.keyboard.press("ArrowRight")
         page.wait_for_timeout(50)
         assert [page.locator(f"figure.{kind}").bounding_box() for kind in ("encoder", "decoder", "cross")] == places
+
+
+def test_the_tour_goes_by_arrow_keys_and_is_not_offered_again(visit: Visit) -> None:
+    page = visit("/?model=adjective-swap&text=I+read+red+books")
+    step, last = steps(page)
+    button = page.get_by_role("button", name="Show me")
+    expect(button).to_have_class("first")
+    button.click()
+    card = page.get_by_role("dialog", name="Tour of this page")
+    expect(card.locator(".count")).to_have_text("1 of 9")
+    expect(card.get_by_role("button", name="Next")).to_be_focused()
+    for number in (2, 3):
+        page.keyboard.press("ArrowRight")
+        expect(card.locator(".count")).to_have_text(f"{number} of 9")
+    # What it says is what the stage says.
+    said = page.locator(".stepper .says").inner_text()
+    for share in re.findall(r"\d+\u202f%", card.locator(".words").inner_text()):
+        assert share in said
+    at_step(page, step, last)
+    page.keyboard.press("ArrowRight")
+    at_step(page, step + 1, last)
+    page.keyboard.press("ArrowLeft")
+    at_step(page, step, last)
+    framed = card.locator(".ring").bounding_box()
+    stage = page.locator(".stage").bounding_box()
+    assert framed is not None
+    assert stage is not None
+    assert abs(framed["x"] + 4 - stage["x"]) < 2
+    for _ in range(7):
+        page.keyboard.press("ArrowRight")
+    expect(card).to_be_hidden()
+    at_step(page, step, last)
+    expect(button).to_be_focused()
+    page.reload()
+    settle(page)
+    expect(page.get_by_role("button", name="Show me")).not_to_have_class("first")
+    page.get_by_role("button", name="Show me").click()
+    expect(card).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(card).to_be_hidden()
+
+
+def test_after_typing_the_keys_step(visit: Visit) -> None:
+    page = visit("/?model=adjective-swap")
+    sentence(page, "They buy blue cars")
+    _, last = steps(page)
+    page.keyboard.press("Home")
+    at_step(page, 1, last)
+    page.keyboard.press("ArrowRight")
+    at_step(page, 2, last)
+    page.mouse.click(1340, 400)  # where nothing is
+    page.keyboard.press("End")
+    at_step(page, last, last)
+    assert page.evaluate("() => document.activeElement.matches('main')") is False, "the page is not framed"

@@ -3,9 +3,10 @@
 import js from "@eslint/js";
 
 const browser = [
-  "CanvasRenderingContext2D", "DataView", "Element", "Event", "EventTarget", "ImageData", "ResizeObserver",
-  "TextDecoder", "cancelAnimationFrame", "clearTimeout", "devicePixelRatio", "document", "getComputedStyle",
-  "globalThis", "innerHeight", "matchMedia", "navigator", "performance", "requestAnimationFrame", "setTimeout", "window",
+  "CanvasRenderingContext2D", "DOMRect", "DataView", "Element", "Event", "EventTarget", "ImageData", "ResizeObserver",
+  "TextDecoder", "cancelAnimationFrame", "clearInterval", "clearTimeout", "devicePixelRatio", "document",
+  "getComputedStyle", "globalThis", "innerHeight", "innerWidth", "localStorage", "matchMedia", "navigator",
+  "performance", "requestAnimationFrame", "setTimeout", "structuredClone", "window",
 ];
 
 const forbid = (selector, message) => ({ selector, message });

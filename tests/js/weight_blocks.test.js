@@ -45,7 +45,7 @@ test("a block may begin anywhere in a larger buffer", () => {
 });
 
 test("the stepper's payload has all kinds", () => {
-  const { maps, target, step, kind } = readPayload(bytesOf(bytes.payload));
+  const { maps, target, step, kind } = readPayload(readBlock(bytesOf(bytes.payload)));
   assert.deepEqual([step, kind, target.tokens[0]], [1, "cross", "<sos>"]);
   assert.deepEqual([...maps.cross.weights], cross.flat(3));
   assert.deepEqual([...weightsOf(maps.cross, 2, 0)], mean.flat());

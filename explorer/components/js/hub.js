@@ -1,5 +1,5 @@
 // Where carriers leave data from the server and views pick it up. To the browser, each component is a separate module,
-// so the two can only share data through the page's global object.
+// so they can only share data through the page's global object. There a tour also finds the stepper on the page.
 
 /** @typedef {import("./types").Hub} Hub */
 

@@ -15,7 +15,7 @@ const TYPING = "textarea,select,[contenteditable],input:not([type=range],[type=c
 const POPUPS = "dialog,[role=dialog],[role=menu],[role=listbox]";
 const SLIDERS = "[type=range],[role=slider]";
 const ARROWED = "canvas,.tiles,[role=grid]"; // arrow keys move inside these, also after a click
-const CHOICES = "[role=tab],[role=radio],[type=radio]";
+const CHOICES = "[role=tab],[role=radio],[type=radio],[role=toolbar]";
 const PRESSED = "button,a,summary,[type=checkbox],[role=button],[role=tab],[role=radio]";
 const FIELD = ".st-key-sentence_row input"; // the sentence, on every page
 
@@ -51,6 +51,8 @@ export function listenToKeys(box, { commands, help, run, escape }) {
     const { key } = event, path = event.composedPath().filter((node) => node instanceof Element);
     taken = "";
     if (key === "Tab") pointed = false;
+    // A click beside everything gives the focus to the page as a whole, which a key would then mark.
+    else if (pointed) /** @type {HTMLElement | null} */ (document.querySelector("main:focus"))?.blur();
     if (key === "Enter" && !event.isComposing && path[0]?.matches(FIELD)) setTimeout(() => /** @type {HTMLElement} */ (path[0]).blur(), 80);
     if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey) return;
     const other = path.find((node) => node.matches(".explorer,.stepper"));
@@ -89,7 +91,8 @@ function openHelp(box, help) {
   dialog.setAttribute("aria-label", "Keys");
   close.onclick = () => dialog.close();
   dialog.onclick = (event) => event.target === dialog && dialog.close(); // beside it
-  dialog.onkeydown = (event) => event.key === "?" && dialog.close();
+  // The page takes Esc for itself.
+  dialog.onkeydown = (event) => ["?", "Escape"].includes(event.key) && dialog.close();
   dialog.onclose = () => dialog.remove();
   box.append(dialog);
   dialog.showModal();

@@ -66,22 +66,3 @@ export function drawSteps(find, step, last, playing, { tokens, predicted }) {
   }
   markPlaying(find("button.play"), playing);
 }
-
-// Widgets that use the arrow keys or the space bar themselves.
-const ROLES = ["slider", "tab", "radio", "grid", "listbox", "menu", "dialog"].map((role) => `[role=${role}]`);
-const KEYED = `input,textarea,select,canvas,.tiles,[contenteditable],${ROLES}`;
-const PRESSED = "button,a,summary,[role=button]";
-
-/**
- * The command of a key, which is then handled; "" if the focused widget uses the key itself.
- * @param {KeyboardEvent} event
- */
-export function takeKey(event) {
-  const { ctrlKey, altKey, metaKey, shiftKey } = event;
-  const name = { ArrowLeft: "back", ArrowRight: "forward", Home: "start", End: "end", " ": "play" }[event.key];
-  if (!name || event.defaultPrevented || ctrlKey || altKey || metaKey || shiftKey) return "";
-  const path = event.composedPath().filter((node) => node instanceof Element);
-  if (path.some((node) => node.matches(KEYED) || (name === "play" && node.matches(PRESSED)))) return "";
-  event.preventDefault();
-  return name;
-}

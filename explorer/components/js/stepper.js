@@ -2,13 +2,17 @@
 
 import { readTheme } from "./colours.js";
 import { buttonsOf, finder, say } from "./dom.js";
+import { drawDiagram } from "./diagram.js";
+import { hub } from "./hub.js";
+import { STEPPING, STEPPING_HELP, listenToKeys } from "./keys.js";
 import { KINDS } from "./kinds.js";
+import { atOne, drawNext, listenToHeat } from "./next_word.js";
 import { clamp } from "./numbers.js";
 import { readPayload } from "./stepper_payload.js";
-import { createPlayer, drawSteps, stepAfter, takeKey } from "./player.js";
+import { createPlayer, drawSteps, stepAfter } from "./player.js";
 import { drawStage, listenToStage, measureStage } from "./stage.js";
 import { drawMap, layOut, listenToMap } from "./stepper_maps.js";
-import { drawCaption, drawChecks, drawKeys, drawNext, drawPick, drawReadout } from "./stepper_panels.js";
+import { drawCaption, drawChecks, drawKeys, drawPick, drawReadout } from "./stepper_panels.js";
 import { chooseMaps, goTo, pick, redraw, report } from "./stepper_state.js";
 import { joins } from "./words.js";
 
@@ -20,25 +24,38 @@ const TEMPO = 700; // ms per step
 const SPEEDS = [1, 2, 0.5];
 
 /**
- * Streamlit calls this again whenever the data or the theme changes; it calls the returned function once, at unmount.
- * @param {import("./types").Mount<Uint8Array, "__stepper", StepperState>} mount
+ * Streamlit calls this again when the theme changes; it calls the returned function once, at unmount. `data` never
+ * changes, because Streamlit would then send all of this code again: it holds the name under which a carrier delivers
+ * each decoding.
+ * @param {import("./types").Mount<{ name: string }, "__stepper", StepperState>} mount
  */
 export default function ({ data, parentElement: root, setStateValue, setTriggerValue }) {
   const S = (root.__stepper ??= create(root));
-  Object.assign(S, { setStateValue, setTriggerValue, theme: readTheme(S.box), shown: null });
-  load(S, readPayload(data));
-  layOut(S);
-  S.draw();
-  // Only now do the chips have their words, and so their places.
-  fit(S);
+  Object.assign(S, { name: data.name, setStateValue, setTriggerValue, theme: readTheme(S.box), shown: null });
+  hub().stepper = S;
+  take(S);
   return () => {
+    hub().removeEventListener("block", S.onBlock);
+    if (hub().stepper === S) hub().stepper = null;
     S.observer.disconnect();
-    document.removeEventListener("keydown", S.onKey);
+    S.keys.stop();
     S.player.stop();
     clearTimeout(S.reporting);
     cancelAnimationFrame(S.frame);
     cancelAnimationFrame(S.moving);
   };
+}
+
+/** Draws the decoding that has been delivered, if any. @param {StepperState} S */
+function take(S) {
+  const block = hub().blocks.get(S.name);
+  if (!block) return;
+  if (block !== S.taken) load(S, readPayload(block));
+  S.taken = block;
+  layOut(S);
+  S.draw();
+  // Only now do the chips have their words, and so their places.
+  fit(S);
 }
 
 /** Everything that depends on the width, after a change of it or of the words. @param {StepperState} S */
@@ -85,22 +102,23 @@ function create(root) {
     S.player.stop();
     goTo(S, Number(slider.value) - 1);
   };
+  listenToHeat(S);
   details.ontoggle = () => drawKeys(S);
-  S.onKey = (event) => {
-    if (event.key === "Escape" && (S.cell || S.look)) {
-      Object.assign(S, { cell: null, look: null });
-      redraw(S);
-    }
-    const name = takeKey(event);
-    if (name) run(S, name);
+  const escape = () => {
+    if (!S.cell && !S.look) return;
+    Object.assign(S, { cell: null, look: null });
+    redraw(S);
   };
-  document.addEventListener("keydown", S.onKey);
+  S.keys = listenToKeys(S.box, { commands: STEPPING, help: STEPPING_HELP, run: (name) => run(S, name), escape });
+  S.find(".keys").onclick = S.keys.showHelp;
   S.observer = new ResizeObserver(() => {
-    if (S.width === S.box.clientWidth) return;
+    if (!S.data || S.width === S.box.clientWidth) return;
     S.width = S.box.clientWidth;
     fit(S);
   });
   S.observer.observe(S.box);
+  S.onBlock = () => hub().blocks.get(S.name) !== S.taken && take(S);
+  hub().addEventListener("block", S.onBlock);
   return S;
 }
 
@@ -112,6 +130,7 @@ function create(root) {
 function load(S, data) {
   const { seq, step, kind, layer, head, source, target, alternatives } = data;
   Object.assign(S, { data, cell: null, look: null, single: null, width: S.box.clientWidth, last: target.tokens.length - 1 });
+  S.heat ??= atOne(data);
   S.optionRows = Math.max(...alternatives.ids.map((ids, row) => ids.length + Number(!ids.includes(target.predicted_ids[row]))));
   if (seq !== S.seq) {
     S.player.stop();
@@ -146,6 +165,7 @@ function draw(S) {
   // Canvases first: drawing text on one forces the browser to compute all styles changed so far.
   for (const kind of S.kinds) drawMap(S, kind);
   drawPick(S);
+  drawPlace(S);
   drawSteps(S.find, S.step, S.last, S.player.playing(), S.data.target);
   drawSpeed(S);
   drawNext(S);
@@ -153,6 +173,13 @@ function draw(S) {
   drawStage(S);
   drawReadout(S);
   drawKeys(S);
+}
+
+/** Where in the model the map in question sits. @param {StepperState} S */
+function drawPlace(S) {
+  const box = S.find(".model"), { diagram } = S.data;
+  box.hidden = !diagram;
+  if (diagram) drawDiagram(box, diagram, { kind: S.kind, layer: S.pick[S.kind].layer }, (kind, layer) => pick(S, kind, { layer }));
 }
 
 /** @param {StepperState} S */
@@ -165,6 +192,7 @@ function drawSpeed(S) {
 
 /** Carries out the command of a button or a key. @param {StepperState} S @param {string} name */
 function run(S, name) {
+  if (!S.data) return;
   const playing = S.player.playing();
   if (name === "speed") {
     S.speed = SPEEDS[(SPEEDS.indexOf(S.speed) + 1) % SPEEDS.length];

@@ -1,62 +1,18 @@
-// The panels around the heatmaps: the next token, the choice of layer and head, captions, the readout, the table.
+// The panels around the heatmaps: the choice of layer and head, captions, the readout, the table.
 
 import { paper } from "./canvas.js";
 import { buttonsOf, children, make, makeButton, say, sayAll } from "./dom.js";
 import { SIDES } from "./kinds.js";
 import { TITLES, capitalised, layerName, nameInLayer } from "./names.js";
-import { decimals, percent, plural } from "./numbers.js";
+import { decimals, plural } from "./numbers.js";
 import { MASKED, WHY_MASKED, drawBadges, line, looksAt } from "./readout.js";
 import { bitmapOf } from "./stepper_maps.js";
-import { currentRow, fork, lastRead, pick, rowOf, shownRows } from "./stepper_state.js";
+import { currentRow, lastRead, pick, rowOf, shownRows } from "./stepper_state.js";
 import { drawTable } from "./table.js";
-import { SPECIALS, numbered, tokenName } from "./token_names.js";
+import { numbered, tokenName } from "./token_names.js";
 
 /** @typedef {import("./types").Kind} Kind */
 /** @typedef {import("./types").StepperState} StepperState */
-
-/** Draws the token that is predicted next, and the likeliest tokens to choose from. @param {StepperState} S */
-export function drawNext(S) {
-  const { target, alternatives } = S.data, row = S.step;
-  const ids = alternatives.ids[row], chosen = target.predicted_ids[row];
-  const word = tokenName(target.predicted[row], "target"), picked = target.chosen.includes(row);
-  const read = numbered(target.tokens, row, "target");
-  if (picked) sayAll(S.find(".reads"), "reads ", read, ` → ${target.by}: `, word, ", not the likeliest");
-  else sayAll(S.find(".reads"), "reads ", read, " → predicts ", word);
-  const options = ids.map((id, i) => ({ id, text: alternatives.tokens[row][i], p: alternatives.probabilities[row][i] }));
-  // A chosen or sampled token may not be among the likeliest.
-  if (!ids.includes(chosen)) options.push({ id: chosen, text: target.predicted[row], p: target.probabilities[row] });
-  drawOthers(S, Math.max(0, 1 - options.reduce((sum, { p }) => sum + p, 0)));
-  const list = children(S.find(".options"), S.optionRows, () => {
-    const bar = make("span", "bar", make("i"));
-    return make("li", "", makeButton("option", make("span", "mark"), make("bdi", "token"), bar, make("span", "number")));
-  });
-  list.forEach((item, i) => {
-    const option = options[i], button = /** @type {HTMLButtonElement} */ (item.firstChild);
-    item.style.visibility = option ? "" : "hidden";
-    if (!option) return;
-    const current = option.id === chosen, [mark, token, bar, number] = button.children;
-    say(mark, current ? "▸" : "");
-    say(token, option.text);
-    token.classList.toggle("special", SPECIALS.includes(option.text));
-    /** @type {HTMLElement} */ (bar.firstChild).style.width = `${100 * option.p}%`;
-    say(number, percent(option.p));
-    button.classList.remove("waiting");
-    if (current) button.setAttribute("aria-current", "true");
-    else button.removeAttribute("aria-current");
-    const taken = picked ? `The token ${target.by} here` : "The token predicted here";
-    button.title = current ? taken : "Continue decoding from this token instead";
-    button.onclick = () => {
-      if (!current) fork(S, option.id, button);
-    };
-  });
-}
-
-/** What the tokens that are not listed have together. @param {StepperState} S @param {number} rest */
-function drawOthers(S, rest) {
-  const [, , bar, number] = S.find(".others").children;
-  /** @type {HTMLElement} */ (bar.firstChild).style.width = `${100 * rest}%`;
-  say(number, percent(rest));
-}
 
 /** Draws the choice of kind, layer and head. @param {StepperState} S */
 export function drawPick(S) {

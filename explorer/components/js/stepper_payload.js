@@ -1,24 +1,24 @@
 // Decodes the stepper's payload into maps with weights and masks. Layout: see stepper_payload.py.
 
-import { headWeights, readBlock } from "./weight_blocks.js";
+import { headWeights } from "./weight_blocks.js";
 import { KINDS } from "./kinds.js";
 
+/** @typedef {import("./types").Block} Block */
 /** @typedef {import("./types").StepperData} StepperData */
 /** @typedef {import("./types").StepperMap} StepperMap */
 
-/** @param {Uint8Array} bytes @returns {StepperData} */
-export function readPayload(bytes) {
-  const { header, body } = readBlock(bytes);
-  const { maps, source, target } = header;
+/** The header of a block with its maps filled in. @param {Block} block @returns {StepperData} */
+export function readPayload({ header, body }) {
+  const { maps, source, target } = header, numbers = /** @type {ArrayBuffer} */ (body);
   let end = 0;
   for (const m of KINDS.map((kind) => maps[kind])) {
     m.area = m.queries * m.keys;
-    m.weights = new Float32Array(body, end, m.layers * m.heads * m.area);
+    m.weights = new Float32Array(numbers, end, m.layers * m.heads * m.area);
     m.means = new Map();
     end += m.weights.byteLength;
   }
   for (const m of KINDS.map((kind) => maps[kind])) {
-    m.mask = new Uint8Array(body, end, m.area);
+    m.mask = new Uint8Array(numbers, end, m.area);
     end += m.area;
   }
   maps.encoder.rows = maps.encoder.columns = maps.cross.columns = source.tokens;

@@ -104,6 +104,35 @@ export interface Keys {
   showHelp: () => void;
 }
 
+// Diagram of a model: see model_diagram.py
+
+export interface Diagram {
+  /** The sublayers of each layer, in the order in which they compute. */
+  encoder: string[][];
+  decoder: string[][];
+  heads: Partial<Record<Kind, number>>;
+  norm: string;
+  positions: string;
+}
+/** A block of the small diagram; it can be chosen if it is a place of attention. */
+export interface DiagramBlock {
+  kind: string;
+  layer: number;
+  x: number;
+  y: number;
+}
+export interface DiagramPlan {
+  width: number;
+  height: number;
+  cell: { width: number; height: number };
+  blocks: DiagramBlock[];
+  /** The names of rows, and other words, centred at their place. */
+  labels: { text: string; x: number; y: number; side: string }[];
+  /** Lines with an arrow at their end: points, and what flows there. */
+  wires: { points: [number, number][]; flow: string }[];
+  frames: { x: number; y: number; width: number; height: number }[];
+}
+
 // Stepper
 
 export interface StepperMap {
@@ -134,8 +163,16 @@ export interface StepperData extends Pick {
     chosen: number[]; by: string;
   };
   alternatives: { tokens: string[][]; ids: number[][]; probabilities: number[][] };
+  heat: Heat | null;
+  diagram: Diagram | null;
   checks: { error: number; leaks: number; heads: number };
   maps: Record<Kind, StepperMap>;
+}
+
+/** The temperatures that bars can be drawn at, and log Σ p^(1/T) over the vocabulary [row][temperature]. */
+export interface Heat {
+  temperatures: number[];
+  log_sums: number[][];
 }
 
 export interface ChosenCell {
@@ -210,7 +247,7 @@ export interface StepperState {
   figures: Record<Kind, StepperFigure>;
   player: Player;
   observer: ResizeObserver;
-  onKey: (event: KeyboardEvent) => void;
+  keys: Keys;
   draw: () => void;
   setStateValue: Report;
   setTriggerValue: Report;
@@ -218,11 +255,17 @@ export interface StepperState {
   frame: number;
   reporting: number;
   width: number;
+  /** The name under which decodings are delivered, and the one that is drawn. */
+  name: string;
+  taken?: Block;
+  onBlock: () => void;
   data: StepperData;
   seq: string;
   kinds: Kind[];
   last: number;
   optionRows: number;
+  /** The index of the temperature of the bars. */
+  heat: number;
   kind: Kind;
   pick: Record<Kind, Pick>;
   step: number;
@@ -329,7 +372,13 @@ export interface Block {
   header: any;
   body: ArrayBuffer | null;
 }
-export type Hub = EventTarget & { blocks: Map<string, Block> };
+export type Hub = EventTarget & {
+  blocks: Map<string, Block>;
+  /** The stepper on the page, and for a tour of it: the button that starts it, and the last one that was started. */
+  stepper?: StepperState | null;
+  opener?: HTMLElement | null;
+  toured?: number;
+};
 
 export interface MapCell {
   kind: Kind;
@@ -468,4 +517,27 @@ export interface Wire {
   /** Whether it is a residual connection. */
   skip: boolean;
   lane: number;
+}
+
+// Tour
+
+export interface Stop {
+  title: string;
+  /** What to point at, and what to say about it; null where the page does not have it. */
+  place: (S: StepperState) => Element | null;
+  words: (S: StepperState) => Content[];
+  /** The steps by which the decoding moves on for this stop. */
+  ahead?: number;
+}
+export interface TourState {
+  find: Find;
+  box: HTMLElement;
+  stops: Stop[];
+  at: number;
+  /** The stepper, and where it was before. */
+  stepper: StepperState;
+  before: { step: number; kind: Kind; pick: Record<Kind, Pick> };
+  seen: StepperData | null;
+  watching: number;
+  stop: () => void;
 }

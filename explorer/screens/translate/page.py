@@ -11,7 +11,7 @@ from explorer.text import plain
 from explorer.translation import domain
 from explorer.translation.examples import examples_of, hint_for
 from explorer.translation.other_paths import OtherPath, chosen_paths, fork_of, hypotheses
-from explorer.web import changes_in_force, runtime, session
+from explorer.web import changes_in_force, runtime, session, welcome
 from explorer.web.attention_views import draw_stepper
 from explorer.web.open_translation import OpenTranslation, address_of, along, open_translation
 from model.data import TASKS, get_task
@@ -25,6 +25,7 @@ def draw() -> None:
     _headline(opened)
     _explore(opened)
     _other_paths(opened)
+    welcome.draw_tour()
 
 
 def _headline(opened: OpenTranslation) -> None:

@@ -98,7 +98,7 @@ def test_the_blocks_of_the_examples_are_those_that_the_server_sends(monkeypatch:
     sent = {
         "kind": heads_payload.encode_kind(maps, name="view/cross", seq="s"),
         "numbers": heads_payload.encode_numbers(maps, [(1, 2), (2, 0)], name="view/cross/numbers", seq="s"),
-        "payload": encode(planted_view()),
+        "payload": encode(planted_view(), name="here"),
     }
     monkeypatch.setattr(heads_payload, "MOST_EXACT", 0)
     sent["coarse"] = heads_payload.encode_kind(maps, name="view/cross", seq="s")

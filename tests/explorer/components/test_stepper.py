@@ -22,7 +22,8 @@ def _page() -> None:
 def _run(app: AppTest) -> tuple[Any, bytes]:
     app.run()
     assert not app.exception
-    return app.session_state["result"], app.get("bidi_component")[0].proto.bytes
+    (payload,) = [element.proto.bytes for element in app.get("bidi_component") if element.proto.bytes]
+    return app.session_state["result"], payload
 
 
 def _message(**changes: Any) -> dict[str, Any]:

@@ -1,0 +1,91 @@
+// The likeliest next words, to choose from: their probabilities at a temperature, and what all others have together.
+
+import { children, make, makeButton, say, sayAll } from "./dom.js";
+import { percent } from "./numbers.js";
+import { fork, redraw } from "./stepper_state.js";
+import { heated } from "./temperature.js";
+import { SPECIALS, numbered, tokenName } from "./token_names.js";
+
+/** @typedef {import("./types").StepperState} StepperState */
+
+const LISTED = 10; // tokens that the server sends for each step, if there are as many
+
+/** Lets the slider set the temperature of the bars. @param {StepperState} S */
+export function listenToHeat(S) {
+  /** @type {HTMLInputElement} */
+  const slider = S.find(".heat input");
+  slider.oninput = () => {
+    S.heat = Number(slider.value);
+    redraw(S);
+  };
+}
+
+/** The index of temperature 1. @param {StepperState["data"]} data */
+export const atOne = ({ heat }) => heat?.temperatures.indexOf(1) ?? 0;
+
+/** Draws the token that is predicted next, and the likeliest tokens to choose from. @param {StepperState} S */
+export function drawNext(S) {
+  const { target, alternatives, heat } = S.data, row = S.step;
+  const ids = alternatives.ids[row], chosen = target.predicted_ids[row];
+  const word = tokenName(target.predicted[row], "target"), picked = target.chosen.includes(row);
+  const read = numbered(target.tokens, row, "target");
+  if (picked) sayAll(S.find(".reads"), "reads ", read, ` → ${target.by}: `, word, ", not the likeliest");
+  else sayAll(S.find(".reads"), "reads ", read, " → predicts ", word);
+  const at = (/** @type {number} */ p) => heated(heat, row, S.heat, p);
+  const options = ids.map((id, i) => ({ id, text: alternatives.tokens[row][i], p: at(alternatives.probabilities[row][i]) }));
+  // A chosen or sampled token may not be among the likeliest.
+  if (!ids.includes(chosen)) options.push({ id: chosen, text: target.predicted[row], p: at(target.probabilities[row]) });
+  drawOthers(S, Math.max(0, 1 - options.reduce((sum, { p }) => sum + p, 0)), ids.length < LISTED);
+  const list = children(S.find(".options"), S.optionRows, () => {
+    const bar = make("span", "bar", make("i"));
+    return make("li", "", makeButton("option", make("span", "mark"), make("bdi", "token"), bar, make("span", "number")));
+  });
+  list.forEach((item, i) => {
+    const option = options[i], button = /** @type {HTMLButtonElement} */ (item.firstChild);
+    item.style.visibility = option ? "" : "hidden";
+    if (!option) return;
+    const current = option.id === chosen, [mark, token, bar, number] = button.children;
+    say(mark, current ? "▸" : "");
+    say(token, option.text);
+    token.classList.toggle("special", SPECIALS.includes(option.text));
+    /** @type {HTMLElement} */ (bar.firstChild).style.width = `${100 * option.p}%`;
+    say(number, percent(option.p));
+    button.classList.remove("waiting");
+    if (current) button.setAttribute("aria-current", "true");
+    else button.removeAttribute("aria-current");
+    const taken = picked ? `The token ${target.by} here` : "The token predicted here";
+    button.title = current ? taken : "Continue decoding from this token instead";
+    button.onclick = () => {
+      if (!current) fork(S, option.id, button);
+    };
+  });
+  drawHeat(S);
+}
+
+/**
+ * What the tokens that are not listed have together.
+ * @param {StepperState} S
+ * @param {number} rest
+ * @param {boolean} none whether all tokens are listed
+ */
+function drawOthers(S, rest, none) {
+  const [, , bar, number] = S.find(".others").children;
+  /** @type {HTMLElement} */ (bar.firstChild).style.width = `${100 * rest}%`;
+  // A difference of float32 numbers can be 0 where the rest is only small.
+  say(number, percent(none ? 0 : Math.max(rest, Number.MIN_VALUE)));
+}
+
+/** @param {StepperState} S */
+function drawHeat(S) {
+  const { heat } = S.data, one = atOne(S.data), t = heat?.temperatures[S.heat] ?? 1;
+  S.find(".heat").hidden = !heat;
+  /** @type {HTMLInputElement} */
+  const slider = S.find(".heat input");
+  slider.max = `${(heat?.temperatures.length ?? 1) - 1}`;
+  slider.value = `${S.heat}`;
+  slider.style.setProperty("--done", `${(100 * S.heat) / Number(slider.max)}%`);
+  slider.setAttribute("aria-valuetext", `${t}`);
+  say(S.find(".heat b"), `${t}`);
+  say(S.find(".next .hint"), S.heat === one ? "Pick another word to see where the translation goes."
+    : `The bars at temperature ${t}: ${t < 1 ? "sharper" : "flatter"} than at 1. The translation stays as it is.`);
+}

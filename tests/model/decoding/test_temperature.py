@@ -1,0 +1,39 @@
+"""Probabilities at other temperatures, from those of a few tokens and one sum over the vocabulary."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from model.decoding.search import filter_top
+from model.decoding.temperature import TEMPERATURES, at_temperature, log_sums
+
+
+@pytest.mark.parametrize("sharpness", [0.1, 3.0, 40.0])
+def test_they_are_the_softmax_of_the_logits_over_the_temperature(sharpness: float) -> None:
+    logits = sharpness * torch.randn(5, 900, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    logits[:, [0, 1]] = -torch.inf  # never predicted
+    log_probs = logits.log_softmax(-1)
+    sums = log_sums(log_probs.float().numpy())
+    top = log_probs.topk(10, dim=-1)
+    for i, temperature in enumerate(TEMPERATURES):
+        exact = (logits / temperature).softmax(-1).gather(1, top.indices).numpy()
+        for row in range(5):
+            shown = at_temperature(top.values[row].exp().float().numpy(), sums[row, i], temperature)
+            np.testing.assert_allclose(shown, exact[row], rtol=3e-4, atol=1e-7)
+            assert shown.sum() <= 1 + 1e-5
+
+
+def test_at_temperature_1_nothing_changes() -> None:
+    log_probs = torch.randn(3, 50, generator=torch.Generator().manual_seed(2)).log_softmax(-1).numpy()
+    assert not log_sums(log_probs)[:, TEMPERATURES.index(1.0)].any()
+
+
+def test_sampling_draws_from_the_same_distribution() -> None:
+    """The temperature of sampling divides the same log-probabilities (search.py)."""
+    log_probs = torch.randn(1, 20, generator=torch.Generator().manual_seed(3)).log_softmax(-1)
+    drawn_from = filter_top(log_probs / 0.5, 0, 1.0).softmax(-1)[0].numpy()
+    sums = log_sums(log_probs.numpy())
+    shown = at_temperature(log_probs[0].exp().numpy(), sums[0, TEMPERATURES.index(0.5)], 0.5)
+    np.testing.assert_allclose(shown, drawn_from, rtol=1e-4)
