@@ -163,6 +163,7 @@ class Watch:
     errors: list[str] = field(default_factory=list)
     dialogs: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)  # violations of the Content-Security-Policy
+    origins: set[str] = field(default_factory=set)  # on this machine, such as http://localhost:8501
 
     def follow(self, context: BrowserContext) -> None:
         context.on("request", lambda request: self._note(request.url))
@@ -197,7 +198,11 @@ class Watch:
 
     def _note(self, url: str) -> None:
         parts = urlsplit(url)
-        if parts.scheme in ("http", "https", "ws", "wss") and parts.hostname not in LOCAL:
+        if parts.scheme not in ("http", "https", "ws", "wss"):
+            return
+        if parts.hostname in LOCAL:
+            self.origins.add(f"{parts.scheme.replace('ws', 'http')}://{parts.netloc}")
+        else:
             self.foreign.append(url)
 
 

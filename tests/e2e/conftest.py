@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
 
 from tests.browser import SCREEN, TIMEOUT_MS, Server, Watch, find_chromium, launch, serve, settle
+from tests.e2e.tab import Tab
 
 HERE = Path(__file__).parent
 
@@ -34,9 +35,9 @@ def playwright() -> Iterator[Playwright]:
         yield driver
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser(playwright: Playwright) -> Iterator[Browser]:
-    """Headless Chromium, a new one for each test file: after some seventy tests one browser stopped responding."""
+    """Headless Chromium."""
     chromium = launch(playwright)
     yield chromium
     chromium.close()
@@ -55,28 +56,73 @@ def fresh_server() -> Callable[..., AbstractContextManager[Server]]:
     return serve
 
 
-@pytest.fixture
-def watch() -> Watch:
-    """Records requests to other hosts, script errors and dialogs of every tab in `context`."""
-    return Watch()
+@pytest.fixture(scope="session")
+def _tab(browser: Browser) -> Tab:
+    return Tab(browser)
+
+
+@pytest.fixture(scope="session")
+def _other_tab(browser: Browser) -> Tab:
+    return Tab(browser)
+
+
+def _lend(tab: Tab) -> Iterator[Tab]:
+    yield tab
+    tab.empty()
+    assert tab.watch.taken() == [], "a page did what it should not"
 
 
 @pytest.fixture
-def context(browser: Browser, watch: Watch) -> Iterator[BrowserContext]:
-    """A new, empty browser profile; at the end, checks that no request went to another host and no script failed."""
+def tab(_tab: Tab) -> Iterator[Tab]:
+    """An emptied tab; afterwards it checks that nothing went to another host and no script failed."""
+    yield from _lend(_tab)
+
+
+@pytest.fixture
+def other_tab(_other_tab: Tab) -> Iterator[Tab]:
+    """The same in another profile."""
+    yield from _lend(_other_tab)
+
+
+@pytest.fixture
+def watch(tab: Tab) -> Watch:
+    """Records requests to other hosts, script errors, dialogs and policy violations of every tab in `context`."""
+    return tab.watch
+
+
+@pytest.fixture
+def context(tab: Tab) -> BrowserContext:
+    """The browser profile of `page`."""
+    return tab.context
+
+
+@pytest.fixture
+def page(tab: Tab) -> Page:
+    """An empty tab at 1366 × 768; go somewhere with `visit`."""
+    return tab.page
+
+
+@pytest.fixture
+def new_page(browser: Browser, watch: Watch) -> Iterator[Page]:
+    """The tab of a new profile, for tests that change a tab for good: by a clock, listeners, scripts on every page."""
     fresh = browser.new_context(viewport=SCREEN)
     watch.follow(fresh)
-    yield fresh
+    page = fresh.new_page()
+    page.set_default_timeout(TIMEOUT_MS)
+    yield page
     fresh.close()
-    assert watch.taken() == [], "a page did what it should not"
 
 
 @pytest.fixture
-def page(context: BrowserContext) -> Page:
-    """An empty tab at 1366 × 768; open an address with `visit`."""
-    tab = context.new_page()
-    tab.set_default_timeout(TIMEOUT_MS)
-    return tab
+def elsewhere(other_tab: Tab) -> Callable[[str], Page]:
+    """`elsewhere(url)`: what another person sees who follows a link."""
+
+    def go(url: str) -> Page:
+        other_tab.page.goto(url)
+        settle(other_tab.page)
+        return other_tab.page
+
+    return go
 
 
 @pytest.fixture

@@ -141,19 +141,10 @@ class HeadsBench:
         ys = [top + (q + 0.5) / rows * height for q in range(rows)]
         return lightness(picture, xs, ys)
 
-    def in_thumbnail(self, tile: str, x: float, y: float) -> tuple[int, ...]:
-        """The colour of a button's thumbnail at these fractions of its width and height."""
-        picture = f".under:has({tile}) > canvas"
-        room, canvas = self(f"{tile} i").bounding_box(), self(picture).bounding_box()
-        left, top = room["x"] - canvas["x"], room["y"] - canvas["y"]
-        return self._pixel(picture, {"x": left + x * room["width"], "y": top + y * room["height"]})
-
-    def _pixel(self, selector: str, point: dict[str, float]) -> tuple[int, ...]:
-        script = """(canvas, { x, y }) => {
-          const ratio = canvas.width / parseFloat(canvas.style.width);
-          return [...canvas.getContext("2d").getImageData(x * ratio, y * ratio, 1, 1).data];
-        }"""
-        return tuple(self(selector).evaluate(script, point))
+    def in_thumbnail(self, tile: str, *places: tuple[float, float]) -> list[tuple[int, ...]]:
+        """What is painted in the thumbnail of a button, at these shares of its width and height."""
+        picture, (left, top, width, height) = self._thumbnail(tile)
+        return pixels(picture, [{"x": left + x * width, "y": top + y * height} for x, y in places])
 
     def _thumbnail(self, tile: str) -> tuple[Locator, tuple[float, ...]]:
         """The canvas below a button, and the thumbnail's left, top, width and height on it."""

@@ -8,13 +8,13 @@ from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from explorer.translation.translator import Translator
 from model.checkpoint import load_model
 from model.config import DecodeConfig
 from model.trace import AttentionTrace
-from tests.browser import Watch, settle
+from tests.browser import settle
 from tests.paths import ROOT
 
 Visit = Callable[[str], Page]
@@ -62,7 +62,7 @@ def test_grid_to_head_to_cell_by_mouse(visit: Visit, trace: AttentionTrace) -> N
 
 
 def test_grid_to_head_to_cell_by_keyboard_and_the_link_reopens_it(
-    visit: Visit, browser: Browser, watch: Watch, trace: AttentionTrace
+    visit: Visit, elsewhere: Visit, trace: AttentionTrace
 ) -> None:
     page = visit(f"/attention?model=adjective-swap&text={TEXT.replace(' ', '+')}&kind=encoder")
     drawn(page, "encoder")
@@ -75,18 +75,11 @@ def test_grid_to_head_to_cell_by_keyboard_and_the_link_reopens_it(
         page.keyboard.press(key)
     expect(page.locator(".cell")).to_contain_text(f"{trace.encoder[1, 1, 2, 1]:.4f}")
     wait_for(page, kind="encoder", layer="2", head="2", view="head", cell="3-2")
-    context = browser.new_context(viewport={"width": 1366, "height": 768})
-    watch.follow(context)
-    try:
-        other = context.new_page()
-        other.goto(page.url)
-        settle(other)
-        drawn(other, "encoder")
-        for part in (".cell", ".caption", "figure.encoder figcaption"):
-            assert other.locator(part).inner_text() == page.locator(part).inner_text()
-        assert query(other) == query(page)
-    finally:
-        context.close()
+    other = elsewhere(page.url)
+    drawn(other, "encoder")
+    for part in (".cell", ".caption", "figure.encoder figcaption"):
+        assert other.locator(part).inner_text() == page.locator(part).inner_text()
+    assert query(other) == query(page)
 
 
 def test_captions_and_tables_say_what_was_computed(visit: Visit, trace: AttentionTrace) -> None:

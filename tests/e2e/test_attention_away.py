@@ -8,7 +8,7 @@ import io
 import json
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -22,7 +22,7 @@ from explorer.translation.translator import Translator
 from model.checkpoint import load_model
 from model.config import DecodeConfig
 from model.trace import AttentionTrace
-from tests.browser import Watch, download, settle
+from tests.browser import download, settle
 from tests.explorer.attention_files import HOSTILE, npz, weights_of
 from tests.paths import ROOT
 
@@ -44,22 +44,6 @@ def translator() -> Translator:
 def trace(translator: Translator) -> AttentionTrace:
     """What the page must show."""
     return translator.translate(TEXT, DecodeConfig()).trace
-
-
-@pytest.fixture
-def elsewhere(browser: Browser, watch: Watch) -> Iterator[Open]:
-    """Another user's browser, with an empty profile."""
-    context = browser.new_context(viewport={"width": 1366, "height": 768})
-    watch.follow(context)
-
-    def go(url: str) -> Page:
-        page = context.new_page()
-        page.goto(url)
-        settle(page)
-        return page
-
-    yield go
-    context.close()
 
 
 def address(**query: str) -> str:
@@ -219,9 +203,9 @@ def test_grid_to_head_to_cell_to_its_numbers_by_keyboard(visit: Visit, trace: At
     expect(page.get_by_text(re.compile(rf"gives the weight|{trace.cross[1, 2, 2, 2]:.3f}")).first).to_be_visible()
 
 
-def test_a_node_of_the_tree_opens_its_attention(visit: Visit) -> None:
-    visit("/").set_viewport_size({"width": 1366, "height": 2400})  # all of the tree, below the views
-    page = visit(address(panel="tree", step="1"))
+def test_a_node_of_the_tree_opens_its_attention(visit: Visit, page: Page) -> None:
+    page.set_viewport_size({"width": 1366, "height": 2400})  # all of the tree, below the views
+    visit(address(panel="tree", step="1"))
     chart = page.locator(".js-plotly-plot")
     expect(chart).to_be_visible()
     # The first branch that beam search dropped: its position, the length of its path, and its token.

@@ -39,8 +39,7 @@ def test_thumbnails_are_the_planted_heads_with_their_role(bench: HeadsBench, kin
 
 def test_masked_thumbnails_are_grey_and_zero_is_not(bench: HeadsBench) -> None:
     bench.mount(heads_trace(), kind="decoder", step=3)
-    masked = bench.in_thumbnail('.tile[value="decoder 1 1"]', 3.5 / N, 1.5 / N)
-    zero = bench.in_thumbnail('.tile[value="decoder 1 1"]', 0.5 / N, 4.5 / N)
+    masked, zero = bench.in_thumbnail('.tile[value="decoder 1 1"]', (3.5 / N, 1.5 / N), (0.5 / N, 4.5 / N))
     assert max(masked[:3]) - min(masked[:3]) <= 3
     assert max(abs(a - b) for a, b in zip(masked, zero, strict=True)) > 8
 

@@ -199,7 +199,8 @@ def test_twelve_layers_of_twelve_heads_and_128_tokens_are_drawn(bench: HeadsBenc
     head = '.tile[value="encoder 12 5"]'
     assert "1.0 keys, itself 100" in (bench(head).get_attribute("aria-label") or "")
     for x in (0.15, 0.4, 0.6, 0.85):
-        assert sum(bench.in_thumbnail(head, x, x)[:3]) < sum(bench.in_thumbnail(head, x, 1.1 - x)[:3]) - 60
+        on, off = bench.in_thumbnail(head, (x, x), (x, 1.1 - x))
+        assert sum(on[:3]) < sum(off[:3]) - 60
 
 
 def test_an_encoder_alone_has_no_steps_and_no_other_kind(bench: HeadsBench) -> None:

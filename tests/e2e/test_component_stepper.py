@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 import pytest
@@ -90,16 +89,18 @@ def test_keys_typed_elsewhere_or_with_modifiers_do_not_step(bench: Bench) -> Non
     assert bench.step() == "step 1 of 5"
 
 
-def stopped_clock(bench: Bench) -> Any:
-    """The page's clock, which from now on advances only on request."""
+@pytest.fixture
+def stopped(new_page: Page) -> Bench:
+    """A stepper whose clock advances only on request."""
+    bench = Bench(new_page)
     bench.page.clock.install(time=0)
     bench.mount(planted_view())
     bench.page.clock.pause_at(60_000)
-    return bench.page.clock
+    return bench
 
 
-def test_playing_goes_to_the_end_and_reports_once(bench: Bench) -> None:
-    clock = stopped_clock(bench)
+def test_playing_goes_to_the_end_and_reports_once(stopped: Bench) -> None:
+    bench, clock = stopped, stopped.page.clock
     bench.page.keyboard.press("Space")
     clock.run_for(750)
     assert bench("button.play").get_attribute("aria-label") == "Pause"
@@ -112,8 +113,8 @@ def test_playing_goes_to_the_end_and_reports_once(bench: Bench) -> None:
     assert [call["value"]["step"] for call in bench.calls()] == [5]
 
 
-def test_space_pauses(bench: Bench) -> None:
-    clock = stopped_clock(bench)
+def test_space_pauses(stopped: Bench) -> None:
+    bench, clock = stopped, stopped.page.clock
     bench.page.keyboard.press("Space")
     clock.run_for(750)
     bench.page.keyboard.press("Space")

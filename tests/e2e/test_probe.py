@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser import Server, settle
 
@@ -36,9 +36,7 @@ def test_compute_statistics_and_open_a_card(visit: Visit) -> None:
     expect(page.get_by_test_id("stPlotlyChart").first).to_be_visible()
 
 
-def test_switch_heads_off_see_the_translation_change_undo_and_reopen(
-    visit: Visit, context: BrowserContext, server: Server
-) -> None:
+def test_switch_heads_off_see_the_translation_change_undo_and_reopen(visit: Visit, elsewhere: Visit) -> None:
     page = visit(ADDRESS)
     measured(page)
     tab(page, "Surgery")
@@ -62,17 +60,13 @@ def test_switch_heads_off_see_the_translation_change_undo_and_reopen(
     expect(page.get_by_text("Translation, unchanged:")).to_contain_text("thgildaeh")
     page.wait_for_function("() => !new URLSearchParams(location.search).has('edit')")
 
-    again = context.new_page()
-    again.goto(link)
-    settle(again)
+    again = elsewhere(link)
     expect(again.get_by_text("The translation changes.")).to_be_visible()
     expect(again.get_by_text("In force: cross L1 H1, L1 H2 switched off")).to_be_visible()
 
 
 @pytest.mark.slow
-def test_a_fresh_server_opens_the_edits_of_a_link(
-    page: Page, fresh_server: Callable[..., object], context: BrowserContext
-) -> None:
+def test_a_fresh_server_opens_the_edits_of_a_link(page: Page, fresh_server: Callable[..., object]) -> None:
     with fresh_server() as server:  # type: ignore[attr-defined]
         page.goto(f"{server.url}{ADDRESS}&{OFF}")
         settle(page)

@@ -120,8 +120,9 @@ def test_a_click_during_the_first_run_is_not_lost(fresh_server: Callable, page: 
 
 
 @pytest.mark.slow
-def test_the_running_indicator_does_not_flicker(fresh_server: Callable, page: Page, small_app: Callable) -> None:
+def test_the_running_indicator_does_not_flicker(fresh_server: Callable, new_page: Page, small_app: Callable) -> None:
     """A page that polls every second would show it every second; a run that takes long still shows it."""
+    page = new_page
     page.add_init_script(NOTE_THE_SIGN)
     with fresh_server(app=small_app(LIVE_PAGE)) as server:
         page.goto(f"{server.url}/part")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser import settle
 
@@ -42,15 +42,13 @@ def test_position_sliders_change_the_table(visit: Visit) -> None:
 
 
 @pytest.mark.slow
-def test_a_link_shows_what_was_on_screen(visit: Visit, context: BrowserContext) -> None:
+def test_a_link_shows_what_was_on_screen(visit: Visit, elsewhere: Visit) -> None:
     page = visit("/positions?model=reverse")
     tab(page, "The rotation")
     slide(page, "Offset k (positions)", "ArrowRight", 2)
     page.wait_for_function("() => new URLSearchParams(location.search).get('pe_offset') === '7'")
     assert "positions_tab=The+rotation" in page.url
-    again = context.new_page()
-    again.goto(page.url)
-    settle(again)
+    again = elsewhere(page.url)
     expect(main_part(again)).to_contain_text("PE(p + 7) = M · PE(p) holds at all 57 positions")
     page.get_by_role("link", name="Masks").click()
     settle(page)
@@ -58,7 +56,7 @@ def test_a_link_shows_what_was_on_screen(visit: Visit, context: BrowserContext) 
 
 
 @pytest.mark.slow
-def test_a_link_opens_an_operation_and_its_step(visit: Visit, context: BrowserContext) -> None:
+def test_a_link_opens_an_operation_and_its_step(visit: Visit, elsewhere: Visit) -> None:
     page = visit("/inside?model=adjective-swap&text=I+read+red+books")
     page.get_by_text("Decoder 2", exact=True).click()
     settle(page)
@@ -66,9 +64,7 @@ def test_a_link_opens_an_operation_and_its_step(visit: Visit, context: BrowserCo
     slide(page, "Step", "ArrowLeft", 2)
     expect(page.get_by_role("heading", name="Softmax over keys (cross)")).to_be_visible()
     page.wait_for_function("() => new URLSearchParams(location.search).get('step') === '3'")
-    again = context.new_page()
-    again.goto(page.url)
-    settle(again)
+    again = elsewhere(page.url)
     expect(again.get_by_role("heading", name="Softmax over keys (cross)")).to_be_visible()
     expect(main_part(again)).to_contain_text("3: reads lis, predicts livres")
 

@@ -8,11 +8,11 @@ from itertools import pairwise
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from explorer.web.sidebar import PREFERRED
 from model.data import get_task
-from tests.browser import Server, Watch, settle
+from tests.browser import Server, settle
 from tests.paths import ROOT
 
 Visit = Callable[[str], Page]
@@ -144,7 +144,7 @@ def test_fork_and_go_back(visit: Visit) -> None:
     assert "path" not in query(page)
 
 
-def test_a_copied_link_opens_the_same_view_elsewhere(visit: Visit, browser: Browser, watch: Watch) -> None:
+def test_a_copied_link_opens_the_same_view_elsewhere(visit: Visit, elsewhere: Visit) -> None:
     page = visit("/?model=adjective-swap&text=They+buy+blue+cars&step=2")
     page.get_by_role("button", name="Encoder self").click()
     page.get_by_role("button", name="Layer 1").first.click()
@@ -153,23 +153,15 @@ def test_a_copied_link_opens_the_same_view_elsewhere(visit: Visit, browser: Brow
     expect(page.get_by_text("Paths you chose")).to_be_visible()
     page.wait_for_timeout(600)
     settle(page)
-    context = browser.new_context(permissions=["clipboard-read", "clipboard-write"])
     page.get_by_role("button", name="Copy link").click()
-    link = page.url
-    watch.follow(context)
-    other = context.new_page()
-    other.goto(link)
-    settle(other)
-    try:
-        assert other.locator(".line.target").inner_text() == page.locator(".line.target").inner_text()
-        assert other.locator(".reads").inner_text() == page.locator(".reads").inner_text()
-        assert counter(other) == counter(page)
-        for tab in (page, other):
-            expect(tab.get_by_role("button", name="Encoder self")).to_have_attribute("aria-pressed", "true")
-            expect(tab.get_by_role("button", name="Head 2").first).to_have_attribute("aria-pressed", "true")
-        assert other.locator("figure.encoder small").inner_text() == page.locator("figure.encoder small").inner_text()
-    finally:
-        context.close()
+    other = elsewhere(page.url)
+    assert other.locator(".line.target").inner_text() == page.locator(".line.target").inner_text()
+    assert other.locator(".reads").inner_text() == page.locator(".reads").inner_text()
+    assert counter(other) == counter(page)
+    for tab in (page, other):
+        expect(tab.get_by_role("button", name="Encoder self")).to_have_attribute("aria-pressed", "true")
+        expect(tab.get_by_role("button", name="Head 2").first).to_have_attribute("aria-pressed", "true")
+    assert other.locator("figure.encoder small").inner_text() == page.locator("figure.encoder small").inner_text()
 
 
 def test_the_copy_button_copies_the_address(visit: Visit, context: BrowserContext) -> None:
