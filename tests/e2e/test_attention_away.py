@@ -191,6 +191,7 @@ def test_grid_to_head_to_cell_to_its_numbers_by_keyboard(visit: Visit, trace: At
     page.get_by_role("button", name=re.compile("^Layer 2, head 2:")).focus()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
+    wait_for(page, view="head", layer="2", head="3")
     page.locator("figure.cross canvas").focus()
     for key in ("Home", "ArrowRight", "ArrowRight"):
         page.keyboard.press(key)

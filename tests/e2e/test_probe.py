@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from explorer.probing.sample import MAX_SENTENCES, SampleChoice
+from explorer.probing.sample_address import to_link
 from tests.browser import Server, settle
 
 Visit = Callable[[str], Page]
@@ -97,15 +100,20 @@ def test_a_link_with_a_mean_opens_with_its_sample(visit: Visit) -> None:
 
 @pytest.mark.slow
 def test_stopped_work_continues_where_it_stopped(page: Page, server: Server) -> None:
-    # The slowest of the bundled models: it must not be done before somebody has pressed the button.
-    page.goto(f"{server.url}/probe?model=multi30k-en-de&sample=scenes.304")
-    counted = page.get_by_text(re.compile(r"Measuring: \d+ of 304 sentences"))
+    # The slowest of the bundled models and as many sentences as are allowed: nobody waits for the end here.
+    lines = tuple(f"{i} children are playing in the park." for i in range(MAX_SENTENCES))
+    sample = to_link(SampleChoice("own", lines, MAX_SENTENCES))
+    page.goto(f"{server.url}/probe?{urlencode({'model': 'multi30k-en-de', 'sample': sample})}")
+    counted = page.get_by_text(re.compile(rf"Measuring: \d+ of {MAX_SENTENCES:,} sentences"))
+
+    def count() -> int:
+        return int(re.findall(r"\d+", counted.inner_text())[0])
+
     expect(counted).to_be_visible(timeout=30_000)
-    before = int(re.findall(r"\d+", counted.inner_text())[0])
+    before = count()
     # Streamlit shows its own Stop button in the header while a script run takes long.
     page.get_by_test_id("stMain").get_by_role("button", name="Stop").click()
     expect(page.get_by_text("stopped. For 5 minutes it can continue where it stopped.")).to_be_visible()
     page.get_by_role("button", name="Go on").click()
     expect(counted).to_be_visible()
-    assert int(re.findall(r"\d+", counted.inner_text())[0]) >= before
-    expect(page.get_by_text("Measured on 304 of 304 aligned scenes")).to_be_visible(timeout=60_000)
+    assert count() >= before
