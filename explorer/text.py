@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import unicodedata
@@ -52,6 +53,35 @@ def fixed(value: float, decimals: int, *, signed: bool = False) -> str:
 def percent(share: float, decimals: int = 0) -> str:
     """A share from 0 to 1 in percent: "37 %", "99.7 %"."""
     return f"{fixed(100 * share, decimals)} %"
+
+
+def weight_percent(weight: float) -> str:
+    """A weight in whole percent: "37 %", "< 1 %", "> 99 %"; only 0 is written as 0 and only 1 as 100.
+
+    The browser writes weights by the same rule (explorer/components/js/numbers.js).
+    """
+    if 0 < weight < 0.005:
+        return "< 1 %"
+    if 0.995 <= weight < 1:
+        return "> 99 %"
+    return f"{math.floor(100 * weight + 0.5)} %"
+
+
+def cell_number(value: float, *, signed: bool = False) -> str:
+    """A number short enough for a cell of a map: ".42", ">.99", "0", "1"; of a difference: "+.42".
+
+    Nothing where two decimals would make it 0, and for NaN. Only 0 is written as 0 and only 1 as 1, as in the browser.
+    """
+    size = abs(value)
+    sign = "" if not signed or not value else "-" if value < 0 else "+"
+    if math.isnan(value) or 0 < size < 0.005:
+        return ""
+    if 0.995 <= size < 1:
+        return f"{sign}>.99" if not signed else f"{sign}.99"
+    if size in (0, 1):
+        return f"{sign}{size:.0f}"
+    text = f"{math.floor(100 * size + 0.5) / 100:.2f}"
+    return sign + text.removeprefix("0")
 
 
 def count(number: float) -> str:

@@ -10,7 +10,7 @@ from explorer.attention.entropy import effective_keys
 from explorer.attention.head_summary import HeadSummary
 from explorer.attention.labelled_map import LabelledMap
 from explorer.attention.names import numbered
-from explorer.text import fixed, percent, plural, quoted
+from explorer.text import fixed, plural, quoted, weight_percent
 from model.trace import VISIBLE
 
 
@@ -25,8 +25,8 @@ def head_caption(weights: NDArray[np.float32], rows: tuple[str, ...], columns: t
     tokens = float(effective_keys(weights[first:]).mean())
     reads, looked_at = quoted(numbered(rows)[query]), quoted(numbered(columns)[key])
     return (
-        f"Its sharpest row is {reads}, which looks at {looked_at} ({percent(float(weights[query, key]))}); on average "
-        f"a row looks at {fixed(tokens, 1)} of {plural(len(columns), 'token')}."
+        f"Its sharpest row is {reads}, which looks at {looked_at} ({weight_percent(float(weights[query, key]))}); on "
+        f"average a row looks at {fixed(tokens, 1)} of {plural(len(columns), 'token')}."
     )
 
 
@@ -58,7 +58,7 @@ def summary_caption(summary: HeadSummary, place: Place) -> str:
         return keys
     role = summary.role(*at)
     name = role if role in known else max(known, key=known.__getitem__)
-    return f"{keys}, {name} {percent(known[name])}"
+    return f"{keys}, {name} {weight_percent(known[name])}"
 
 
 def row_in_view(one: LabelledMap, row: int) -> str:
@@ -72,5 +72,5 @@ def row_caption(one: LabelledMap, row: int) -> str:
     order = [int(key) for key in np.argsort(-np.nan_to_num(seen, nan=-1.0), kind="stable")[:3] if seen[int(key)] > 0]
     if not order:
         return f"{query} can see nothing."
-    keys = ", ".join(f"{quoted(one.column_labels[key])} ({percent(float(seen[key]))})" for key in order)
+    keys = ", ".join(f"{quoted(one.column_labels[key])} ({weight_percent(float(seen[key]))})" for key in order)
     return f"{query} looks at {keys}."

@@ -12,11 +12,13 @@ from explorer.attention.captions import head_caption, row_caption, row_in_view, 
 from explorer.attention.coordinates import Place
 from explorer.attention.head_summary import HeadSummary, summarise
 from explorer.attention.labelled_map import LabelledMap, head_map
-from explorer.attention.names import KIND_TITLES, PREDICTED_ROW_TITLE, layer_name
+from explorer.attention.names import KIND_TITLES, PREDICTED_ROW_TITLE, layer_name, short_head
 from explorer.attention.view_text import ViewOptions, parse_view
 from explorer.text import plural, printable, quoted
 from model.config import AttentionKind
-from model.trace import AttentionTrace, kinds_of
+from model.trace import VISIBLE, AttentionTrace, kinds_of
+
+NUMBERS_UP_TO = 225  # cells; a larger map is exported without numbers in them
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +81,7 @@ def heads_in_view(
 ) -> list[Place]:
     """The heads of the maps in view, sorted and filtered as the grid of all heads is."""
     layers, heads = maps.weights.shape[:2]
-    if options.view == "lines" and options.heads:
+    if options.view in ("lines", "text") and options.heads:
         return [Place(kind, at.layer, head) for head in options.heads if head <= heads]
     if options.view != "heads":
         return [Place(kind, at.layer, at.head)]
@@ -140,9 +142,15 @@ def _title_and_caption(
         scale = {"unit": "0 to 1", "max": f"0 to {one.scale:.3f}, the largest", "log": "logarithmic"}[options.scale]
         count = plural(len(maps), "head")
         return title, f"{count}; rows are queries, columns are keys; one colour scale ({scale})."
-    if options.view == "text":
+    if options.view == "text" and len(maps) == 1:
         return f"{one.title}: what {quoted(row_in_view(one, row))} looks at", row_caption(one, row)
+    if options.view == "text":
+        title = f"{KIND_TITLES[place.kind]}, {layer_name(place.layer)}: what {quoted(row_in_view(one, row))} looks at"
+        each = [f"{short_head(at.head)}: {row_caption(m, row)}" for m, at in zip(maps, places, strict=True)]
+        return title, " ".join(["Shaded by the mean of the heads shown.", *each])
     caption = head_caption(one.values, one.rows, one.columns, causal=place.kind == "decoder")
+    if options.view == "head" and one.values.size <= NUMBERS_UP_TO and _has_unwritten(one):
+        caption += " Cells without a number are below 0.005."
     if options.view == "lines":
         caption = f"For each row, the heaviest lines that hold {options.mass} % of its weight. {caption}"
     if len(maps) == 1:
@@ -150,3 +158,9 @@ def _title_and_caption(
     heads = [place for place in places if place.head]
     count = plural(len(heads), "head") + (" and the mean over all heads" if len(heads) < len(maps) else "")
     return f"{KIND_TITLES[place.kind]}, {layer_name(place.layer)}, {count}", caption
+
+
+def _has_unwritten(one: LabelledMap) -> bool:
+    """Whether a weight is too small for two decimals, so that its cell holds no number."""
+    seen = one.values[one.mask == VISIBLE]
+    return bool(((seen > 0) & (seen < 0.005)).any())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.attention.labelled_map import LabelledMap
-from explorer.attention.names import KIND_TITLES, row_label
-from explorer.attention.shown_maps import ShownMaps
-from explorer.figures.palette import ATTENTION_SCALE, DIFFERENCE_SCALE, HEAD_COLOURS, LIGHT
-from explorer.text import percent
+from explorer.attention.names import KIND_TITLES, name_in_layer, row_label
+from explorer.attention.shown_maps import NUMBERS_UP_TO, ShownMaps
+from explorer.figures.palette import ATTENTION_SCALE, DIFFERENCE_SCALE, HEAD_COLOURS, LIGHT, head_stroke
+from explorer.text import cell_number, weight_percent
 from model.trace import VISIBLE
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FAINTEST = 1e-4  # lower end of the logarithmic scale, as on screen
-NUMBERS_UP_TO = 225
 INK = "#1d2733"
 DASHES = ("-", (0, (5, 2)), (0, (1.5, 2)), (0, (7, 2, 2, 2)), (0, (9, 3)), (0, (3, 3)), (0, (1, 3)), (0, (6, 1, 1, 1)))
 
@@ -127,34 +127,86 @@ def masked_runs(mask: NDArray[np.uint8]) -> Iterator[tuple[int, int, int]]:
 
 
 def _grid(shown: ShownMaps) -> Figure:
-    """All heads: tiles of equal size, with as many in a line as the layers of their kind have heads."""
+    """All heads: tiles of equal size, with as many in a line as the layers of their kind have heads.
+
+    All maps of a kind have the same tokens: keys are named above the first line, queries beside the first tile of each.
+    """
     blocks = [list(group) for _, group in groupby(range(len(shown.maps)), key=lambda i: shown.places[i].kind)]
     # Sorted by anything but their place in the model, the lines are not layers.
     per_line = [max(shown.places[i].head for i in block) for block in blocks]
-    widest = max(per_line)
-    tile = min(1.35, 7.0 / widest)
+    widest, most = max(per_line), max(max(one.values.shape) for one in shown.maps)
+    tile = max(min(1.35, 7.0 / widest), min(0.055 * most, 2.4, 14 / widest))  # longer sentences get larger tiles
     label, gap, heading = 0.3, 0.1, 0.24 if len(blocks) > 1 else 0.0
-    heights = [math.ceil(len(block) / n) * (tile + label) + heading for block, n in zip(blocks, per_line, strict=True)]
-    width = widest * (tile + gap)
-    figure, axes = _figure(shown, max(width, 2.2), sum(heights))
-    _off(axes, max(width, 2.2), sum(heights))
+    size = max(3.2, min(5.0, 60 * tile / most))
+    firsts = [shown.maps[block[0]] for block in blocks]
+    letters = size * 0.62 / 72  # inches
+    beside = letters * max(len(text) for one in firsts for text in _row_names(one)) + 0.1
+    above = [letters * max(len(_short(text)) for text in one.column_labels) + 0.24 for one in firsts]
+    heights = [
+        math.ceil(len(block) / n) * (tile + label) + heading + over
+        for block, n, over in zip(blocks, per_line, above, strict=True)
+    ]
+    width, height = max(beside + widest * (tile + gap), 2.2), sum(heights)
+    figure, axes = _figure(shown, width, height)
+    _off(axes, width, height)
     top = 0.0
-    for block, n, height in zip(blocks, per_line, heights, strict=True):
+    for block, n, tall, over in zip(blocks, per_line, heights, above, strict=True):
         if heading:
             axes.text(0, top + 0.16, KIND_TITLES[shown.places[block[0]].kind], fontsize=8, color=INK)
         for number, i in enumerate(block):
-            x, y = (number % n) * (tile + gap), top + heading + (number // n) * (tile + label) + 0.12
+            x = beside + (number % n) * (tile + gap)
+            y = top + heading + over + (number // n) * (tile + label)
             inset = axes.inset_axes((x, y, tile, tile), transform=axes.transData)
             rows, columns = shown.maps[i].values.shape
             _off(inset, columns, rows)
             _picture(inset, shown.maps[i], shown, 0, 0)
-            size = 6 if tile > 0.8 else 4.5
-            axes.text(x, y - 0.03, shown.places[i].short_name, fontsize=size, color=INK)
-            if tile > 0.8:
-                axes.text(x, y + tile + 0.1, shown.notes[i], fontsize=5, color="#43505c")
-        top += height
-    _bar(figure, shown, 1 + 0.1 / max(width, 2.2), max(width, 2.2), sum(heights))
+            # Below the tile, since the keys are named above it.
+            name = shown.places[i].short_name + (f" \u00b7 {shown.notes[i]}" if tile > 0.8 and shown.notes[i] else "")
+            axes.text(x, y + tile + 0.09, name, fontsize=5 if tile > 0.8 else 4.5, color=INK)
+            if number < n:
+                _name_columns(axes, shown.maps[i], x, y, tile, size)
+            if number % n == 0:
+                _name_rows(axes, shown.maps[i], x, y, tile, size)
+        top += tall
+    _bar(figure, shown, 1 + 0.1 / width, width, height)
     return figure
+
+
+def _row_names(one: LabelledMap) -> list[str]:
+    """The rows of a map: what they read and, in the decoder, what they predict."""
+    rows = list(one.row_labels)
+    if one.predicted:
+        rows = [row_label(reads, predicts) for reads, predicts in zip(rows, one.predicted, strict=True)]
+    return list(map(_short, rows))
+
+
+def _hue(title: str) -> str:
+    return LIGHT.target if title.startswith("decoder") else LIGHT.source
+
+
+def _every(count: int, tile: float, size: float) -> int:
+    """Every which label is written, so that labels of this size do not touch each other."""
+    return max(1, math.ceil(count * size * 1.05 / 72 / tile))
+
+
+def _name_columns(axes: Axes, one: LabelledMap, x: float, y: float, tile: float, size: float) -> None:
+    n = len(one.columns)
+    for key in range(0, n, _every(n, tile, size)):
+        at = x + (key + 0.5) * tile / n
+        text = _short(one.column_labels[key])
+        axes.text(
+            at, y - 0.03, text, fontsize=size, rotation=90, ha="center", va="bottom", color=_hue(one.column_title)
+        )
+    longest = size * 0.62 / 72 * max(len(_short(label)) for label in one.column_labels)
+    axes.text(x, y - longest - 0.1, one.column_title, fontsize=5, color=INK)
+
+
+def _name_rows(axes: Axes, one: LabelledMap, x: float, y: float, tile: float, size: float) -> None:
+    names = _row_names(one)
+    for query in range(0, len(names), _every(len(names), tile, size)):
+        at = y + (query + 0.5) * tile / len(names)
+        axes.text(x - 0.03, at, names[query], fontsize=size, ha="right", va="center", color=_hue(one.row_title))
+    axes.text(x - 0.03, y + tile + 0.09, one.row_title, fontsize=5, ha="right", color=INK)
 
 
 def _off(axes: Axes, width: float, height: float) -> None:
@@ -182,7 +234,7 @@ def _head(shown: ShownMaps) -> Figure:
         shades = levels(one, shown.options.scale)
         for (row, column), value in np.ndenumerate(one.seen()):
             if not np.isnan(value):
-                text = "0" if abs(value) < 0.005 else f"{value:+.2f}" if one.signed else f"{value:.2f}".lstrip("0")
+                text = cell_number(float(value), signed=one.signed)
                 shade = abs(2 * shades[row, column] - 1) - 0.2 if one.signed else shades[row, column]
                 ink = "#ffffff" if shade > 0.5 else INK
                 axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=5.5, color=ink)
@@ -191,17 +243,15 @@ def _head(shown: ShownMaps) -> Figure:
 
 
 def _labels(axes: Axes, one: LabelledMap, size: float) -> None:
-    rows = list(one.row_labels)
-    if one.predicted:
-        rows = [row_label(reads, predicts) for reads, predicts in zip(rows, one.predicted, strict=True)]
+    rows = _row_names(one)
     axes.xaxis.tick_top()
     axes.xaxis.set_label_position("top")
     axes.set_xticks([i + 0.5 for i in range(len(one.columns))], list(map(_short, one.column_labels)), rotation=90)
-    axes.set_yticks([i + 0.5 for i in range(len(rows))], list(map(_short, rows)))
+    axes.set_yticks([i + 0.5 for i in range(len(rows))], rows)
     axes.tick_params(labelsize=size, colors=INK)
     for labels, colour in (
-        (axes.get_xticklabels(), LIGHT.target if one.column_title.startswith("decoder") else LIGHT.source),
-        (axes.get_yticklabels(), LIGHT.target if one.row_title.startswith("decoder") else LIGHT.source),
+        (axes.get_xticklabels(), _hue(one.column_title)),
+        (axes.get_yticklabels(), _hue(one.row_title)),
     ):
         for label in labels:
             label.set_color(colour)
@@ -261,68 +311,76 @@ def _lines(shown: ShownMaps) -> Figure:
     several = len(shown.maps) > 1
     figure, axes = _figure(shown, 4.2, most * step, above=0.4, below=0.2 + 0.16 * len(shown.maps) * several)
     _off(axes, 1, most)
-    for n, one in enumerate(shown.maps):
+    strokes = [_stroke(place.head if several else 1) for place in shown.places] or [_stroke(1)]
+    for one, (colour, dashes) in zip(shown.maps, strokes, strict=True):
         for query, key, weight in lines_of(one.seen(), shown.options.mass):
             ends = [(0.3, query + 0.5), (0.46, query + 0.5), (0.54, key + 0.5), (0.7, key + 0.5)]
             curve = Path(ends, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4])
-            look: dict[str, Any] = {
-                "ec": HEAD_COLOURS[n % len(HEAD_COLOURS)],
-                "ls": DASHES[n % len(DASHES)],
-                "lw": 0.3 + 1.5 * weight,
-            }
+            look: dict[str, Any] = {"ec": colour, "ls": dashes, "lw": 0.3 + 1.5 * weight}
             axes.add_patch(PathPatch(curve, fc="none", alpha=min(1.0, 0.15 + 0.85 * weight), **look))
     size = max(3.0, min(7.0, step * 40))
     _column(axes, first.row_labels, 0.29, "right", first.row_title, size)
     _column(axes, first.column_labels, 0.71, "left", first.column_title, size)
-    names = [one.title.rsplit(", ", 1)[-1] for one in shown.maps]
-    for n, name in enumerate(names if several else []):
+    for n, (place, (colour, dashes)) in enumerate(zip(shown.places if several else (), strokes, strict=False)):
         y = most + (0.1 + 0.16 * n) / step  # below the tokens, in inches
-        axes.text(0.45, y, name, fontsize=6, va="center", color=HEAD_COLOURS[n % len(HEAD_COLOURS)])
-        axes.plot(
-            (0.3, 0.42),
-            (y, y),
-            color=HEAD_COLOURS[n % len(HEAD_COLOURS)],
-            ls=DASHES[n % len(DASHES)],
-            lw=1,
-            clip_on=False,
-        )
+        axes.text(0.45, y, name_in_layer(place.head), fontsize=6, va="center", color=colour)
+        axes.plot((0.3, 0.42), (y, y), color=colour, ls=dashes, lw=1, clip_on=False)
     return figure
 
 
+def _stroke(head: int) -> tuple[str, Any]:
+    """Colour and dashes of a head's lines, as on screen."""
+    colour, dashes = head_stroke(head)
+    return INK if colour < 0 else HEAD_COLOURS[colour], DASHES[dashes]
+
+
 def _column(axes: Axes, labels: Sequence[str], x: float, align: Any, title: str, size: float) -> None:
-    colour = LIGHT.target if title.startswith("decoder") else LIGHT.source
+    colour = _hue(title)
     axes.text(x, -0.3, title, ha=align, va="bottom", fontsize=6.5, color=INK)
     for at, label in enumerate(labels):
         axes.text(x, at + 0.5, _short(label), ha=align, va="center", fontsize=size, color=colour)
 
 
 def _strip(shown: ShownMaps) -> Figure:
-    """The keys as running text, each shaded by its weight in the row in view."""
+    """The keys as running text, each shaded by its weight in the row in view; of several heads, by their mean."""
     from matplotlib.patches import Rectangle
 
     one = shown.maps[0]
     row = min(shown.row, len(one.rows) - 1)
-    shades, seen = levels(one, shown.options.scale)[row], one.seen()[row]
+    weights = np.stack([each.seen()[row] for each in shown.maps])  # [head, key]
+    seen = weights.mean(axis=0)
+    shades = levels(
+        replace(one, values=seen[None].astype(np.float32), mask=one.mask[row : row + 1]), shown.options.scale
+    )
+    several = len(shown.maps) > 1
     places, x, y = [], 0.0, 0.0
     for key, token in enumerate(one.columns):
-        wide = 0.14 + 0.085 * max(len(_short(token)), 3)
+        wide = 0.14 + 0.085 * max(len(_short(token)), 3, len(shown.maps))
         if x + wide > 6.4 and x:
-            x, y = 0.0, y + 0.5
+            x, y = 0.0, y + (0.72 if several else 0.5)
         places.append((key, x, y, wide))
         x += wide + 0.06
-    figure, axes = _figure(shown, 6.4, y + 0.45)
-    _off(axes, 6.4, y + 0.45)
+    high = y + (0.67 if several else 0.45)
+    figure, axes = _figure(shown, 6.4, high, below=0.15 + 0.16 * several)
+    _off(axes, 6.4, high)
     scale = colours(shown)
     for key, left, top, wide in places:
         masked = np.isnan(seen[key])
-        fill = LIGHT.masked if masked else scale(float(shades[key]))
+        shade = 0.0 if masked else float(shades[0, key])
+        fill = LIGHT.masked if masked else scale(shade)
         axes.add_patch(
             Rectangle((left, top), wide, 0.26, fc=fill, ec="#c5ccd3", lw=0.4, hatch="////" if masked else None)
         )
-        ink = "#ffffff" if not masked and shades[key] > 0.5 else INK
+        ink = "#ffffff" if not masked and shade > 0.5 else INK
         axes.text(
             left + wide / 2, top + 0.13, _short(one.columns[key]), fontsize=7.5, ha="center", va="center", color=ink
         )
-        weight = "masked" if masked else percent(float(seen[key])) if seen[key] >= 0.005 else ""
+        weight = "masked" if masked else weight_percent(float(seen[key])) if seen[key] >= 0.005 else ""
         axes.text(left + wide / 2, top + 0.34, weight, fontsize=5.5, ha="center", va="center", color="#43505c")
+        for n, place in enumerate(shown.places if several and not masked else ()):
+            tall, bar = 0.2 * float(weights[n, key]), min(0.07, wide / len(shown.maps))
+            x = left + wide / 2 + (n - len(shown.maps) / 2) * bar
+            axes.add_patch(Rectangle((x, top + 0.61 - tall), 0.8 * bar, tall, fc=_stroke(place.head)[0], lw=0))
+    for n, place in enumerate(shown.places if several else ()):
+        axes.text(n * 0.55, high + 0.08, name_in_layer(place.head), fontsize=6, color=_stroke(place.head)[0], va="top")
     return figure

@@ -5,10 +5,9 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from explorer.attention.labelled_map import LabelledMap
 from explorer.figures.vega_chart import GREY
+from explorer.text import cell_number
 from model.trace import VISIBLE
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def map_figure(shown: LabelledMap, *, height: int | None = None, wide: bool = Fa
             zmax=shown.scale,
             customdata=[[[row, column] for column in _safe(shown.column_labels)] for row in _safe(shown.row_labels)],
             hovertemplate=f"%{{customdata[0]}} → %{{customdata[1]}}<br>{shown.unit} %{{z:.4f}}<extra></extra>",
-            text=[[_number(value, signed=shown.signed) for value in row] for row in seen] if numbers else None,
+            text=[[cell_number(value, signed=shown.signed) for value in row] for row in seen] if numbers else None,
             texttemplate="%{text}" if numbers else None,
             hoverongaps=False,
             colorbar={"title": {"text": shown.unit, "side": "right"}, "thickness": 12, "len": 1, "outlinewidth": 0},
@@ -92,16 +91,6 @@ def _axes(figure: go.Figure, shown: LabelledMap) -> None:
         )
     figure.update_xaxes(side="top", tickangle=-45 if len(columns) > 4 else 0, range=[-0.5, len(columns) - 0.5])
     figure.update_yaxes(range=[len(rows) - 0.5, -0.5])
-
-
-def _number(value: float, *, signed: bool) -> str:
-    """A number in its shortest form: ".98", "+.73", "0"; empty for NaN."""
-    if np.isnan(value):
-        return ""
-    if abs(value) < 0.005:
-        return "0"
-    text = f"{value:+.2f}" if signed else f"{value:.2f}"
-    return text.replace("0.", ".", 1) if abs(value) < 0.995 else text
 
 
 def _safe(labels: tuple[str, ...]) -> list[str]:

@@ -34,8 +34,21 @@ ATTENTION_SCALE = (  # chartSequentialColors: weights from 0 to 1
 DIFFERENCE_SCALE = (
     "#0b4a7a", "#2a6da3", "#5e96c3", "#9abfdc", "#f5f5f5", "#f0b98a", "#df8d4b", "#bf641c", "#8a4307",
 )  # fmt: skip
-# chartCategoricalColors: the colours of heads in the Lines view, in the order in which they are listed.
+# chartCategoricalColors: the colours of heads that are shown together. Each head keeps its own, whatever is shown.
 HEAD_COLOURS = ("#0f5e7d", "#c2600c", "#3f7d3b", "#8a4a9e", "#a8323e", "#6b6f76", "#8a7200", "#2b8fb3")
+N_DASHES = 8
+
+
+def head_stroke(head: int) -> tuple[int, int]:
+    """Colour and dashes of a head, counted from 0; the mean (head 0) has the colour of text (-1) and no dashes.
+
+    Colours repeat after eight heads, but then with other dashes. The browser takes the same ones
+    (explorer/components/js/head_strokes.js).
+    """
+    if not head:
+        return -1, 0
+    turn, colour = divmod(head - 1, len(HEAD_COLOURS))
+    return colour, (head - 1 + turn) % N_DASHES
 
 
 def palettes() -> dict[str, dict[str, str]]:

@@ -19,6 +19,7 @@ _INSIDE = "_inside_shell"
 # Streamlit's header is an opaque bar over the page's first lines; here only its buttons cover anything.
 # Its "Running … Stop" would flicker at each poll of a live run, so it appears only when a script run takes long.
 # In our colours, its captions have a contrast of 4.15:1, and small text needs 4.5:1.
+# Its frame around the whole page, when the page itself has the keyboard's focus, is a line at its edge here.
 # The selected button in a row and a slider's value have 3.64:1 in the dark theme, so they take the colour of links.
 _STYLE = """<style>
 .stMainBlockContainer { padding: 1.25rem 3rem 2rem 2rem; }
@@ -28,6 +29,7 @@ _STYLE = """<style>
 [data-testid="stStatusWidget"]:has([data-testid="stStatusWidgetRunningIcon"]) { animation: late 0s 2s both; }
 @keyframes late { from { visibility: hidden; } }
 .stApp [data-testid="stCaptionContainer"] { opacity: 0.75; }
+.stMain:focus-visible::before { box-shadow: inset 3px 0 var(--st-primary-color, #0f5e7d) !important; }
 .stApp :is([data-selected="true"], [data-testid="stSliderThumbValue"]) [data-testid="stMarkdownContainer"] p {
   color: light-dark(#0f5e7d, #7cc4de); }
 .st-key-top_line_row { flex-wrap: nowrap !important; }

@@ -42,13 +42,13 @@ def draw(*, sentence_on_page: bool = False, welcome: bool = False) -> None:
                 draw_top_line()
             text = _sentence(summary, prompts, labelled=not welcome)
         st.caption(plain(story(summary)))
+        copy_link(key="copy_link")
         with st.expander("Size and scores"):
             for line in filter(None, facts(summary)):
                 st.caption(plain(line))
         for broken, why in runtime.broken_models().items():
             st.caption(plain(f"{broken} cannot be opened: {why}"))
         _decoding(summary.get("search") or {})
-        copy_link(key="copy_link")
     st.session_state[_SELECTION] = session.settle(name, text)
 
 

@@ -102,6 +102,13 @@ class HeadsBench:
         self(selector).click()
         self.frame()
 
+    def choose(self, name: str, value: str) -> None:
+        """Choose an option, in the panel that the button "Options" opens."""
+        if not self(".panel").is_visible():
+            self(".options").click()
+        self(f"select[name={name}]").select_option(value)
+        self.frame()
+
     def open_table(self) -> None:
         """Open the table; it is filled once the browser reports that it is open."""
         self("summary").click()

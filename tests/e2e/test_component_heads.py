@@ -51,19 +51,16 @@ def test_sorting_and_filtering_by_the_numbers(bench: HeadsBench) -> None:
         return bench(".tile b").all_inner_texts()
 
     assert shown()[:3] == ["L1 H1", "L1 H2", "L1 mean"]
-    bench("select[name=by]").select_option("keys")
-    bench.frame()
+    bench.choose("by", "keys")
     keys = [float(text.split()[0]) for text in bench(".tile small:nth-of-type(1)").all_inner_texts()]
     assert keys == sorted(keys)
     assert len(keys) == 6
-    bench("select[name=by]").select_option("first")
-    bench.frame()
+    bench.choose("by", "first")
     bench.open_table()
     bench.click("th:has-text('first') button")
     table = [row.split("\t") for row in bench("tbody tr").all_inner_texts()]
     assert [f"L{row[0]} H{row[1]}" for row in table] == shown(), "table and grid agree on the order"
-    bench("select[name=most]").select_option("1.5")
-    bench.frame()
+    bench.choose("most", "1.5")
     few = int((summarise(attention_maps(bench.view.trace, "cross")).effective <= 1.5).sum())
     assert bench(".tile").count() == few
     assert (f"{few} of 6 heads" in bench.text(".caption")) == (few < 6)
@@ -73,8 +70,7 @@ def test_filters_that_no_head_passes_leave_a_message(bench: HeadsBench) -> None:
     bench.mount(heads_trace(), kind="cross", view="heads.role-previous")
     assert bench.text(".none") == "No head passes the filters."
     assert bench(".tile").count() == 0
-    bench("select[name=role]").select_option("mirror")
-    bench.frame()
+    bench.choose("role", "mirror")
     painted = bench.thumbnail("Layer 1, head 2:", N, N)
     assert [int(np.argmin(row)) for row in painted[1:5]] == [CROSS["mirror"](query, N, N) for query in range(1, 5)]
 
@@ -148,8 +144,7 @@ def test_labels_stand_at_their_rows_and_columns_and_axes_are_named(bench: HeadsB
 def test_aligning_to_the_predicted_word_moves_the_labels_by_one_row(bench: HeadsBench) -> None:
     bench.mount(heads_trace(), kind="cross", layer=1, head=1, view="head", step=1)
     bench.listen()
-    bench("select[name=next]").select_option("next")
-    bench.frame()
+    bench.choose("next", "next")
     places = bench.written()
     _, top, cell, *_ = bench.plot("cross")
     assert "decoder predicts (query)" in places
@@ -206,16 +201,13 @@ def test_scales_and_palettes(bench: HeadsBench, dark: bool) -> None:
     last = tuple(bytes.fromhex(stops[-1].strip(" #")))
     assert bench.colour("cross", 1, 1)[:3] != last
     assert [bench.text(".ramp span:first-child"), bench.text(".ramp span:last-child")] == ["0", "1"]
-    bench("select[name=scale]").select_option("max")
-    bench.frame()
+    bench.choose("scale", "max")
     assert bench.colour("cross", 1, 1)[:3] == last
     assert bench.text(".ramp span:last-child") == "0.375"
-    bench("select[name=scale]").select_option("log")
-    bench.frame()
+    bench.choose("scale", "log")
     assert bench.text(".ramp span:first-child") == "≤ 0.0001"
     teal = bench.colour("cross", 1, 1)
-    bench("select[name=palette]").select_option("cividis")
-    bench.frame()
+    bench.choose("palette", "cividis")
     assert bench.colour("cross", 1, 1) != teal
 
 
@@ -246,6 +238,7 @@ def test_only_up_to_this_step_leaves_later_rows_out(bench: HeadsBench) -> None:
     bench.page.locator("body").press("ArrowRight")
     bench.frame()
     assert bench.plot("cross")[3] == 3
+    bench.click(".options")
     bench("input[name=steps]").uncheck()
     bench.frame()
     assert bench.plot("cross")[3] == N

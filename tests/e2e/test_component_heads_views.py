@@ -79,9 +79,110 @@ def test_the_sentence_is_shaded_by_what_a_token_attends_to(bench: HeadsBench) ->
 def test_a_token_of_self_attention_shades_its_own_sentence(bench: HeadsBench) -> None:
     bench.mount(heads_trace(), kind="decoder", layer=1, head=2, view="text", step=3)
     words = bench(".strip > div:last-child .word")
-    assert words.nth(2).get_attribute("aria-pressed") == "true"
+    assert bench(".strip > div:first-child .word").nth(2).get_attribute("aria-pressed") == "true"
     assert words.nth(1).get_attribute("aria-label") == "2 der: 100\u202f%"
     assert words.nth(4).get_attribute("aria-label") == "5 die: masked"
+
+
+def test_pointing_at_a_key_shades_the_tokens_that_look_at_it(bench: HeadsBench) -> None:
+    trace = random_trace(["a", "b", "c", "<eos>"], ["<sos>", "x", "y"])
+    bench.mount(trace, kind="cross", layer=1, head=1, view="text", step=3)
+    bench(".strip > div:last-child .word").nth(1).hover()
+    bench.frame()
+    column = trace.cross[0, 0, :, 1]
+    above = bench(".strip > div:first-child .word")
+    shares = [
+        int(text.split(":")[1].split("\u202f")[0]) for text in above.evaluate_all("all => all.map((b) => b.ariaLabel)")
+    ]
+    assert shares == [int(100 * weight + 0.5) for weight in column]
+    best = int(column.argmax())
+    assert f"2 b is looked at by {best + 1} {trace.read_tokens[best]} {shares[best]} %" in bench.text(".caption")
+    bench.page.mouse.move(0, 0)
+    bench.frame()
+    assert above.nth(2).get_attribute("aria-pressed") == "true", "the row in view is back"
+
+
+@pytest.mark.parametrize(("view", "tokens"), [("lines", ".right .end"), ("text", ".strip > div:last-child .word")])
+def test_several_heads_are_shown_at_once_in_their_colours(bench: HeadsBench, view: str, tokens: str) -> None:
+    trace = random_trace(["a", "b", "<eos>"], ["<sos>", "x"], heads=(2, 3))
+    bench.mount(trace, kind="cross", layer=1, head=1, view=view, step=2)
+    bench.click(".headpick:has-text('all')")
+    assert [b == "true" for b in bench(".headpick").evaluate_all("all => all.map((b) => b.ariaPressed)")][:4] == [
+        True,
+        True,
+        True,
+        False,
+    ]
+    for head in (1, 2, 3):
+        assert f"L1 H{head}:" in bench.text(".caption")
+    bench.page.wait_for_timeout(400)
+    assert bench.calls()[-1]["value"]["view"] == f"{view}.h-1-2-3"
+    if view == "text":
+        heights = bench(f"{tokens}:first-child .shares i").evaluate_all(
+            "all => all.map((bar) => parseInt(bar.style.height))"
+        )
+        assert heights == [int(20 * weight + 0.5) for weight in trace.cross[0, :, 1, 0]]
+    else:
+        assert bench(tokens).first.evaluate("b => b.style.background").count("color-mix") >= 3
+
+
+def test_long_columns_scroll_to_what_is_looked_at(bench: HeadsBench) -> None:
+    source = [*(f"w{i}" for i in range(79)), "<eos>"]
+    trace = random_trace(source, ["<sos>", *("v" for _ in range(59))])
+    trace.cross[:] = 0.0
+    for query in range(60):
+        trace.cross[:, :, query, 79 - query] = 1.0
+    bench.mount(trace, kind="cross", layer=1, head=1, view="lines", step=60)
+    bench.carry_numbers("cross", (1, 1))
+
+    def in_view(tokens: str, at: int) -> bool:
+        seen, own = bench(tokens.split()[0]).bounding_box(), bench(tokens).nth(at).bounding_box()
+        return bool(seen["y"] <= own["y"] and own["y"] + own["height"] <= seen["y"] + seen["height"] + 1)
+
+    assert in_view(".left .end", 59)
+    assert in_view(".right .end", 20)
+    assert not in_view(".right .end", 79)
+    bench.press("Home")
+    assert in_view(".left .end", 0)
+    assert in_view(".right .end", 79)
+
+
+# Sizes
+
+
+def test_a_head_is_equally_large_however_one_gets_there(bench: HeadsBench) -> None:
+    trace = random_trace([*"abcdefgh", "<eos>"], ["<sos>", *"xyzuv"])
+    bench.mount(trace, kind="cross", layer=1, head=1, view="head")
+    size = bench.plot("cross")
+    for view in ("lines", "text", "heads"):
+        bench.mount(trace, kind="cross", layer=1, head=1, view=view)
+        bench.click(".views button[value=head]")
+        assert bench.plot("cross") == size, f"from {view}"
+        bench.click(f".views button[value={view}]")
+        bench.click(".views button[value=head]")
+        assert bench.plot("cross") == size, f"to {view} and back"
+
+
+def test_three_maps_side_by_side_are_readable(bench: HeadsBench) -> None:
+    trace = random_trace([*"abcdefgh", "<eos>"], ["<sos>", *"xyzuv"])
+    bench.mount(trace, kind="cross", layer=1, head=1, view="head.beside")
+    cells = [bench.plot(kind)[2] for kind in ("encoder", "decoder", "cross")]
+    assert min(cells) >= 12
+    assert len(set(cells)) == 1, "a weight has the same area in all three"
+    for kind in ("encoder", "decoder", "cross"):
+        room, canvas = bench(f"figure.{kind}").bounding_box(), bench(f"figure.{kind} canvas").bounding_box()
+        assert canvas["x"] + canvas["width"] <= room["x"] + room["width"] + 1
+
+
+def test_all_heads_fill_the_width_and_leave_the_caption_in_sight(bench: HeadsBench) -> None:
+    trace = random_trace([*"abcdefghijk", "<eos>"], ["<sos>", *"xyzuvwrst"], layers=(4, 4), heads=(4, 4))
+    bench.mount(trace, kind="cross", layer=1, head=1)
+    tiles = [tile.bounding_box() for tile in bench(".tile").all()]
+    grid = bench(".tiles").bounding_box()
+    assert max(tile["x"] + tile["width"] for tile in tiles) - grid["x"] > 0.9 * grid["width"]
+    assert bench(".tile i").first.bounding_box()["height"] > 75
+    caption = bench(".caption").bounding_box()
+    assert caption["y"] + caption["height"] < 768
 
 
 # What all views share
@@ -123,7 +224,10 @@ def test_presenting_fills_the_screen_in_larger_type_and_the_same_state(bench: He
     assert bench.text(".present") == "End presentation"
     assert bench.text(".caption") == before[0]
     assert bench.plot("cross")[2] >= before[1]
-    assert bench(".caption").evaluate("element => getComputedStyle(element).fontSize") == "17px"
+    zoom = bench(".caption").evaluate("element => element.currentCSSZoom")
+    wide, high = bench.page.evaluate("() => [innerWidth, innerHeight]")
+    assert zoom == pytest.approx(min(wide / 1000, high / 600), abs=0.01)
+    assert zoom > 1, "all of it is larger"
     bench.click(".present")
     bench.page.wait_for_function("() => !root.fullscreenElement")
 
@@ -133,6 +237,7 @@ def test_words_put_subwords_together(bench: HeadsBench) -> None:
     trace = dataclasses.replace(trace, src_words=(0, 0, 0, 1, -1), tgt_words=(-1, 0, 0, 0, 1))
     bench.mount(trace, kind="cross", layer=1, head=1, view="head", step=3)
     assert bench.plot("cross")[3:] == (5, 5)
+    bench.click(".options")
     bench("input[name=words]").check()
     bench.page.wait_for_function("() => calls.some((call) => call.value.view === 'head.words')")
     bench.view = dataclasses.replace(bench.view, view="head.words")

@@ -95,8 +95,9 @@ export function shorten(ctx, text, room, shorter, steps) {
  * A label shortened to fit beside a map. The readout and the table hold the whole token.
  * @param {CanvasRenderingContext2D} ctx
  * @param {string} text
+ * @param {number} [most] its maximum length, in pixels
  */
-export const shortLabel = (ctx, text) => shorten(ctx, text, LABEL + 2, LABEL, 9);
+export const shortLabel = (ctx, text, most = LABEL) => shorten(ctx, text, most + 2, most, 9);
 
 /** The width of the widest text. @param {CanvasRenderingContext2D} ctx @param {string[]} texts */
 export const widest = (ctx, texts) => Math.max(0, ...texts.map((text) => ctx.measureText(text).width));

@@ -3,13 +3,14 @@
 import { readTheme } from "./colours.js";
 import { buttonsOf, finder, say, sayAll } from "./dom.js";
 import { PLACES } from "./head_list.js";
+import { drawHeadChoice } from "./head_choice.js";
 import { chooseTile, drawGrids, moveInGrid } from "./heads_grid.js";
 import { drawLines } from "./heads_lines.js";
 import { drawMaps, listenToHead } from "./heads_map.js";
 import { choosePalette, drawLegend } from "./heads_pictures.js";
 import { drawSentence } from "./heads_sentence.js";
 import {
-  change, kindsShown, mapOf, mapsShown, positionOf, presenting, redraw, report, takeBlocks, update,
+  change, kindsShown, mapOf, mapsShown, openHead, positionOf, redraw, report, takeBlocks, update,
 } from "./heads_state.js";
 import { drawCaption, drawNumbers, drawReadout } from "./heads_text.js";
 import { hub } from "./hub.js";
@@ -17,15 +18,27 @@ import { STEPPING, STEPPING_HELP, listenToKeys } from "./keys.js";
 import { KINDS } from "./kinds.js";
 import { clamp } from "./numbers.js";
 import { createPlayer, drawSteps, stepAfter } from "./player.js";
+import { listenToPresent } from "./present.js";
 import { drawBadges } from "./readout.js";
 import { numbered, tokenName } from "./token_names.js";
-import { DEFAULT_OPTIONS, readView } from "./view_text.js";
+import { DEFAULT_OPTIONS, VIEWS, readView } from "./view_text.js";
 
 /** @typedef {import("./types").HeadsData} HeadsData */
 /** @typedef {import("./types").HeadsState} HeadsState */
 /** @typedef {import("./types").Kind} Kind */
 
 const TEMPO = 700; // ms per step
+// Keys of this view; those of the player come with it.
+const COMMANDS = {
+  ...STEPPING, 1: "heads", 2: "head", 3: "lines", 4: "text", h: "head next", H: "head before", l: "layer next",
+  L: "layer before", f: "present",
+};
+/** @type {[string, string][]} */
+const HELP = [
+  ...STEPPING_HELP, ["1 2 3 4", "all heads, one head, lines, sentence"], ["H", "next head; with Shift the one before"],
+  ["L", "next layer; with Shift the one before"], ["F", "present: fill the screen"],
+  ["↑ ↓", "in a map or among thumbnails: move; with Shift, mark cells"],
+];
 const PATIENCE = 150; // ms for which the previous drawing stays while new weights are loading
 
 /**
@@ -99,16 +112,17 @@ function create(root) {
     S.setStateValue("at", positionOf(S));
     S.setTriggerValue("open", "cell");
   };
-  find(".present").onclick = () => present(S);
-  // The height can change without the width.
-  S.box.onfullscreenchange = () => redraw(S);
+  S.present = listenToPresent(S.box, find(".present"), () => S.frame || redraw(S));
+  listenToOptions(S);
   details.ontoggle = () => drawNumbers(S);
   const escape = () => {
+    if (openOptions(S, false)) return;
     if (S.col === null && !S.brush) return;
     Object.assign(S, { col: null, brush: null, hover: null });
     update(S);
   };
-  S.keys = listenToKeys(S.box, { commands: STEPPING, help: STEPPING_HELP, run: (name) => run(S, name), escape });
+  S.keys = listenToKeys(S.box, { commands: COMMANDS, help: HELP, run: (name) => run(S, name), escape });
+  find(".help").onclick = S.keys.showHelp;
   S.onBlock = () => {
     const header = latestHeader(S);
     if (header && header !== S.data) load(S, header);
@@ -161,6 +175,9 @@ function draw(S) {
   clearTimeout(S.waiting);
   S.box.hidden = false;
   drawControls(S);
+  drawHeadChoice(S);
+  // What is not shown is hidden before anything is measured.
+  for (const [part, view] of [[".figures", "head"], [".lines", "lines"], [".strip", "text"]]) S.find(part).hidden = S.view !== view;
   drawGrids(S);
   drawMaps(S);
   drawLines(S);
@@ -177,8 +194,7 @@ function draw(S) {
 /** @param {HeadsState} S */
 function drawControls(S) {
   const { find, data } = S, beside = kindsShown(S).length > 1;
-  S.box.dataset.view = S.view;
-  say(find(".present"), presenting(S) ? "End presentation" : "Present");
+  Object.assign(S.box.dataset, { view: S.view, layout: beside ? "beside" : "" });
   for (const tab of buttonsOf(find, ".kinds")) {
     const both = tab.value === "beside";
     tab.hidden = both ? data.order.length < 2 || !["heads", "head"].includes(S.view) : !data.order.some((kind) => kind === tab.value);
@@ -198,6 +214,9 @@ function drawControls(S) {
   const words = find("input[name=words]"), /** @type {HTMLInputElement} */ steps = find("input[name=steps]");
   words.checked = S.words;
   words.disabled = !data.subwords;
+  const others = [S.words, S.steps, S.next, S.scale !== "unit", S.palette !== "theme", ...(S.view === "heads" ? [S.by !== "place", S.role, S.most] : [])];
+  const changed = others.filter(Boolean).length;
+  say(find(".options"), changed ? `Options · ${changed}` : "Options");
   steps.checked = S.steps;
   /** @type {HTMLInputElement} */
   const mass = find(".mass input");
@@ -206,7 +225,9 @@ function drawControls(S) {
   for (const box of /** @type {NodeListOf<HTMLElement>} */ (S.box.querySelectorAll("[data-for]"))) {
     box.hidden = !box.dataset.for?.split(" ").includes(S.view);
   }
-  find(".walk").hidden = !data.order.some((kind) => kind !== "encoder");
+  for (const part of /** @type {NodeListOf<HTMLElement>} */ (S.box.querySelectorAll(".walk,.walking"))) {
+    part.hidden ||= !data.order.some((kind) => kind !== "encoder");
+  }
   drawSteps(find, S.step, S.last, S.player.playing(), data.target);
   const { tokens, predicted } = data.target;
   sayAll(find(".reads"), "reads ", numbered(tokens, S.step, "target"), " → predicts ", tokenName(predicted[S.step], "target"));
@@ -223,6 +244,10 @@ function goTo(S, step) {
 
 /** Carries out the command of a button or a key. @param {HeadsState} S @param {string} name */
 function run(S, name) {
+  if (name === "present") return S.present();
+  if (VIEWS.includes(name)) return change(S, { view: name });
+  const [what, way] = name.split(" ");
+  if (way) return turnTo(S, what, way === "next" ? 1 : -1);
   const playing = S.player.playing();
   S.player.stop();
   if (name !== "play") goTo(S, stepAfter(name, S.step, S.last));
@@ -235,10 +260,32 @@ function run(S, name) {
   redraw(S);
 }
 
-/** Presentation mode, for projectors: the views alone, in larger type, in their current state. @param {HeadsState} S */
-function present(S) {
-  if (presenting(S)) return document.exitFullscreen();
-  return S.box.requestFullscreen().catch((error) => {
-    S.find(".present").title = `This browser does not allow full screen: ${error.message}`;
+/** Goes to the next head or layer; the mean comes after the last head, and the first after that. @param {HeadsState} S @param {string} what @param {number} by */
+function turnTo(S, what, by) {
+  const { layers, heads } = S.data.kinds[S.kind], { layer, head } = S.pick[S.kind];
+  const turned = (/** @type {number} */ at, /** @type {number} */ count) => (at + by + count) % count;
+  const to = what === "head" ? { layer, head: turned(head, heads + 1) } : { layer: turned(layer - 1, layers) + 1, head };
+  S.pick[S.kind] = to;
+  if (S.view === "heads") update(S);
+  else openHead(S, S.kind, to.layer, to.head);
+}
+
+/** The options are in a panel below their button, which a click elsewhere closes. @param {HeadsState} S */
+function listenToOptions(S) {
+  S.find(".options").onclick = () => openOptions(S, !!S.find(".panel").hidden);
+  S.box.addEventListener("pointerdown", (event) => {
+    if (!/** @type {Element} */ (event.target).closest(".more")) openOptions(S, false);
   });
+  S.find(".more").addEventListener("focusout", (event) => {
+    const to = /** @type {FocusEvent} */ (event).relatedTarget;
+    if (to && !S.find(".more").contains(/** @type {Node} */ (to))) openOptions(S, false);
+  });
+}
+
+/** Opens or closes them; returns whether they were open. @param {HeadsState} S @param {boolean} open */
+function openOptions(S, open) {
+  const panel = S.find(".panel"), was = !panel.hidden;
+  panel.hidden = !open;
+  S.find(".options").setAttribute("aria-expanded", `${open}`);
+  return was;
 }

@@ -1,13 +1,15 @@
 // All heads at once: one thumbnail per head, all on the same scale, sorted and filtered.
 
-import { paper, magnification, pixelRatio, windowHeight } from "./canvas.js";
+import { paper, magnification, pixelRatio } from "./canvas.js";
 import { children, make, makeButton, say } from "./dom.js";
 import { describeHead, listHeads } from "./head_list.js";
+import { fitCell, fitTile, fitTiles } from "./heads_layout.js";
 import { pictureOf, topOf } from "./heads_pictures.js";
-import { kindsShown, mapOf, openHead, presenting, rowInView, shownRows } from "./heads_state.js";
+import { kindsShown, mapOf, openHead, rowInView, shownRows } from "./heads_state.js";
 import { SIDES } from "./kinds.js";
 import { TITLES, capitalised, nameInKind, shortLayer, shortName } from "./names.js";
-import { clamp } from "./numbers.js";
+import { presenting } from "./present.js";
+import { roomBelow } from "./screen_room.js";
 
 /** @typedef {import("./types").HeadsState} HeadsState */
 /** @typedef {import("./types").Kind} Kind */
@@ -28,32 +30,32 @@ export function drawGrids(S) {
     say(title, kinds.length > 1 ? TITLES[kind] : "");
     say(none, m ? "" : "Loading …");
     grid.setAttribute("aria-label", `${TITLES[kind]}: heads`);
-    if (m) drawGrid(S, m, canvas, grid, none, beside, kinds.length);
+    if (m) drawGrid(S, m, canvas, grid, none, beside);
   });
 }
 
 /**
- * The layout of a grid: its columns, the size of the thumbnails, and whether each has a description below it.
+ * The layout of a grid: its columns, the size of the thumbnails, and where their text is. A row of a whole grid is a
+ * layer, and the mean ends it.
  * @param {HeadsState} S
  * @param {KindMap} m
  * @param {Head[]} heads
  * @param {HTMLElement} grid
  * @param {boolean} beside whether the grid is beside another view
- * @param {number} columns number of grids
  */
-function layOutGrid(S, m, heads, grid, beside, columns) {
-  const ordered = (beside || S.by === "place") && heads.length === m.layers * m.heads;
-  const room = Math.max(120, /** @type {Element} */ (grid.parentNode).clientWidth - (ordered ? 26 : 0)), across = m.heads + 1;
-  // Without room for descriptions below the thumbnails, only the table and screen readers have them.
-  const compact = beside || (ordered && columns > 1 && room / across < 64);
-  const aligned = ordered && room / across >= (compact ? 15 : 64);
-  const wide = aligned ? room / across : compact ? 30 : 84;
-  const [outside, below, largest] = presenting(S) ? [200, 50, 260] : [350, 36, 150];
-  const tall = compact ? 34 : Math.max(52, (windowHeight(grid) - outside) / m.layers - below);
-  const size = Math.floor(clamp(Math.min(wide - (compact ? 4 : 12), tall, columns > 1 ? 96 : largest), compact ? 10 : 34, largest));
-  const most = Math.min(wide, Math.max(size + 14, compact ? 0 : presenting(S) ? 180 : 128));
-  const template = aligned ? `22px repeat(${across},${most}px)` : `repeat(auto-fill,minmax(${Math.ceil(wide)}px,1fr))`;
-  return { compact, aligned, template, scale: size / Math.max(m.keys, m.queries) };
+function layOutGrid(S, m, heads, grid, beside) {
+  const ordered = (beside || S.by === "place") && heads.length === m.layers * m.heads, across = m.heads + 1;
+  const room = Math.max(120, /** @type {Element} */ (grid.parentNode).clientWidth), tall = roomBelow(grid, presenting(S.box));
+  const compact = beside || (ordered && room / across < 112);
+  if (compact) {
+    const wide = (room - 26) / across, aligned = ordered && wide >= 15;
+    // Beside another view they are small; several grids share the height of the screen.
+    const high = beside ? 34 : Math.max(56, tall / m.layers - 18), size = fitCell((aligned ? wide : 34) - 6, high, m.keys, m.queries);
+    return { compact, aligned, form: "name", template: aligned ? `22px repeat(${across},minmax(0,1fr))` : "repeat(auto-fill,34px)", ...size };
+  }
+  const many = ordered ? null : fitTiles(heads.length, room, tall, m.keys, m.queries);
+  const size = many?.size ?? fitTile(room / across, Math.max(64, tall / m.layers), m.keys, m.queries);
+  return { compact, aligned: ordered, template: `repeat(${many?.columns ?? across},minmax(0,1fr))`, ...size };
 }
 
 /**
@@ -63,25 +65,25 @@ function layOutGrid(S, m, heads, grid, beside, columns) {
  * @param {HTMLElement} grid
  * @param {Element} none
  * @param {boolean} beside
- * @param {number} columns
  */
-function drawGrid(S, m, canvas, grid, none, beside, columns) {
+function drawGrid(S, m, canvas, grid, none, beside) {
   const heads = listHeads(m, beside ? { by: "place" } : S);
   say(none, heads.length ? "" : "No head passes the filters.");
-  const { compact, aligned, template, scale } = layOutGrid(S, m, heads, grid, beside, columns);
-  // If each row is a layer, the mean ends the row.
+  const { compact, aligned, form, template, x, y } = layOutGrid(S, m, heads, grid, beside);
   const tiles = aligned || compact ? heads.flatMap((h) => (h.head < m.heads ? [h] : [h, { layer: h.layer, head: 0 }])) : heads;
   grid.style.gridTemplateColumns = template;
   grid.classList.toggle("compact", compact);
+  grid.dataset.form = form;
+  const layered = aligned && compact; // the thumbnails have too little room to name their layer
   const shown = shownRows(S, m), row = rowInView(S, m), pick = S.pick[m.kind];
-  const cells = children(grid, tiles.length + (aligned ? m.layers : 0), () => make("div", "spot"));
-  grid.style.setProperty("--wide", `${m.keys * scale}px`);
-  grid.style.setProperty("--high", `${m.queries * scale}px`);
+  const cells = children(grid, tiles.length + (layered ? m.layers : 0), () => make("div", "spot"));
+  grid.style.setProperty("--wide", `${m.keys * x}px`);
+  grid.style.setProperty("--high", `${m.queries * y}px`);
   /** @type {HTMLButtonElement | null} */
   let pressed = null;
   const buttons = tiles.map(({ layer, head }, i) => {
-    const cell = cells[i + (aligned ? layer : 0)];
-    if (aligned && head === 1) nameLayer(cells[i + layer - 1], layer);
+    const cell = cells[i + (layered ? layer : 0)];
+    if (layered && head === 1) nameLayer(cells[i + layer - 1], layer);
     const button = tileIn(S, cell), names = [S.seq, m.kind, m.form, layer, head, compact].join();
     // Hovering over a cell redraws everything; names are set only where they differ.
     if (button.names !== names) {
@@ -99,13 +101,13 @@ function drawGrid(S, m, canvas, grid, none, beside, columns) {
   for (const b of buttons) if (b.tabIndex !== (b === stop ? 0 : -1)) b.tabIndex = b === stop ? 0 : -1;
   const top = topOf(S, false), painted = /** @type {HTMLCanvasElement & { painted?: string }} */ (canvas);
   const paint = [
-    S.seq, m.kind, m.form, top, S.scale, S.palette, S.theme.ground, scale, shown, row, compact, pixelRatio(grid),
-    grid.clientWidth, presenting(S), aligned, ...tiles.map(({ layer, head }) => `${layer}-${head}`),
+    S.seq, m.kind, m.form, top, S.scale, S.palette, S.theme.ground, x, y, shown, row, compact, form, pixelRatio(grid),
+    grid.clientWidth, grid.clientHeight, aligned, ...tiles.map(({ layer, head }) => `${layer}-${head}`),
   ].join();
   if (painted.painted === paint) return;
   painted.painted = paint;
   if (!tiles.length) paper(canvas, 0, 0);
-  else paintTiles(S, m, canvas, grid, buttons, pictureOf(S, m, tiles, top), { scale, shown, row, marked: !compact });
+  else paintTiles(S, m, canvas, grid, buttons, pictureOf(S, m, tiles, top), { x, y, shown, row, marked: !compact });
 }
 
 /**
@@ -116,22 +118,22 @@ function drawGrid(S, m, canvas, grid, none, beside, columns) {
  * @param {HTMLElement} grid
  * @param {HTMLElement[]} buttons
  * @param {{ canvas: HTMLCanvasElement, corners: number[][] }} picture
- * @param {{ scale: number, shown: number, row: number, marked: boolean }} look
+ * @param {{ x: number, y: number, shown: number, row: number, marked: boolean }} look size of a cell, and what is drawn
  */
-function paintTiles(S, m, canvas, grid, buttons, picture, { scale, shown, row, marked }) {
+function paintTiles(S, m, canvas, grid, buttons, picture, { x: cellWide, y: cellHigh, shown, row, marked }) {
   const ratio = pixelRatio(grid), ctx = paper(canvas, grid.clientWidth, grid.clientHeight);
-  const { left, top } = grid.getBoundingClientRect(), [wide, high] = [m.keys * scale, shown * scale];
+  const { left, top } = grid.getBoundingClientRect(), [wide, high] = [m.keys * cellWide, shown * cellHigh];
   // Aligned to whole screen pixels, like the frame that the browser draws around each thumbnail.
   const onScreen = ratio / magnification(grid);
   const snap = (/** @type {number} */ to, /** @type {number} */ start) =>
     (Math.round(to * onScreen) - Math.round(start * onScreen)) / ratio;
-  ctx.imageSmoothingEnabled = scale * ratio < 1;
+  ctx.imageSmoothingEnabled = Math.min(cellWide, cellHigh) * ratio < 1;
   ctx.fillStyle = S.theme[SIDES[m.kind][0]];
   buttons.forEach((button, i) => {
     const at = /** @type {Element} */ (button.firstChild).getBoundingClientRect(), x = snap(at.left, left), y = snap(at.top, top);
     const [fromX, fromY] = picture.corners[i];
     ctx.drawImage(picture.canvas, fromX, fromY, m.keys, shown, x, y, wide, high);
-    if (marked) for (const end of [0, wide - 3]) ctx.fillRect(x + end, y + row * scale, 3, Math.max(2, scale));
+    if (marked) for (const end of [0, wide - 3]) ctx.fillRect(x + end, y + row * cellHigh, 3, Math.max(2, cellHigh));
   });
 }
 

@@ -1,26 +1,32 @@
 // One head, large: rows are queries with query 0 on top; key labels are on top; cells hold numbers if there is room.
 
 import {
-  AXIS, LEAST, TILT, border, cellUnder, framer, hatch, isolated, label, paper, shortLabel, widest, windowHeight,
-  writeAxes, writer,
+  AXIS, LABEL, LEAST, TILT, border, cellUnder, framer, hatch, isolated, label, paper, shortLabel, widest, writeAxes, writer,
 } from "./canvas.js";
 import { contextOf, inkOn } from "./colours.js";
 import { say } from "./dom.js";
+import { fitCells } from "./heads_layout.js";
 import { level, pictureOf, topOf } from "./heads_pictures.js";
-import {
-  chooseCell, columnInView, kindsShown, mapOf, presenting, redraw, rowInView, rowOf, shownRows, weightsOf,
-} from "./heads_state.js";
+import { chooseCell, columnInView, kindsShown, mapOf, redraw, rowInView, rowOf, shownRows, weightsOf } from "./heads_state.js";
 import { FUTURE, KINDS, SIDES } from "./kinds.js";
 import { AXES, PREDICTED_ROWS, TITLES, layerName, nameInLayer } from "./names.js";
 import { cellNumber, clamp } from "./numbers.js";
+import { presenting } from "./present.js";
+import { roomBelow } from "./screen_room.js";
 
 /** @typedef {import("./types").HeadsState} HeadsState */
 /** @typedef {import("./types").Kind} Kind */
 /** @typedef {import("./types").KindMap} KindMap */
 /** @typedef {import("./types").MapCell} MapCell */
+/** @typedef {import("./types").MapLabels} MapLabels */
 /** @typedef {import("./types").Plot} Plot */
 
 const ROOMY = 26; // minimum size of a cell that holds a number, in pixels
+const NARROW = 62; // maximum length of labels side by side, in pixels
+const SMALLEST = 12; // size of cells side by side, in pixels
+const WIDEST = 58; // size of cells, in pixels
+const GAP = 20; // between maps side by side, in pixels
+const UNDER = 176; // height of thumbnails and readout below maps side by side, in pixels
 
 // A decoder row reads one word and predicts another. One of them labels the row on its left, the other on its right.
 /** @param {HeadsState} S @param {KindMap} m @param {number} q */
@@ -32,47 +38,70 @@ export const rowTitle = (S, kind) => (kind !== "encoder" && S.next ? PREDICTED_R
 
 /** @param {HeadsState} S */
 export function drawMaps(S) {
-  const kinds = S.view === "head" ? kindsShown(S) : [];
-  for (const kind of KINDS) {
-    S.figures[kind].box.hidden = !kinds.includes(kind);
-    if (kinds.includes(kind)) drawHead(S, kind);
+  const kinds = S.view === "head" ? kindsShown(S) : [], sheet = S.find(".figures");
+  for (const kind of KINDS) S.figures[kind].box.hidden = !kinds.includes(kind);
+  const several = kinds.length > 1, room = sheet.clientWidth;
+  const maps = kinds.map((kind) => labelsOf(S, kind, several ? NARROW : LABEL)).filter((labels) => labels !== null);
+  // Side by side, all maps have cells of one size; where they would be too small to read, one map is below the other.
+  const space = several ? clamp(roomBelow(sheet, presenting(S.box)) - UNDER, 220, 560) : Math.max(230, roomBelow(sheet, presenting(S.box)) - 40);
+  const shared = fitCells(maps.map(sizeOf), room - GAP * (maps.length - 1) - 6, space), apart = several && shared < SMALLEST;
+  sheet.classList.toggle("apart", apart);
+  for (const kind of kinds) nameHead(S, kind);
+  for (const labels of maps) {
+    const fitted = apart || !several ? fitCells([sizeOf(labels)], room - 6, apart ? 560 : space) : shared;
+    drawHead(S, labels, clamp(fitted, 6, WIDEST));
   }
 }
 
+/** @param {MapLabels} labels */
+const sizeOf = ({ m, left, right, over, above }) => ({ beside: left + Math.max(right, over) + 3, above, keys: m.keys, queries: m.queries });
+
 /** @param {HeadsState} S @param {Kind} kind */
-function drawHead(S, kind) {
+function nameHead(S, kind) {
   const f = S.figures[kind], m = mapOf(S, kind), { layer, head } = S.pick[kind];
   say(f.title, TITLES[kind]);
-  say(f.about, `${layerName(layer)} · ${nameInLayer(head)} · ${S.data.model}` + (m ? "" : " · loading …"));
+  say(f.about, `${layerName(layer)} · ${nameInLayer(head)}` + (kindsShown(S).length > 1 ? "" : ` · ${S.data.model}`) + (m ? "" : " · loading …"));
   f.canvas.hidden = !m;
-  if (!m) return;
   f.canvas.setAttribute("aria-label", `${TITLES[kind]}, ${f.about.textContent}. Arrow keys move between cells; with Shift they mark rows and columns.`);
-  const { values, exact } = weightsOf(S, m, layer, head), { ink, ground, font } = S.theme;
-  const measure = contextOf(f.canvas), large = presenting(S) ? 1.4 : 1;
-  measure.font = `${12 * large}px ${font}`;
+}
+
+/**
+ * The labels of a map and the room that they take; null until the map has arrived.
+ * @param {HeadsState} S
+ * @param {Kind} kind
+ * @param {number} most maximum length of a label, in pixels
+ * @returns {MapLabels | null}
+ */
+function labelsOf(S, kind, most) {
+  const m = mapOf(S, kind), ctx = contextOf(S.figures[kind].canvas);
+  if (!m) return null;
+  ctx.font = `700 12px ${S.theme.font}`; // those of the row and the column in view are bold
   const rowNames = m.rows.map((_, q) => nameOfRow(S, m, q));
-  const names = rowNames.map((_, q) => shortLabel(measure, label(rowNames, q)));
-  const others = m.rows.map((_, q) => shortLabel(measure, otherName(S, m, q)));
-  const keys = m.columns.map((_, k) => shortLabel(measure, label(m.columns, k)));
-  const width = (/** @type {string[]} */ texts) => Math.ceil(widest(measure, texts));
-  const left = AXIS + width(names) + 8, right = m.predicted.length ? width(others) + 10 : 0;
-  const wideKeys = width(keys), room = f.box.clientWidth - left - 4;
-  const tall = Math.max(230, windowHeight(f.box) - 420), tilted = wideKeys * Math.cos(TILT);
-  let cell = Math.floor(Math.min((room - Math.max(right, tilted)) / m.keys, tall / m.queries));
-  if (cell < 10) cell = Math.min(10, Math.floor((room - right) / m.keys));
-  // Cells grow with the type.
-  cell = clamp(cell, 4, 46 * large);
+  const names = rowNames.map((_, q) => shortLabel(ctx, label(rowNames, q), most));
+  const keys = m.columns.map((_, k) => shortLabel(ctx, label(m.columns, k), most));
+  const left = AXIS + Math.ceil(widest(ctx, names)) + 10, wideKeys = Math.ceil(widest(ctx, keys));
+  ctx.font = `12px ${S.theme.font}`;
+  const others = m.rows.map((_, q) => shortLabel(ctx, otherName(S, m, q), most));
+  const right = m.predicted.length ? Math.ceil(widest(ctx, others)) + 10 : 0;
+  // Tilted labels of the last keys reach beyond the map.
+  const over = Math.max(...keys.map((key, k) => ctx.measureText(key).width * Math.cos(TILT) - SMALLEST * (keys.length - 1 - k)));
+  return { m, names, others, keys, left, right, over, wideKeys, above: AXIS + wideKeys * Math.sin(TILT) + 18 };
+}
+
+/** @param {HeadsState} S @param {MapLabels} labels @param {number} cell */
+function drawHead(S, { m, names, others, keys, left, right, over, wideKeys }, cell) {
+  const { kind } = m, f = S.figures[kind], { layer, head } = S.pick[kind];
+  const { values, exact } = weightsOf(S, m, layer, head), { ink, ground, font } = S.theme;
   const flat = cell > wideKeys + 5, top = Math.ceil(AXIS + (flat ? 20 : wideKeys * Math.sin(TILT) + 12));
   const shown = shownRows(S, m), wide = m.keys * cell, high = shown * cell, row = rowInView(S, m), column = columnInView(S, m);
-  const over = Math.max(right, flat ? 0 : tilted);
-  const ctx = paper(f.canvas, Math.ceil(left + Math.max(wide + over + 2, LEAST)), top + Math.max(m.queries * cell + 4, LEAST + 20));
+  const ctx = paper(f.canvas, Math.ceil(left + Math.max(wide + Math.max(right, flat ? 0 : over) + 2, LEAST)), top + Math.max(m.queries * cell + 4, LEAST + 20));
   f.plot = { left, top, cell };
   f.canvas.dataset.plot = [left, top, cell, shown, m.keys].join();
   ctx.textBaseline = "middle";
-  const write = writer(ctx, font, large);
+  const write = writer(ctx, font);
   ctx.fillStyle = ink;
   writeAxes(ctx, write, [rowTitle(S, kind), AXES[kind][1]], f.plot, 0.75);
-  const every = Math.ceil((10 * large) / cell), size = clamp(cell, 10, 12);
+  const every = Math.ceil(10 / cell), size = clamp(cell, 10, 12);
   const isNamed = (/** @type {number} */ i, /** @type {number | null} */ current) =>
     i === current || (i % every === 0 && Math.abs(i - (current ?? -99)) >= every);
   for (let q = 0; q < shown; q++) {
@@ -92,7 +121,7 @@ function drawHead(S, kind) {
   const most = topOf(S, true);
   ctx.drawImage(pictureOf(S, m, [{ layer, head }], most).canvas, 0, 0, m.keys, shown, left, top, wide, high);
   if (cell > 4) hatch(ctx, S.theme, m, shown, f.plot);
-  if (cell >= ROOMY && exact) writeWeights(S, ctx, m, values, shown, f.plot, most);
+  if (cell >= ROOMY && exact && writeWeights(S, ctx, m, values, shown, f.plot, most)) f.about.textContent += " · no number: below 0.005";
   dim(S, ctx, m, shown, f.plot);
   border(ctx, ink, f.plot, wide, high);
   const frame = framer(ctx, ground), [side, keySide] = SIDES[kind];
@@ -106,6 +135,7 @@ function drawHead(S, kind) {
 }
 
 /**
+ * Writes the weights into the cells; returns whether any is too small to be written.
  * @param {HeadsState} S
  * @param {CanvasRenderingContext2D} ctx
  * @param {KindMap} m
@@ -115,13 +145,17 @@ function drawHead(S, kind) {
  * @param {number} most
  */
 function writeWeights(S, ctx, m, values, shown, { left, top, cell }, most) {
-  Object.assign(ctx, { font: `${cell > 46 ? 16 : 11}px ${S.theme.font}`, textAlign: "center" });
+  const size = clamp(Math.round(cell * 0.36), 11, 17);
+  Object.assign(ctx, { font: `${size}px ${S.theme.font}`, textAlign: "center" });
+  let small = false;
   for (let i = 0; i < shown * m.keys; i++) {
     if (m.mask[i]) continue;
+    const text = cellNumber(values[i]);
+    small ||= !text;
     ctx.fillStyle = inkOn(S.theme.scale[level(S, values[i], most)]);
-    const text = values[i] < 0.005 ? "0" : cellNumber(values[i]);
     ctx.fillText(text, left + ((i % m.keys) + 0.5) * cell, top + (Math.floor(i / m.keys) + 0.5) * cell + 0.5);
   }
+  return small;
 }
 
 /**

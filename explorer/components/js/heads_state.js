@@ -92,18 +92,18 @@ export const columnInView = (S, m) =>
  */
 export const shownRows = (S, m) => (m.kind !== "encoder" && S.steps ? rowInView(S, m) + 1 : m.queries);
 
-/** The heads whose lines are drawn, in order. @param {HeadsState} S */
-export const linedHeads = (S) => [...S.on].sort((a, b) => a - b);
+/** Whether the view can show several heads of a layer. @param {HeadsState} S */
+export const showsSeveral = (S) => S.view === "lines" || S.view === "text";
 
-/** Whether the views fill the screen. @param {HeadsState} S */
-export const presenting = (S) => /** @type {ShadowRoot} */ (S.box.getRootNode()).fullscreenElement === S.box;
+/** The heads of the layer that are shown, in order. @param {HeadsState} S */
+export const linedHeads = (S) => [...S.on].sort((a, b) => a - b);
 
 /** @param {HeadsState} S */
 export const redraw = (S) => (S.frame ||= requestAnimationFrame(S.draw));
 
 /** The position as reported to the server. @param {HeadsState} S */
 export function positionOf(S) {
-  const pick = S.pick[S.kind], lined = linedHeads(S), single = S.view !== "lines" || lined.join() === `${pick.head}`;
+  const pick = S.pick[S.kind], lined = linedHeads(S), single = !showsSeveral(S) || lined.join() === `${pick.head}`;
   return {
     seq: S.seq, turn: S.turn, kind: S.kind, ...pick, step: S.step, source: S.source, col: S.col,
     view: writeView(S, single ? [] : lined), picks: S.pick, heads: [...S.on], wanted: kindsShown(S),
@@ -119,7 +119,7 @@ export function report(S) {
   if (S.player.playing()) return;
   const lacks = kindsShown(S).some((kind) => {
     const m = mapOf(S, kind), { layer, head } = S.pick[kind];
-    const heads = S.view === "heads" ? [] : S.view === "lines" ? [...S.on] : [head];
+    const heads = S.view === "heads" ? [] : showsSeveral(S) ? [...S.on] : [head];
     return !m || heads.some((h) => !weightsOf(S, m, layer, h).exact);
   });
   S.reporting = setTimeout(() => S.setStateValue("at", positionOf(S)), lacks ? SOON : PAUSE);

@@ -2,10 +2,12 @@
 
 import { make, say, sayAll } from "./dom.js";
 import { PLACES, describeHead, listHeads } from "./head_list.js";
-import { columnInView, kindsShown, linedHeads, mapOf, rowInView, rowOf, shownRows, weightsOf } from "./heads_state.js";
+import {
+  columnInView, kindsShown, linedHeads, mapOf, rowInView, rowOf, showsSeveral, shownRows, weightsOf,
+} from "./heads_state.js";
 import { SIDES } from "./kinds.js";
 import { TITLES, layerName, shortHead, shortName } from "./names.js";
-import { fourDecimals, percent, plural } from "./numbers.js";
+import { fourDecimals, percent, plural, wholePercent } from "./numbers.js";
 import { MASKED, WHY_MASKED, line, looksAt } from "./readout.js";
 import { drawTable } from "./table.js";
 import { numbered, tokenName } from "./token_names.js";
@@ -66,6 +68,25 @@ function describeBrush(S, { rows, columns }, m, layer, head) {
   return `${span("row", rows[0], Math.max(rows[0], last))} ${puts} ${mean} of ${its} weight on ${span("column", ...columns)} (Esc clears the selection)`;
 }
 
+/**
+ * "L2 H2: *books* is looked at most by *lis* 96 %, *je* 12 %.": the rows that put the most weight on a key.
+ * @param {HeadsState} S
+ * @param {KindMap} m
+ * @param {number} layer
+ * @param {number} head
+ * @param {number} key
+ * @returns {Content[]}
+ */
+function lookedAt(S, m, layer, head, key) {
+  const { values, exact } = weightsOf(S, m, layer, head);
+  const rows = Array.from({ length: shownRows(S, m) }, (_, query) => ({ query, i: query * m.keys + key }))
+    .filter(({ i }) => !m.mask[i]).sort((a, b) => values[b.i] - values[a.i]).slice(0, 3);
+  const named = rows.filter(({ i }, rank) => !rank || values[i] >= 0.1).flatMap(({ query, i }, rank) =>
+    [rank ? ", " : " ", numbered(m.rows, query, SIDES[m.kind][0]), ` ${exact ? wholePercent(values[i]) : "…"}`]);
+  const name = numbered(m.columns, key, SIDES[m.kind][1]);
+  return [`${shortName(layer, head)}: `, name, ...(named.length ? [" is looked at by", ...named, "."] : [" is masked for every row."])];
+}
+
 /** @param {HeadsState} S */
 export function drawCaption(S) {
   const m = mapOf(S, S.kind), box = S.find(".caption");
@@ -73,13 +94,14 @@ export function drawCaption(S) {
   if (S.view === "heads") return say(box, describeGrids(S).join(" "));
   const { layer, head } = S.pick[S.kind], query = S.focus?.side === "query" ? S.focus.at : rowInView(S, m);
   const sentence = (/** @type {number} */ h) => {
+    if (S.focus?.side === "key") return lookedAt(S, m, layer, h, S.focus.at);
     const row = rowOf(S, m, layer, h, query), keys = looksAt(row, m.columns, SIDES[m.kind][1], 3, row.exact);
     return [`${shortName(layer, h)}: `, ...rowName(m, query), ...keys];
   };
-  const pieces = sentence(head);
+  const heads = showsSeveral(S) ? linedHeads(S).sort((a, b) => Number(b === head) - Number(a === head)) : [head];
+  const pieces = heads.flatMap((h, i) => [...(i ? [" "] : []), ...sentence(h)]);
   if (S.view === "lines") {
     const visible = m.mask.subarray(0, shownRows(S, m) * m.keys).filter((code) => !code).length * S.on.size;
-    for (const h of linedHeads(S)) if (h !== head) pieces.push(" ", ...sentence(h));
     pieces.push(` ${S.drawn.length} of ${plural(visible, "line")} hold ${S.mass}\u202f% of each row's weight.`);
   }
   sayAll(box, ...pieces);
@@ -134,7 +156,7 @@ function headTable(S, m) {
 
 /** @param {HeadsState} S @param {KindMap} m @param {number} layer @param {number} head @param {number} query */
 function keyTable(S, m, layer, head, query) {
-  const heads = S.view === "lines" ? linedHeads(S) : [head], several = heads.length > 1;
+  const heads = showsSeveral(S) ? linedHeads(S) : [head], several = heads.length > 1;
   const read = heads.map((h) => rowOf(S, m, layer, h, query));
   const rows = m.columns.map((_, key) => {
     const cells = read.map((row) => row.cells[key]), { mask } = cells[0];

@@ -1,4 +1,5 @@
-// Numbers and counted nouns as they are written on the screen.
+// Numbers and counted nouns as they are written on the screen. Only 0 is written as 0, and only 1 as 1. Files are
+// written by the same rule (explorer/text.py); the tests hold both to tests/fixtures/weights.json.
 
 /** @param {number} value @param {number} low @param {number} high */
 export const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
@@ -9,8 +10,11 @@ export const plural = (number, noun) => `${number.toLocaleString("en")} ${noun}$
 /** A probability with one decimal. @param {number} p */
 export const percent = (p) => (p > 0 && p < 0.0005 ? "< 0.1 %" : `${(100 * p).toFixed(1)}\u202f%`);
 
-/** A weight as a whole percentage. @param {number} weight */
-export const wholePercent = (weight) => `${Math.round(100 * weight)}\u202f%`;
+/** A weight as a whole percentage: "37 %", "< 1 %", "> 99 %". @param {number} weight */
+export function wholePercent(weight) {
+  if (weight > 0 && weight < 0.005) return "< 1\u202f%";
+  return weight < 1 && weight >= 0.995 ? "> 99\u202f%" : `${Math.round(100 * weight)}\u202f%`;
+}
 
 /** A weight with three decimals. @param {number} weight */
 export const decimals = (weight) => (weight > 0 && weight < 0.0005 ? "< 0.001" : weight.toFixed(3));
@@ -19,5 +23,11 @@ export const decimals = (weight) => (weight > 0 && weight < 0.0005 ? "< 0.001" :
 export const fourDecimals = (weight) =>
   weight > 0 && weight < 0.00005 ? weight.toExponential(2) : weight.toFixed(4);
 
-/** A weight short enough for a cell of a map: ".42", "0" or "1". @param {number} weight */
-export const cellNumber = (weight) => (weight >= 0.995 ? "1" : weight.toFixed(2).slice(1));
+/**
+ * A weight short enough for a cell of a map: ".42", ">.99", "0" or "1"; nothing where two decimals would make it 0.
+ * @param {number} weight
+ */
+export function cellNumber(weight) {
+  if (weight <= 0 || weight >= 1) return weight > 0 ? "1" : "0";
+  return weight < 0.005 ? "" : weight >= 0.995 ? ">.99" : weight.toFixed(2).slice(1);
+}

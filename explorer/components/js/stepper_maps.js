@@ -135,7 +135,7 @@ function writeNumbers(S, ctx, m, weights, shown, { left, top, cell }) {
   for (let i = 0; i < shown * m.keys; i++) {
     if (m.mask[i]) continue;
     ctx.fillStyle = inkOn(shade(S.theme, weights[i]));
-    const text = weights[i] < 0.005 ? "0" : cellNumber(weights[i]);
+    const text = cellNumber(weights[i]);
     ctx.fillText(text, left + ((i % m.keys) + 0.5) * cell, top + (Math.floor(i / m.keys) + 0.5) * cell + 0.5);
   }
 }

@@ -385,6 +385,39 @@ export interface MapCell {
   query: number;
   key: number;
 }
+/** A row or a column that is looked at. */
+export interface Toward {
+  side: "query" | "key";
+  at: number;
+}
+/** How a sentence is shaded: the weights of each token by head, null where masked, and the top of the scale. */
+export interface Shading {
+  cells: (number[] | null)[];
+  exact: boolean;
+  heads: number[];
+  top: number;
+}
+/** Where the text of a thumbnail is: beside it, below it on one line or on two, or below it and only its name. */
+export type TileForm = "beside" | "line" | "lines" | "name";
+export interface TileSize {
+  form: TileForm;
+  /** Width and height of a cell. */
+  x: number;
+  y: number;
+}
+/** The labels of a map, and the room that they take. */
+export interface MapLabels {
+  m: KindMap;
+  names: string[];
+  others: string[];
+  keys: string[];
+  left: number;
+  right: number;
+  /** How far the labels of keys reach beyond the map, how long they are, and the room above the map. */
+  over: number;
+  wideKeys: number;
+  above: number;
+}
 export interface Line {
   head: number;
   query: number;
@@ -406,6 +439,8 @@ export interface HeadsState extends ViewOptions {
   find: Find;
   box: HTMLElement;
   details: HTMLDetailsElement;
+  /** Starts and ends the presentation. */
+  present: () => void;
   theme: Theme;
   /** Colours of lines, one per head. */
   colours: string[];
@@ -442,7 +477,7 @@ export interface HeadsState extends ViewOptions {
   on: Set<number>;
   drawn: Line[];
   hover: MapCell | null;
-  focus: { side: "query" | "key"; at: number } | null;
+  focus: Toward | null;
   brush: { kind: Kind; rows: [number, number]; columns: [number, number] } | null;
   drag: MapCell | null;
   dragged: boolean;

@@ -6,7 +6,7 @@ import { clamp } from "./numbers.js";
 
 /** @typedef {import("./types").ViewOptions} ViewOptions */
 
-const VIEWS = ["heads", "head", "lines", "text"];
+export const VIEWS = ["heads", "head", "lines", "text"];
 /** @type {("words" | "next" | "steps" | "beside")[]} */
 const FLAGS = ["words", "next", "steps", "beside"];
 

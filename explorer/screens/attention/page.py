@@ -21,11 +21,10 @@ def draw() -> None:
         st.markdown(f"#### {plain(opened.shown.text) or '(nothing: the model ended at once)'}")
         if opened.selection.path is not None:
             st.badge("a chosen path", color="orange")
+        st.caption("A weight says where something was read, not why the model decided so.", width="content")
     changes_in_force.draw_edited(opened.shown)
-    introduction = (
-        "Which words does each head look at? A weight says where something was read, not why the model decided so."
-    )
-    st.caption(plain(" ".join([introduction, *opened.shown.notes])))
+    if opened.shown.notes:
+        st.caption(plain(" ".join(opened.shown.notes)))
     attention_panels.arrive()
     _explore(opened)
 

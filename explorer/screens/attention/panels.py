@@ -71,7 +71,7 @@ def choose(asked: str | None = None) -> str:
     if _KEY not in st.session_state or _OWN.is_news(wanted):
         st.session_state[_KEY] = wanted if wanted in names else None
     chosen = st.segmented_control(
-        "Look closer", names, format_func=PANELS.__getitem__, key=_KEY, help="Choose again to close."
+        "Look closer", names, format_func=PANELS.__getitem__, key=_KEY, label_visibility="collapsed"
     )
     _OWN.add(chosen or "")
     open_panel(chosen or "")

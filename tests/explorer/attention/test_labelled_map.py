@@ -108,10 +108,10 @@ def test_one_token_and_a_hundred_draw(size: int) -> None:
 def test_numbers_are_written_only_where_there_is_room() -> None:
     shown = planted("decoder")
     written = map_figure(shown).data[0].text
-    assert [list(row) for row in written[:2]] == [["1.00", "", "", "", ""], ["1.00", "0", "", "", ""]]
+    assert [list(row) for row in written[:2]] == [["1", "", "", "", ""], ["1", "0", "", "", ""]]
     both = difference(planted("cross", 1, 1), planted("cross", 1, 2), "B minus A")
     assert both is not None
-    assert {text for row in map_figure(both).data[0].text for text in row} <= {"0", "+1.00", "-1.00"}
+    assert {text for row in map_figure(both).data[0].text for text in row} <= {"0", "+1", "-1"}
     few = labelled(
         attention_maps(planted_trace(HOSTILE + HOSTILE[:4]), "cross"), np.full((5, 12), 0.25, np.float32), "x"
     )

@@ -23,7 +23,9 @@ from explorer.attention.shown_maps import heads_in_view
 from explorer.attention.view_text import ViewOptions
 from explorer.components import heads_payload
 from explorer.components.stepper_payload import encode
-from explorer.export.matplotlib_maps import lines_of
+from explorer.export.matplotlib_maps import DASHES, lines_of
+from explorer.figures.palette import N_DASHES, head_stroke
+from explorer.text import cell_number, weight_percent
 from tests.explorer.planted import planted_trace, planted_view
 from tests.paths import ROOT
 
@@ -73,6 +75,19 @@ def test_words_are_merged_as_in_the_browser(case: dict[str, Any]) -> None:
     weights, mask = merge(np.float32(case["weights"]), np.uint8(case["mask"]), rows, columns)
     assert weights.tolist() == np.float32(case["mergedWeights"]).tolist()
     assert mask.tolist() == case["mergedMask"]
+
+
+def test_weights_are_written_as_in_the_browser() -> None:
+    fixture = _fixture("weights")
+    assert [cell_number(weight) for weight in fixture["weights"]] == fixture["cells"]
+    assert [weight_percent(weight) for weight in fixture["weights"]] == fixture["percent"]
+
+
+def test_heads_have_the_colours_and_dashes_that_they_have_in_the_browser() -> None:
+    assert [head_stroke(case["head"]) for case in _fixture("head_strokes")] == [
+        (case["colour"], case["dashes"]) for case in _fixture("head_strokes")
+    ]
+    assert len(DASHES) == N_DASHES
 
 
 @pytest.mark.parametrize("case", _cases("line_choice"))

@@ -1,0 +1,87 @@
+// How large the views are drawn: thumbnails, maps and words as large as fit into a space.
+
+import { clamp } from "./numbers.js";
+
+/** @typedef {import("./types").TileForm} TileForm */
+/** @typedef {import("./types").TileSize} TileSize */
+
+const STRETCH = 1.6; // how much longer a cell of a thumbnail may be on one side than on the other
+const LARGEST = 46; // the same for the side itself, in pixels
+
+// Where the text of a thumbnail is, how much it takes of the width and the height, and the width that it needs.
+/** @type {[TileForm, number, number, number][]} */
+const FORMS = [["beside", 100, 0, 190], ["line", 0, 20, 212], ["lines", 0, 36, 112], ["name", 0, 19, 0]];
+
+/**
+ * The size of the cells of a map that fills a space; they are nearly square.
+ * @param {number} wide
+ * @param {number} high
+ * @param {number} keys
+ * @param {number} queries
+ */
+export function fitCell(wide, high, keys, queries) {
+  const across = Math.max(4, wide) / keys, down = Math.max(4, high) / queries;
+  return { x: Math.min(across, STRETCH * down, LARGEST), y: Math.min(down, STRETCH * across, LARGEST) };
+}
+
+/**
+ * The form and the size of a thumbnail that fills a space with its text.
+ * @param {number} wide
+ * @param {number} high
+ * @param {number} keys
+ * @param {number} queries
+ * @returns {TileSize}
+ */
+export function fitTile(wide, high, keys, queries) {
+  const sizes = FORMS.filter(([form, , , least]) => wide >= least && (form !== "name" || wide < FORMS[2][3]));
+  const made = sizes.map(([form, beside, below]) => ({ form, ...fitCell(wide - 14 - beside, high - 9 - below, keys, queries) }));
+  return made.reduce((a, b) => (b.x * b.y > a.x * a.y ? b : a));
+}
+
+/**
+ * How many columns of thumbnails fill a space best, and their size.
+ * @param {number} count
+ * @param {number} wide
+ * @param {number} high
+ * @param {number} keys
+ * @param {number} queries
+ */
+export function fitTiles(count, wide, high, keys, queries) {
+  const made = Array.from({ length: clamp(count, 1, 16) }, (_, i) => {
+    const columns = i + 1, down = Math.max(64, high / Math.ceil(count / columns));
+    return { columns, size: fitTile(wide / columns, down, keys, queries) };
+  });
+  const area = (/** @type {{ size: TileSize }} */ { size }) => (size.form === "name" ? 0.25 : 1) * size.x * size.y;
+  return made.reduce((a, b) => (area(b) > area(a) ? b : a));
+}
+
+/**
+ * The size of cells with which maps fill a line: what their labels leave of the width, up to the height.
+ * @param {{ beside: number, above: number, keys: number, queries: number }[]} maps the room of labels, and the cells
+ * @param {number} wide
+ * @param {number} high
+ */
+export function fitCells(maps, wide, high) {
+  const across = maps.reduce((sum, m) => sum + m.keys, 0), labels = maps.reduce((sum, m) => sum + m.beside, 0);
+  return Math.floor(Math.min((wide - labels) / across, ...maps.map((m) => (high - m.above) / m.queries)));
+}
+
+/**
+ * The largest of some sizes of type in which lines of words fill a space.
+ * @param {number[]} lengths letters of each word, by line of text
+ * @param {number} wide
+ * @param {number} high
+ * @param {number} extra height of what belongs to each row of words, in pixels
+ */
+export function fitType(lengths, wide, high, extra) {
+  const fits = (/** @type {number} */ size) => {
+    let rows = 0, x = Infinity;
+    for (const letters of lengths) {
+      const width = Math.max(34, 0.58 * size * letters + 20);
+      if (x + width > wide) [rows, x] = [rows + 1, 0];
+      x += width;
+    }
+    return rows * (1.3 * size + extra) <= high;
+  };
+  return [34, 31, 28, 25, 22, 20, 18].find(fits) ?? 16;
+}
