@@ -50,6 +50,11 @@ def fixed(value: float, decimals: int, *, signed: bool = False) -> str:
     return text.lstrip("+-") if not text.strip("+-0.") else text
 
 
+def rounded(value: float, decimals: int) -> float | None:
+    """A number for a table, rounded as :func:`fixed` does; None where it is not known."""
+    return float(fixed(value, decimals)) if math.isfinite(value) else None
+
+
 def percent(share: float, decimals: int = 0) -> str:
     """A share from 0 to 1 in percent: "37 %", "99.7 %"."""
     return f"{fixed(100 * share, decimals)} %"

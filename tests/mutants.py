@@ -20,6 +20,16 @@ ATTENTION, TRANSFORMER, STATE, VARIANTS, FUSED, TAP, RECORDING, SEARCH, EDITS, D
     "explorer/probing/measurement.py",
 )
 CONSISTENCY = "model/training/consistency.py"
+HEAD_SCORES, ROLES, LEXICAL, CELLS, BOOTSTRAP, WORDS, TERMS, ABLATION = (
+    "explorer/probing/head_scores.py",
+    "explorer/probing/roles.py",
+    "explorer/probing/lexical_cells.py",
+    "explorer/probing/pattern_cells.py",
+    "model/analysis/bootstrap.py",
+    "model/analysis/word_alignment.py",
+    "model/analysis/score_terms.py",
+    "model/analysis/importance.py",
+)
 IMPORTED, ROWS, MARIAN, UNIGRAM, CHARSMAP, PUNCTUATION = (
     "model/importing/weights.py",
     "model/importing/vocabulary.py",
@@ -51,6 +61,14 @@ TESTS: dict[str, tuple[str, ...]] = {
     MASKING: ("tests/model/analysis/test_mask_effects.py",),
     CONSISTENCY: ("tests/model/training/test_consistency.py",),
     PROBE: ("tests/explorer/probing/test_measurement.py", "tests/explorer/probing/test_formulas.py"),
+    HEAD_SCORES: ("tests/explorer/probing/test_measurement.py",),
+    ROLES: ("tests/explorer/probing/test_measurement.py",),
+    LEXICAL: ("tests/explorer/probing/test_measurement.py",),
+    CELLS: ("tests/explorer/probing/test_measurement.py", "tests/explorer/probing/test_formulas.py"),
+    BOOTSTRAP: ("tests/model/analysis/test_bootstrap.py",),
+    WORDS: ("tests/model/analysis/test_word_alignment.py",),
+    TERMS: ("tests/model/analysis/test_score_terms.py",),
+    ABLATION: ("tests/model/analysis/test_importance.py",),
 }
 
 
@@ -129,9 +147,13 @@ _SAY = "mask = padding_mask(src) if closed else torch.ones_like(padding_mask(src
 _READS = "tgt=pad([(SOS, *path[:-1]) for path in paths]),"
 _LABELS = "labels=pad([tuple(path) for path in paths]),"
 
-_SINKS = '"elsewhere": formulas.share(used, np.broadcast_to(~sinks, seen.shape) & seen & rows[:, None]),'
-_OWN = "own, untrained = values[:, 0], values[:, 1:]"
-_POOLED = "pooled = np.moveaxis(by_seed, 1, 0).reshape(values.shape[2], -1)  # [layer, seed and head]"
+_SINKS = 'shares.add("elsewhere", np.broadcast_to(~sinks, seen.shape) & seen & rows[:, None])'
+_POOLED = "untrained_heads=np.moveaxis(by_head, 1, 0).reshape(values.shape[2], -1),"
+_MINIMUM = 'values[name + ending] = np.minimum(values[name + ending], values.pop(f"{name}.mirror{ending}"))'
+_INDUCTION = '"induction": after(same & (distance != 0 if kind == "encoder" else distance < 0)) & (distance != 0),'
+_SHUFFLED = "shuffled[row, np.clip(base + distances, 0, n_keys - 2)] -= 1.0  # a row is not its own comparison"
+_ABOVE = "terms: Floats = self.queries[:, query] @ (self.keys[:, key] - average).T / math.sqrt(self.queries.shape[-1])"
+
 
 _ORDER = (
     "return torch.stack((torch.arange(half), half + torch.arange(half)), dim=1).flatten()  # [pair, 2] -> [d_model]"
@@ -326,21 +348,77 @@ MUTANTS: tuple[Mutant, ...] = (
         ('if kind != "cross":', "!=", "=="),
         ('if name in ("aligned", "aligned_input"):', '"aligned", "aligned_input"', '"aligned",'),
         ('suffix = name.removeprefix("aligned")', 'name.removeprefix("aligned")', '""'),
-        (
-            "even = formulas.uniform_like(pattern_cells.visible(observed, kind))",
-            "pattern_cells.visible(observed, kind)",
-            "stacked[0, 0, 0] >= 0",
-        ),
-        (_OWN, "values[:, 0]", "values[:, -1]"),
-        (_OWN, "values[:, 1:]", "values[:, :-1]"),
-        (_POOLED, "np.moveaxis(by_seed, 1, 0)", "by_seed"),
-        ("single[name], chances[name] = values[:, 0], chance", "values[:, 0]", "values[:, -1]"),
+        ("even = formulas.uniform_like(places.seen)", "places.seen", "stacked[0, 0, 0] >= 0"),
+        ("single[name] = per_sentence(values, chance)", "values,", "values[:, ::-1],"),
         ("self.seeds = len(next(iter(weights.values()))) - 1", " - 1", ""),
+        (_MINIMUM, "np.minimum", "np.maximum"),
+    ),
+    *_of(
+        HEAD_SCORES,
+        ("own=values[:, 0],", "values[:, 0]", "values[:, -1]"),
+        ("others = values[:, 1:]", "values[:, 1:]", "values[:, :-1]"),
+        (_POOLED, "np.moveaxis(by_head, 1, 0)", "by_head"),
+        ("over_uniform=bootstrap.of_mean(own - uniform),", "own - uniform", "own"),
+        ("above_uniform=(own > uniform).sum(axis=0),", ">", "<"),
         (
-            "std: Scores = np.sqrt(_mean(centred**2, axis))",
-            "np.sqrt(_mean(centred**2, axis))",
-            "_mean(centred**2, axis)",
+            "deviation: Scores = np.sqrt(mean(centred**2, axis))",
+            "np.sqrt(mean(centred**2, axis))",
+            "mean(centred**2, axis)",
         ),
         ("known = np.isfinite(values)", "np.isfinite(values)", "np.ones_like(values, dtype=bool)"),
+    ),
+    *_of(
+        ROLES,
+        ("least = min(uniform, untrained)", "min", "max"),
+        ("uniform = float(item.over_uniform.low[layer, head])", "over_uniform.low", "estimate.low"),
+        ("rest = stricter", "stricter", "rest"),
+        (
+            'return MARGIN - least if np.isfinite(least) and np.isfinite(uniform + untrained) else float("inf")',
+            "MARGIN",
+            "0",
+        ),
+    ),
+    *_of(
+        LEXICAL,
+        (_SHUFFLED, "1.0", "0.0"),
+        ("shift = 1 if read else 0", "1 if read else 0", "0"),
+        ("cells.append(own - shuffled / (len(rows) - 1))", " - shuffled / (len(rows) - 1)", " + 0.0 * shuffled"),
+    ),
+    *_of(CELLS, (_INDUCTION, "after(same &", "(same &"), (_INDUCTION, "distance < 0", "distance <= 0")),
+    *_of(
+        BOOTSTRAP,
+        ("ordered = np.sort(resampled, axis=0)  # NaN comes last", "np.sort(resampled, axis=0)", "resampled"),
+        (
+            "return of_ratio(np.where(known, values, 0.0), known.astype(np.float64))",
+            "known.astype(np.float64)",
+            "np.ones(known.shape)",
+        ),
+    ),
+    *_of(
+        WORDS,
+        ("first = 1 if read else 0", "1 if read else 0", "0"),
+        ("return counts(suggested, gold.sure, gold.possible)", "gold.sure, gold.possible", "gold.possible, gold.sure"),
+        ("total: Floats = suggested.sum(axis=(-2, -1)) + sure.sum()", " + sure.sum()", ""),
+    ),
+    *_of(
+        TERMS,
+        (_ABOVE, " - average", ""),
+        (
+            "centred = self.values - self.values.mean(dim=-1, keepdim=True)",
+            " - self.values.mean(dim=-1, keepdim=True)",
+            "",
+        ),
+        ("return x.plus(parts, added).with_bias(block.out_proj.bias)", ".with_bias(block.out_proj.bias)", ""),
+        (
+            "drawn = (self.weights - self.seen / np.maximum(counts, 1)[:, None])[rows]  # [row, key]",
+            " - self.seen / np.maximum(counts, 1)[:, None]",
+            "",
+        ),
+    ),
+    *_of(
+        ABLATION,
+        ("cross_kv, start = model.decoder.project_memory(model.encoder.norm(x)), 0", ", 0", ", first"),
+        ('edited = kind != "encoder" and layer == first', "layer == first", "True"),
+        ("return bootstrap.of_ratio(other.nll - self.nll, self.tokens)", " - self.nll", ""),
     ),
 )

@@ -22,6 +22,7 @@ from explorer.figures.plotly_charts import (
     numbered,
     rule,
 )
+from explorer.text import fixed, rounded
 
 Scores = NDArray[np.float64]
 
@@ -34,8 +35,12 @@ def layer_head_map(
     span: tuple[float, float],
     baseline: float | None = None,
     decimals: int = 2,
+    clear: NDArray[np.bool_] | None = None,
 ) -> Plot:
-    """One score of all heads of one kind, [layer, head], with the number in each cell."""
+    """One score of all heads of one kind, [layer, head], with the number in each cell.
+
+    Where `clear` [layer, head] is given, values that cannot be distinguished from zero stand in brackets.
+    """
     n_layers, n_heads = values.shape
     # With letters: Plotly would read a label that is a number as the position of a tick.
     rows, columns = [short_layer(i + 1) for i in range(n_layers)], [short_head(i + 1) for i in range(n_heads)]
@@ -48,8 +53,16 @@ def layer_head_map(
         span=span,
         height=140 + 40 * n_layers,
     )
-    figure.update_traces(texttemplate=f"%{{z:.{decimals}f}}", selector={"type": "heatmap"})
+    words = [[fixed(float(value), decimals) if np.isfinite(value) else "" for value in line] for line in values]
+    if clear is not None:
+        words = [
+            [word if sure else f"({word})" for word, sure in zip(line, marks, strict=True)]
+            for line, marks in zip(words, clear, strict=True)
+        ]
+    figure.update_traces(text=words, texttemplate="%{text}", selector={"type": "heatmap"})
     caption = _extremes(values, kind, title, decimals)
+    if clear is not None:
+        caption += " In brackets: not distinguishable from zero."
     if baseline is not None and np.isfinite(baseline):
         caption += f" Uniform attention: {baseline:.{decimals}f}."
     table: dict[str, list[Any]] = {"layer": [i + 1 for i in range(n_layers)]}
@@ -63,13 +76,13 @@ def _extremes(values: Scores, kind: str, title: str, decimals: int) -> str:
     high, low = (np.unravel_index(int(extreme(values)), values.shape) for extreme in (np.nanargmax, np.nanargmin))
     highest, lowest = (index_name(int(layer), int(head)) for layer, head in (high, low))
     return (
-        f"{title.capitalize()}: highest in {highest} ({values[high]:.{decimals}f}), lowest in {lowest} "
-        f"({values[low]:.{decimals}f})."
+        f"{title.capitalize()}: highest in {highest} ({fixed(float(values[high]), decimals)}), lowest in "
+        f"{lowest} ({fixed(float(values[low]), decimals)})."
     )
 
 
 def _number(value: float, decimals: int) -> float | None:
-    return round(float(value), decimals) if np.isfinite(value) else None
+    return rounded(float(value), decimals)
 
 
 def similarity_plot(places: Scores, similarity: Scores, names: Sequence[str], roles: Sequence[str]) -> Plot:
@@ -150,8 +163,16 @@ def coverage_plot(total: Scores, tokens: Sequence[str], caption: str) -> Plot:
     return Plot(figure, caption, "Coverage of the source", table)
 
 
-def pruning_plot(counts: Sequence[int], series: dict[str, Sequence[float]], caption: str) -> Plot:
-    """The quality that remains, in percent of the whole model's, against the number of heads switched off."""
+def pruning_plot(
+    counts: Sequence[int],
+    series: dict[str, Sequence[float]],
+    caption: str,
+    interval: tuple[list[float], list[float]] | None = None,
+) -> Plot:
+    """The quality that remains, in percent of the whole model's, against the number of heads switched off.
+
+    `interval`: low and high ends for the first series, drawn as error bars.
+    """
     figure = curves(
         {name: (np.array(counts), np.array(values)) for name, values in series.items()},
         x_title="heads switched off, least important first",
@@ -159,6 +180,20 @@ def pruning_plot(counts: Sequence[int], series: dict[str, Sequence[float]], capt
         dots=True,
     )
     figure.update_yaxes(rangemode="tozero")
-    table: dict[str, list[Any]] = {"heads switched off": list(counts)}
+    first = next(iter(series))
+    ends: dict[str, list[Any]] = {}
+    if interval is not None:
+        low, high = interval
+        values = series[first]
+        figure.data[0].error_y = {
+            "type": "data",
+            "symmetric": False,
+            "array": [end - value for end, value in zip(high, values, strict=True)],
+            "arrayminus": [value - end for end, value in zip(low, values, strict=True)],
+        }
+        ends = {
+            f"{first}, {name} (%)": [rounded(end, 1) for end in part] for name, part in (("low", low), ("high", high))
+        }
+    table: dict[str, list[Any]] = {"heads switched off": list(counts)} | ends
     table |= {f"{name} (%)": [round(value, 1) for value in values] for name, values in series.items()}
     return Plot(figure, caption, "Quality with heads switched off", table)

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.probing import formulas, pattern_cells
+from model.analysis import bootstrap
+from model.analysis.bootstrap import Estimate
 from model.analysis.recorded_batches import Observed
 from model.analysis.word_alignment import error_rate, token_counts, word_counts
 
@@ -24,15 +26,24 @@ NAMES = ("error_rate", "error_rate_input", "coverage_spread")
 class CorpusScores:
     """One corpus-level statistic of all cross-attention heads.
 
-    Shapes: own [layer, head]; untrained and its standard deviation untrained_std [layer]; uniform is one number.
-    `sentences`: the number of sentences it is based on.
+    Shapes: `estimate` [layer, head] with its interval over sentences; `over_uniform` [layer, head], the difference from
+    uniform attention on the same sentences; `of_mean` [layer], the statistic of the mean over the heads of a layer;
+    untrained and its standard deviation untrained_std [layer]; uniform is one number. `sentences`: the number of
+    sentences it is based on.
     """
 
-    own: Scores
+    estimate: Estimate
+    over_uniform: Estimate
+    of_mean: Estimate
     uniform: float
     untrained: Scores
     untrained_std: Scores
     sentences: int
+
+    @property
+    def own(self) -> Scores:
+        """The statistic of each head, [layer, head]."""
+        return self.estimate.value
 
 
 def sums(observed: Observed, weights: NDArray[np.floating]) -> dict[str, Scores]:
@@ -58,43 +69,62 @@ def from_sums(name: str, total: Scores) -> Scores:
     AER = 1 - (Σ|A∩S| + Σ|A∩P|) / (Σ|A| + Σ|S|) (Och & Ney 2003); standard deviation of the coverage over its mean.
     """
     if name == "coverage_spread":
-        count, summed, squares = total
+        count, summed, squares = total[0], total[1], total[2]
         mean = np.divide(summed, count, out=np.full_like(summed, np.nan), where=count > 0)
         deviation = np.sqrt(np.maximum(squares / np.maximum(count, 1) - mean**2, 0.0))
         variation: Scores = np.divide(deviation, mean, out=np.full_like(mean, np.nan), where=mean > 1e-9)
         return variation
-    return error_rate(*total)
+    return error_rate(total[0], total[1])
 
 
 @dataclass
 class CorpusTally:
-    """Sums the parts of one sentence after another; call `result` at the end."""
+    """Collects the parts of one sentence after another, in any order; call `result` at the end."""
 
-    _own: dict[str, Scores] = field(default_factory=dict)
-    _uniform: dict[str, Scores] = field(default_factory=dict)
-    _sentences: dict[str, int] = field(default_factory=dict)
+    _own: dict[str, dict[int, Scores]] = field(default_factory=dict)
+    _means: dict[str, dict[int, Scores]] = field(default_factory=dict)
+    _uniform: dict[str, dict[int, Scores]] = field(default_factory=dict)
 
-    def add(self, observed: Observed, weights: NDArray[np.floating]) -> None:
+    def add(self, index: int, observed: Observed, weights: NDArray[np.floating]) -> None:
         """Add one sentence; weights [model, layer, head, query, key] of cross-attention, the model itself first."""
-        even = sums(observed, formulas.uniform_like(pattern_cells.visible(observed, "cross")))
-        for name, parts in sums(observed, weights).items():
-            self._own[name] = self._own.get(name, np.zeros_like(parts)) + parts
-            self._uniform[name] = self._uniform.get(name, np.zeros_like(even[name])) + even[name]
-            self._sentences[name] = self._sentences.get(name, 0) + 1
+        even = formulas.uniform_like(pattern_cells.visible(observed, "cross"))
+        for collected, given in (
+            (self._own, weights),
+            (self._means, weights[0].mean(axis=1)),
+            (self._uniform, even),
+        ):
+            for name, parts in sums(observed, given).items():
+                collected.setdefault(name, {})[index] = parts
 
     def result(self) -> dict[str, CorpusScores]:
         """Every statistic by name."""
-        statistics = {}
-        for name in NAMES:
-            if name not in self._own:
-                continue
-            values = from_sums(name, self._own[name])  # [model, layer, head]
-            seeds = np.moveaxis(values[1:], 1, 0).reshape(values.shape[1], -1)  # [layer, seed and head]
-            statistics[name] = CorpusScores(
-                own=values[0],
-                uniform=float(from_sums(name, self._uniform[name])),
-                untrained=seeds.mean(axis=1),
-                untrained_std=seeds.std(axis=1),
-                sentences=self._sentences[name],
-            )
-        return statistics
+        return {name: self._result(name) for name in NAMES if name in self._own}
+
+    def _result(self, name: str) -> CorpusScores:
+        own, means, even = (
+            np.stack([parts for _, parts in sorted(collected[name].items())])
+            for collected in (self._own, self._means, self._uniform)
+        )  # [sentence, part, model, layer, head], [sentence, part, layer], [sentence, part]
+        untrained = from_sums(name, own[:, :, 1:].sum(axis=0))  # [seed, layer, head]
+        by_layer = np.moveaxis(untrained, 1, 0).reshape(own.shape[3], -1)  # [layer, seed and head]
+        single, chance = _resampled(name, own[:, :, 0]), _resampled(name, even)
+        return CorpusScores(
+            estimate=_estimate(single),
+            over_uniform=_estimate(single - chance[:, None, None]),
+            of_mean=_estimate(_resampled(name, means)),
+            uniform=float(chance[0]),
+            untrained=by_layer.mean(axis=1),
+            untrained_std=by_layer.std(axis=1),
+            sentences=len(own),
+        )
+
+
+def _resampled(name: str, parts: Scores) -> Scores:
+    """The statistic over all sentences, then over each resample: [sentence, part, ...] -> [1 + resample, ...]."""
+    drawn = np.concatenate([np.ones((1, len(parts))), bootstrap.resamples(len(parts))])
+    total = np.tensordot(drawn, parts, axes=1)  # [1 + resample, part, ...]
+    return from_sums(name, np.moveaxis(total, 1, 0))
+
+
+def _estimate(values: Scores) -> Estimate:
+    return Estimate(values[0], *bootstrap.interval(values[1:]))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from explorer.attention.names import index_name
+from explorer.attention.names import index_name, short_layer
 from explorer.probing.importance import SENTENCES, Importance
-from explorer.probing.quality import Check, Quality, quality_of, subsample
+from explorer.probing.quality import Check, Quality, interval, quality_of, subsample
 from explorer.probing.sample import Measured
 from explorer.probing.tables import roles, summary
-from explorer.text import plural
+from explorer.text import fixed, percent, plural
 from model.analysis.importance import least_first, without
 from model.checkpoint import LoadedModel
 from model.points import Head
@@ -47,17 +47,24 @@ def findings(
 
 def _alignment(measured: Measured) -> list[str]:
     """The cross-attention head with the lowest alignment error rate, where the right alignments are known."""
-    scores = measured.probe.kinds["cross"].scores
-    if "error_rate" not in scores or not scores["error_rate"].sentences:
+    cross = measured.probe.kinds["cross"]
+    if not measured.probe.gold or "error_rate" not in cross.corpus:
         return []
-    rates = scores["error_rate"].mean
-    layer, head = np.unravel_index(int(np.nanargmin(rates)), rates.shape)
-    right, chance = scores["accuracy"].mean[layer, head], scores["accuracy"].uniform
-    name = index_name(int(layer), int(head))
+    names = {"error_rate": ("accuracy", "predicts"), "error_rate_input": ("accuracy_input", "has just read")}
+    known = [name for name in names if name in cross.corpus]
+    best = min(known, key=lambda name: float(np.nanmin(cross.corpus[name].own)))
+    rates = cross.corpus[best]
+    layer, head = (int(i) for i in np.unravel_index(int(np.nanargmin(rates.own)), rates.own.shape))
+    accuracy, row = names[best]
+    right, chance = cross.scores[accuracy].mean[layer, head], cross.scores[accuracy].uniform
+    value, low, high = (fixed(part, 2) for part in rates.estimate.at(layer, head))
+    mean = int(np.nanargmin(rates.of_mean.value))
+    links = "words, sure and possible links" if measured.probe.gold == "words" else "tokens"
     return [
-        f"The head that aligns best is cross {name}: in {100 * right:.0f} % of the rows its "
-        f"largest weight is on the right source token (chance: {100 * chance:.0f} %); alignment error rate "
-        f"{rates[layer, head]:.2f}."
+        f"The head that aligns best is cross {index_name(layer, head)}: in {percent(float(right))} of the rows its "
+        f"largest weight is on the right source token of what the row {row} (chance: {percent(float(chance))}); "
+        f"alignment error rate {value} ({low} to {high}; {links}), of the mean over the heads of a layer at best "
+        f"{fixed(float(rates.of_mean.value[mean]), 2)} ({short_layer(mean + 1)})."
     ]
 
 
@@ -67,7 +74,9 @@ def _name(head: Head) -> str:
 
 
 def _change(before: Quality, after: Quality) -> str:
-    text = f"the loss goes from {before.loss:.3f} to {after.loss:.3f}"
+    text = f"the loss goes from {fixed(before.loss, 3)} to {fixed(after.loss, 3)}"
+    if before.losses is not None and after.losses is not None:
+        text += f", by {interval(before.losses.loss_change(after.losses), 3)}"
     if before.exact is not None and after.exact is not None:
-        text += f" and exact match from {100 * before.exact:.0f} % to {100 * after.exact:.0f} %"
+        text += f", and exact match from {fixed(100 * before.exact, 0)} % to {fixed(100 * after.exact, 0)} %"
     return text

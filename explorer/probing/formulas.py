@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.attention.entropy import entropy
 from model.analysis.word_alignment import WordGold, error_rate, token_counts, token_links, word_counts
+
+WITHOUT_SINKS = "_without_sinks"
 
 Scores = NDArray[np.float64]
 Cells = NDArray[np.bool_]
@@ -25,12 +26,7 @@ def mean_over(values: Scores, rows: Cells) -> Scores:
     return mean
 
 
-def effective_keys(weights: NDArray[np.floating], rows: Cells) -> Scores:
-    """exp(H_i), from 1 to m_i: the number of equally weighted keys with the same entropy; the perplexity of the row."""
-    return mean_over(np.exp(entropy(weights)), rows)
-
-
-def normalised_entropy(weights: NDArray[np.floating], seen: Cells, rows: Cells) -> Scores:
+def normalised_entropy(entropies: Scores, seen: Cells, rows: Cells) -> Scores:
     """H_i / ln m_i, from 0 (one key) to 1 (all keys alike), over rows that see more than one key.
 
     The first causal rows see few keys. Dividing each row by its own ln m_i keeps decoder heads from looking focused
@@ -38,7 +34,7 @@ def normalised_entropy(weights: NDArray[np.floating], seen: Cells, rows: Cells) 
     """
     counts = seen.sum(axis=-1)
     with_choice = rows & (counts > 1)
-    return mean_over(entropy(weights) / np.log(np.where(counts > 1, counts, 2)), with_choice)
+    return mean_over(entropies / np.log(np.where(counts > 1, counts, 2)), with_choice)
 
 
 def confidence(weights: NDArray[np.floating], rows: Cells, keys: Cells) -> Scores:
@@ -56,28 +52,60 @@ def mean_distance(weights: NDArray[np.floating], rows: Cells) -> Scores:
 
 
 def share(weights: NDArray[np.floating], cells: Cells) -> Scores:
-    """Σ_j a_ij over the cells, averaged over the rows that have any: a perfect head scores 1.
+    """The share of the weight on one pattern (see :class:`Shares`): [..., query, key] -> [...]."""
+    shares = Shares(weights, np.zeros(cells.shape[-1], dtype=np.bool_))
+    shares.add("", cells)
+    return shares.result()[""]
 
+
+class Shares:
+    """Shares of the weight on patterns, for many patterns at once: [..., query, key] -> [...] each.
+
+    The share of a pattern is Σ_j a_ij over its cells, averaged over the rows that have any: a perfect head scores 1.
     (Published detectors divide by all n rows, so that a perfect previous-token head scores (n - 1) / n.)
-    """
-    rows = np.atleast_1d(cells.any(axis=-1))
-    return mean_over(np.einsum("...qk,qk->...q", weights, cells, dtype=np.float64), rows)
 
-
-def share_without(weights: NDArray[np.floating], cells: Cells, sinks: Cells) -> Scores:
-    """The share of the cells in the weight outside the sinks: Σ a_ij over the cells / Σ a_ij over all other keys.
-
-    Taken over the rows with a cell outside the sinks, each weighted by its weight outside: a row that puts everything
+    The share without sinks is that in the weight outside the sinks: Σ a_ij over the cells / Σ a_ij over all other keys,
+    taken over the rows with a cell outside the sinks, each weighted by its weight outside: a row that puts everything
     on a sink says nothing about where else the head looks. NaN where no weight is left.
     """
-    outside = cells & ~sinks
-    rows = outside.any(axis=-1)
-    if not rows.any():
-        return np.full(weights.shape[:-2], np.nan)
-    total = weights[..., rows, :][..., ~sinks].sum(axis=(-2, -1), dtype=np.float64)
-    on_cells = np.einsum("...qk,qk->...", weights[..., rows, :], outside[rows], dtype=np.float64)
-    quotient: Scores = np.divide(on_cells, total, out=np.full_like(on_cells, np.nan), where=total > 1e-9)
-    return quotient
+
+    def __init__(self, weights: NDArray[np.floating], sinks: Cells) -> None:
+        self._weights = weights.reshape(*weights.shape[:-2], -1).astype(np.float64)
+        self._sinks = sinks
+        self._sums: dict[str, tuple[NDArray[np.float64], float]] = {}
+        self._quotients: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+
+    def add(
+        self,
+        name: str,
+        cells: Cells | NDArray[np.float64],
+        rows: Cells | None = None,
+        *,
+        without_sinks: bool = False,
+    ) -> None:
+        """Ask for a pattern; cells [query, key] may be factors, and then `rows` are those that have any."""
+        having = np.atleast_1d(cells.any(axis=-1)) if rows is None else rows
+        self._sums[name] = cells.astype(np.float64).ravel(), float(having.sum())
+        if without_sinks:
+            outside = cells * ~self._sinks
+            counted = np.atleast_1d((outside > 0).any(axis=-1))
+            total = counted[:, None] & ~self._sinks
+            self._quotients[name + WITHOUT_SINKS] = outside.astype(np.float64).ravel(), total.ravel().astype(np.float64)
+
+    def result(self) -> dict[str, Scores]:
+        """All shares by name."""
+        factors = [cells for cells, _ in self._sums.values()]
+        factors += [part for parts in self._quotients.values() for part in parts]
+        sums = self._weights @ np.stack(factors, axis=-1)  # [..., factor]
+        shares: dict[str, Scores] = {}
+        for nth, (name, (_, rows)) in enumerate(self._sums.items()):
+            shares[name] = sums[..., nth] / rows if rows else np.full(sums.shape[:-1], np.nan)
+        first = len(self._sums)
+        for nth, (name, (_, total)) in enumerate(self._quotients.items()):
+            on_cells, outside = sums[..., first + 2 * nth], sums[..., first + 2 * nth + 1]
+            known = (outside > 1e-9) & bool(total.any())
+            shares[name] = np.divide(on_cells, outside, out=np.full(outside.shape, np.nan), where=known)
+        return shares
 
 
 def alignment_accuracy(weights: NDArray[np.floating], gold: Cells) -> Scores:

@@ -13,18 +13,32 @@ from explorer.probing.formulas import coverage
 from explorer.probing.measurement import WITHOUT_SINKS, KindScores
 from explorer.probing.roles import Role, role_of
 from explorer.probing.similarity import most_alike
-from explorer.text import quoted
+from explorer.text import fixed, quoted
 
-EXAMPLES = 3  # sentences on a card
+DECILES = 10
+SHOWN = {"Best": DECILES, "Median": DECILES // 2, "Worst": 0}  # sentences on a card, by their decile
 _ROWS = 3  # rows of a map that are described in words
 
 
 @dataclass(frozen=True)
 class Example:
-    """A sentence that shows a head well: its index in the sample, and the head's score in it."""
+    """A sentence of the sample: its index, and how far the head's score in it is above that of uniform attention.
+
+    `score` is the head's own score there and `chance` that of uniform attention; sentences are sorted by `gain`.
+    """
 
     index: int
     score: float
+    chance: float
+
+    @property
+    def gain(self) -> float:
+        """The score above that of uniform attention."""
+        return self.score - self.chance
+
+    def sort_key(self) -> str:
+        """The number that sentences are sorted by, with its parts."""
+        return f"{fixed(self.gain, 2, signed=True)} = {fixed(self.score, 2)} − {fixed(self.chance, 2)}"
 
 
 def example_statistic(role: Role, measured: KindScores) -> str:
@@ -35,18 +49,21 @@ def example_statistic(role: Role, measured: KindScores) -> str:
     return name + WITHOUT_SINKS if name + WITHOUT_SINKS in measured.scores else name
 
 
-def best_examples(
-    measured: KindScores, statistic: str, layer: int, head: int, count: int = EXAMPLES
-) -> tuple[Example, ...]:
-    """The sentences in which a score of a head (from 0) is furthest above that of uniform attention, best first.
+def deciles(measured: KindScores, statistic: str, layer: int, head: int) -> tuple[Example, ...]:
+    """Eleven sentences of the sample, from the worst (index 0) to the best (index 10), at every tenth of the order.
 
-    Any head scores high in a short sentence, so the score of uniform attention is subtracted. Ties keep the order
-    of the sample.
+    Any head scores high in a short sentence, so sentences are sorted by the score above that of uniform attention.
+    Ties keep the order of the sample. Empty where the statistic applies to no sentence.
     """
-    values = measured.sentence_scores[statistic][:, layer, head]
-    gains = values - measured.sentence_chance[statistic]
-    order = np.argsort(-np.where(np.isfinite(gains), gains, -np.inf), kind="stable")
-    return tuple(Example(int(i), float(values[i])) for i in order[:count] if np.isfinite(gains[i]))
+    single = measured.single[statistic]
+    values = single.own[:, layer, head]
+    gains = values - single.uniform
+    known = np.flatnonzero(np.isfinite(gains))
+    if not len(known):
+        return ()
+    order = known[np.argsort(gains[known], kind="stable")]
+    at = [round(d * (len(order) - 1) / DECILES) for d in range(DECILES + 1)]
+    return tuple(Example(int(order[i]), float(values[order[i]]), float(single.uniform[order[i]])) for i in at)
 
 
 def strongest_rows(

@@ -10,17 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.attention.names import index_name
-from explorer.probing.quality import reference_scores, subsample
+from explorer.probing.quality import interval, reference_scores, subsample
 from explorer.probing.sample import Measured, Report
-from explorer.text import fixed, plural
+from explorer.text import fixed, plural, rounded
+from model.analysis.bootstrap import Estimate
 from model.analysis.importance import (
     Ablation,
     ByKind,
+    SentenceLosses,
     ablate_each,
     batches_of,
     gradient_scores,
     heads_of,
     least_first,
+    normalised,
     pruning_counts,
     pruning_curve,
 )
@@ -46,18 +49,36 @@ class Importance:
     sentences: int
 
     def sentence_about(self, head: Head) -> str:
-        """The importance of one head, with its rank among all heads."""
+        """The importance of one head, with its interval and its rank among all heads."""
         kind, layer, number = head
         change = float(self.ablation.loss_change[kind][layer, number])
         order = least_first(self.ablation.loss_change)[::-1]
-        right = 100 * float(self.ablation.accuracy_change[kind][layer, number])
+        right = Estimate(*(100 * part for part in self._accuracy(head)))
         return (
-            f"Switched off, the loss goes from {self.ablation.loss:.3f} to {self.ablation.loss + change:.3f} nats "
-            f"per token ({fixed(change, 3, signed=True)}) and token accuracy changes by "
-            f"{fixed(right, 1, signed=True)} percentage points: rank {order.index(head) + 1} of {len(order)}. "
-            f"Gradient score in its layer: {self.by_layer[kind][layer, number]:.2f}. "
+            f"Switched off, the loss goes from {fixed(self.ablation.loss, 3)} to "
+            f"{fixed(self.ablation.loss + change, 3)} nats per token, by {self.words(head)}; token accuracy by "
+            f"{interval(right, 1)} percentage points: rank {order.index(head) + 1} of {len(order)}. "
+            f"Gradient score in its layer: {fixed(float(self.by_layer[kind][layer, number]), 2)}. "
             f"Over {plural(self.sentences, 'sentence')}."
         )
+
+    def words(self, head: Head) -> str:
+        """The change of the loss without a head, with its interval; says where it cannot be told from zero."""
+        kind, layer, number = head
+        found = self.ablation.loss_interval[kind]
+        return interval(Estimate(*(np.asarray(value) for value in found.at(layer, number))), 3)
+
+    def _accuracy(self, head: Head) -> tuple[NDArray[np.float64], ...]:
+        kind, layer, number = head
+        return tuple(np.asarray(value) for value in self.ablation.accuracy_interval[kind].at(layer, number))
+
+    def unclear(self) -> list[Head]:
+        """The heads of which nothing shows that the model is better or worse without them."""
+        return [
+            (kind, layer, head)
+            for kind, layer, head in least_first(self.ablation.loss_change)
+            if not self.ablation.loss_interval[kind].differs_from_zero()[layer, head]
+        ]
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each head, the most important first."""
@@ -65,39 +86,57 @@ class Importance:
             {
                 "kind": kind,
                 "head": index_name(layer, head),
-                "loss change (nats)": round(float(self.ablation.loss_change[kind][layer, head]), 4),
-                "token accuracy change": round(float(self.ablation.accuracy_change[kind][layer, head]), 4),
-                "gradient score in its layer": round(float(self.by_layer[kind][layer, head]), 4),
-                "gradient (nats)": round(float(self.gradient[kind][layer, head]), 4),
+                "loss change (nats)": rounded(self.ablation.loss_interval[kind].at(layer, head)[0], 3),
+                "low": rounded(self.ablation.loss_interval[kind].at(layer, head)[1], 3),
+                "high": rounded(self.ablation.loss_interval[kind].at(layer, head)[2], 3),
+                "distinguishable from zero": "yes"
+                if self.ablation.loss_interval[kind].differs_from_zero()[layer, head]
+                else "no",
+                "token accuracy change": rounded(float(self.ablation.accuracy_change[kind][layer, head]), 4),
+                "gradient score in its layer": rounded(float(self.by_layer[kind][layer, head]), 4),
+                "gradient (nats)": rounded(float(self.gradient[kind][layer, head]), 4),
             }
             for kind, layer, head in reversed(least_first(self.ablation.loss_change))
         ]
 
     def summary(self) -> str:
-        """The heads whose absence changes the loss most and least."""
+        """The heads whose absence changes the loss most and least, and how many changes cannot be told from zero."""
         order = least_first(self.ablation.loss_change)
-        (least, least_change), (most, most_change) = (
-            (f"{kind} {index_name(layer, head)}", float(self.ablation.loss_change[kind][layer, head]))
-            for kind, layer, head in (order[0], order[-1])
-        )
+        least, most = order[0], order[-1]
+        n_unclear = len(self.unclear())
+        better = sum(int((item.high < 0).sum()) for item in self.ablation.loss_interval.values())
         return (
-            f"Over {plural(self.sentences, 'sentence')}. The loss changes most without {most} "
-            f"({fixed(most_change, 3, signed=True)}) and least without {least} "
-            f"({fixed(least_change, 3, signed=True)}); below 0 the model is better off without the head."
+            f"Over {plural(self.sentences, 'sentence')}. The loss changes most without {_name(most)}, "
+            f"by {self.words(most)}, and least without {_name(least)}, by {self.words(least)}. Of {len(order)} heads, "
+            f"{n_unclear} cannot be distinguished from zero, and without {better} the model is better. In brackets: "
+            f"95 % intervals over sentences."
         )
+
+
+def _name(head: Head) -> str:
+    kind, layer, number = head
+    return f"{kind} {index_name(layer, number)}"
 
 
 @dataclass(frozen=True, eq=False)
 class PruningCurve:
     """Quality as heads are removed: their number, and loss (nats), exact match (0 to 1) and BLEU at each point.
 
-    Exact match and BLEU are None where they are not known.
+    Exact match and BLEU are None where they are not known. `changes`: the change of the loss at each point with its
+    interval over sentences, [point].
     """
 
     counts: tuple[int, ...]
     loss: tuple[float, ...]
     exact: tuple[float | None, ...]
     bleu: tuple[float | None, ...]
+    changes: Estimate | None = None
+
+    def interval(self) -> tuple[list[float], list[float]] | None:
+        """The interval of the probability per token that remains, in percent: low and high at each point."""
+        if self.changes is None:
+            return None
+        return [float(100 * v) for v in np.exp(-self.changes.high)], [float(100 * v) for v in np.exp(-self.changes.low)]
 
     def remaining_quality(self) -> dict[str, Sequence[float]]:
         """Each measure as a percentage of the whole model's; the loss as e^-loss, the probability per token."""
@@ -120,7 +159,8 @@ class PruningCurve:
         )
         return (
             f"{name[0].upper()}{name[1:]} {outcome}. 'Probability per token' is that of the right token (geometric "
-            f"mean). The order is that of the whole model: it is not computed again as heads go."
+            f"mean), with its 95 % interval over sentences. The order is that of the whole model: it is not computed "
+            f"again as heads go."
         )
 
 
@@ -148,7 +188,7 @@ def measure_importance(loaded: LoadedModel, sample: Sample, report: Report) -> I
     check = progress_check(report, (n_heads + 1) * n_batches, f"Switching off {plural(n_heads, 'head')} one by one")
     ablation = ablate_each(model, pairs, check=check)
     raw = gradient_scores(model, pairs, normalise=False)
-    return Importance(ablation, raw, gradient_scores(model, pairs), len(part))
+    return Importance(ablation, raw, normalised(raw), len(part))
 
 
 def measure_curve(
@@ -161,11 +201,15 @@ def measure_curve(
     n_batches = len(batches_of(part.pairs))
     label = "Switching heads off, the least important first"
     check = progress_check(report, len(counts) * n_batches * (2 if known else 1), label)
-    losses, exacts, bleus = [], [], []
+    losses, exacts, bleus, changes = [], [], [], []
+    whole: SentenceLosses | None = None
     target = loaded.target if known else None
     for step in pruning_curve(loaded.transformer, part.pairs, list(order), target, check=check):
+        whole = step.scores if whole is None else whole
         losses.append(step.scores.loss)
+        changes.append(whole.loss_change(step.scores))
         exact, score = reference_scores(loaded, part, measured.task, step.translations) if known else (None, None)
         exacts.append(exact)
         bleus.append(score)
-    return PruningCurve(tuple(counts), tuple(losses), tuple(exacts), tuple(bleus))
+    joined = Estimate(*(np.array([part.at()[nth] for part in changes]) for nth in range(3)))
+    return PruningCurve(tuple(counts), tuple(losses), tuple(exacts), tuple(bleus), joined)

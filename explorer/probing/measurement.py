@@ -1,8 +1,9 @@
-"""Scores of a model's heads over a sample, each with its standard deviation, two baselines and the sample size.
+"""Scores of a model's heads over a sample, each with its interval, two baselines and the sample size.
 
-The score of one sentence is a mean over its rows; the score of a head is the mean over sentences, with the standard
-deviation over sentences. The baselines are the score of uniform attention on the same rows, and that of the same
-architecture untrained, over several seeds and all heads of the layer (which are equivalent before training).
+The score of one sentence is a mean over its rows; the score of a head is the mean over sentences, with a bootstrap
+interval over sentences. The baselines are the score of uniform attention on the same rows, and that of the same
+architecture untrained, over several seeds and all heads of the layer (which are equivalent before training). They are
+compared sentence by sentence: a long sentence lowers the head's score and the baseline's alike.
 """
 
 from __future__ import annotations
@@ -10,18 +11,24 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.attention.entropy import entropy
 from explorer.probing import formulas, pattern_cells
 from explorer.probing.corpus_scores import CorpusScores, CorpusTally
+from explorer.probing.head_scores import HeadScores, SentenceScores, mean, per_sentence, summarised
+from explorer.probing.lexical_cells import lexical_cells
+from explorer.probing.relative_maps import relative_map
 from explorer.probing.similarity import divergences
 from model.analysis.recorded_batches import Observed, Weights
 from model.config import ATTENTION_KINDS, AttentionKind
 
 Scores = NDArray[np.float64]
-WITHOUT_SINKS = "_without_sinks"
+Cells = NDArray[np.bool_]
+WITHOUT_SINKS = formulas.WITHOUT_SINKS
 
 
 @dataclass(frozen=True)
@@ -48,11 +55,16 @@ STATISTICS: Mapping[str, Statistic] = {
     "elsewhere": Statistic("outside sinks", "weight on all keys but the first and <eos>"),
     "punctuation": Statistic("punctuation", "weight on punctuation marks"),
     "duplicate": Statistic("duplicate token", "weight on other copies of the token (decoder: earlier ones)"),
+    "induction": Statistic("induction", "weight on what follows another copy of the token (decoder: an earlier one)"),
     "rare": Statistic("rarest token", "weight on the source tokens that training saw least often"),
     "diagonal": Statistic("diagonal", "weight as far along the source as the row is along the target"),
     "mirror": Statistic("mirror", "the same, counted from the other end"),
     "aligned": Statistic("aligned", "weight on the right source token of what the row predicts"),
     "aligned_input": Statistic("aligned (just read)", "weight on the right source token of what the row has just read"),
+    "lexical": Statistic(
+        "lexical", "weight on the word that the predicted word translates, less that on shuffled partners"
+    ),
+    "lexical_input": Statistic("lexical (just read)", "the same for the word that the row has just read"),
     "accuracy": Statistic("alignment accuracy", "rows whose largest weight is on the right source token"),
     "accuracy_input": Statistic("alignment accuracy (just read)", "the same for the token that the row has just read"),
     "error_rate": Statistic("alignment error rate", "AER, mean over sentences; 0 is perfect"),
@@ -60,26 +72,9 @@ STATISTICS: Mapping[str, Statistic] = {
     "coverage_spread": Statistic("coverage spread", "0: all source tokens are read equally much in all", ""),
 }
 ROLES_FROM = (
-    *("previous", "itself", "next", "punctuation", "duplicate", "rare"),
-    *("diagonal", "mirror", "aligned", "aligned_input"),
+    *("previous", "itself", "next", "punctuation", "duplicate", "induction", "rare"),
+    *("diagonal", "mirror", "aligned", "aligned_input", "lexical", "lexical_input"),
 )
-
-
-@dataclass(frozen=True, eq=False)
-class HeadScores:
-    """One statistic of all heads of one kind.
-
-    Shapes: mean and standard deviation std [layer, head]; untrained, untrained_std [layer]; uniform and uniform_std are
-    single numbers. `sentences`: how many have a row to which the statistic applies. NaN: unknown.
-    """
-
-    mean: Scores
-    std: Scores
-    uniform: float
-    uniform_std: float
-    untrained: Scores
-    untrained_std: Scores
-    sentences: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +82,8 @@ class KindScores:
     """All statistics of one kind of attention, by name.
 
     `similarity` [head, head], all layers in a row: see :func:`explorer.probing.similarity.divergences`.
-    `sentence_scores` [sentence, layer, head]; `sentence_chance` [sentence]: the score of uniform attention there.
-    `corpus`: see :mod:`explorer.probing.corpus_scores`.
+    `single`: the statistics sentence by sentence. `corpus`: see :mod:`explorer.probing.corpus_scores`.
+    `relative` [layer, head, bin, bin]: see :mod:`explorer.probing.relative_maps`.
     """
 
     kind: AttentionKind
@@ -96,22 +91,61 @@ class KindScores:
     n_heads: int
     scores: dict[str, HeadScores]
     similarity: Scores
-    sentence_scores: dict[str, Scores]
-    sentence_chance: dict[str, Scores]
+    single: dict[str, SentenceScores]
+    relative: Scores
     corpus: dict[str, CorpusScores] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """A model measured on a sample: scores by kind, and the number of sentences and of untrained models."""
+    """A model measured on a sample: scores by kind, and the number of sentences and of untrained models.
+
+    `gold`: between what the alignment error rate counts links: "words", which have sure and possible links, "tokens",
+    or "" where no right alignment is known.
+    """
 
     kinds: dict[AttentionKind, KindScores]
     sentences: int
     seeds: int
+    gold: Literal["words", "tokens", ""] = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """What of one sentence does not depend on the weights of a kind of attention.
+
+    Shapes: seen [query, key]; rows [query]; sinks [key]; cells by pattern [query, key]. lexical: see
+    :func:`explorer.probing.lexical_cells.lexical_cells`.
+    """
+
+    observed: Observed
+    kind: AttentionKind
+    seen: Cells
+    rows: Cells
+    sinks: Cells
+    cells: dict[str, Cells]
+    lexical: dict[str, tuple[Scores, Scores, Cells]]
+
+
+def places_of(observed: Observed, kind: AttentionKind) -> Places:
+    """The rows, keys and patterns of one sentence."""
+    lexical = {"lexical": lexical_cells(observed), "lexical_input": lexical_cells(observed, read=True)}
+    return Places(
+        observed,
+        kind,
+        pattern_cells.visible(observed, kind),
+        pattern_cells.choosing_rows(observed, kind),
+        pattern_cells.sink_keys(observed, kind),
+        pattern_cells.patterns(observed, kind),
+        {name: cells for name, cells in lexical.items() if cells is not None} if kind == "cross" else {},
+    )
 
 
 def sentence_scores(
-    observed: Observed, kind: AttentionKind, weights: NDArray[np.floating] | None = None
+    observed: Observed,
+    kind: AttentionKind,
+    weights: NDArray[np.floating] | None = None,
+    places: Places | None = None,
 ) -> dict[str, Scores]:
     """Every statistic that applies to one sentence.
 
@@ -119,27 +153,26 @@ def sentence_scores(
     statistic applies to no row of this sentence.
     """
     used: NDArray[np.floating] = observed.trace.weights(kind) if weights is None else weights
-    seen = pattern_cells.visible(observed, kind)
-    rows = pattern_cells.choosing_rows(observed, kind)
-    sinks = pattern_cells.sink_keys(observed, kind)
+    places = places_of(observed, kind) if places is None else places
+    seen, rows, sinks = places.seen, places.rows, places.sinks
     keys = np.ones(seen.shape[1], dtype=np.bool_)
     sure_rows = rows.copy()
     if kind != "decoder":
         keys[-1] = False
     if kind == "encoder":
         sure_rows[-1] = False
+    spread = entropy(used)
     values = {
-        "effective_keys": formulas.effective_keys(used, rows),
-        "normalised_entropy": formulas.normalised_entropy(used, seen, rows),
+        "effective_keys": formulas.mean_over(np.exp(spread), rows),
+        "normalised_entropy": formulas.normalised_entropy(spread, seen, rows),
         "confidence": formulas.confidence(used, sure_rows, keys),
-        "elsewhere": formulas.share(used, np.broadcast_to(~sinks, seen.shape) & seen & rows[:, None]),
     }
     if kind != "cross":
         values["mean_distance"] = formulas.mean_distance(used, rows)
-    for name, cells in pattern_cells.patterns(observed, kind).items():
-        values[name] = formulas.share(used, cells)
-        if name in ROLES_FROM:
-            values[name + WITHOUT_SINKS] = formulas.share_without(used, cells, sinks)
+    shares = formulas.Shares(used, sinks)
+    shares.add("elsewhere", np.broadcast_to(~sinks, seen.shape) & seen & rows[:, None])
+    for name, cells in places.cells.items():
+        shares.add(name, cells, without_sinks=name in ROLES_FROM)
         if name in ("aligned", "aligned_input"):
             suffix = name.removeprefix("aligned")
             values["accuracy" + suffix] = formulas.alignment_accuracy(used, cells)
@@ -148,6 +181,13 @@ def sentence_scores(
                 if observed.links is None
                 else formulas.word_error_rate(used, observed.links, read=bool(suffix))
             )
+    for name, (along, against, partnered) in places.lexical.items():
+        shares.add(name, along, partnered, without_sinks=True)
+        shares.add(f"{name}.mirror", against, partnered, without_sinks=True)
+    values |= shares.result()
+    for name in places.lexical:
+        for ending in ("", WITHOUT_SINKS):
+            values[name + ending] = np.minimum(values[name + ending], values.pop(f"{name}.mirror{ending}"))
     if kind == "cross":
         values["coverage_spread"] = formulas.coverage_variation(used)
     return values
@@ -159,6 +199,7 @@ class Tally:
 
     sentences: int = 0
     seeds: int = 0
+    _gold: list[int] = field(default_factory=lambda: [0, 0])
     _scores: dict[AttentionKind, dict[str, dict[int, Scores]]] = field(
         default_factory=lambda: {kind: defaultdict(dict) for kind in ATTENTION_KINDS}
     )
@@ -169,6 +210,7 @@ class Tally:
     _divergences: dict[AttentionKind, list[Scores]] = field(
         default_factory=lambda: {kind: [] for kind in ATTENTION_KINDS}
     )
+    _maps: dict[AttentionKind, list[Scores]] = field(default_factory=lambda: {kind: [] for kind in ATTENTION_KINDS})
 
     def add(self, index: int, observed: Observed, weights: Weights) -> None:
         """Add one sentence, read by the model itself and by the untrained ones.
@@ -177,68 +219,47 @@ class Tally:
         """
         self.sentences += 1
         self.seeds = len(next(iter(weights.values()))) - 1
+        self._gold[0] += observed.links is not None
+        self._gold[1] += observed.alignment is not None
         for kind, stacked in weights.items():
-            for name, values in sentence_scores(observed, kind, stacked).items():
+            places = places_of(observed, kind)
+            for name, values in sentence_scores(observed, kind, stacked, places).items():
                 self._scores[kind][name][index] = values
-            even = formulas.uniform_like(pattern_cells.visible(observed, kind))
-            for name, value in sentence_scores(observed, kind, even).items():
+            even = formulas.uniform_like(places.seen)
+            for name, value in sentence_scores(observed, kind, even, places).items():
                 self._uniform[kind][name][index] = float(value)
             if kind == "cross":
-                self._corpus.add(observed, stacked)
-            self._divergences[kind].append(divergences(stacked[0], pattern_cells.choosing_rows(observed, kind)))
+                self._corpus.add(index, observed, stacked)
+            self._divergences[kind].append(divergences(stacked[0], places.rows))
+            self._maps[kind].append(relative_map(stacked[0]))
 
     def result(self) -> Probe:
-        """Means and standard deviations over all sentences added.
+        """Means, intervals and differences over all sentences added.
 
         Raises:
             ValueError: no sentence was added.
         """
         if not self.sentences:
             raise ValueError("there is no sentence to measure.")
-        return Probe({kind: self._kind(kind) for kind in ATTENTION_KINDS}, self.sentences, self.seeds)
+        gold: Literal["words", "tokens", ""] = "words" if self._gold[0] else "tokens" if self._gold[1] else ""
+        return Probe({kind: self._kind(kind) for kind in ATTENTION_KINDS}, self.sentences, self.seeds, gold)
 
     def _kind(self, kind: AttentionKind) -> KindScores:
         order = sorted(self._scores[kind]["elsewhere"])
         shape = self._scores[kind]["elsewhere"][order[0]].shape  # [model, layer, head]
         blank = np.full(shape, np.nan)
-        summarised, single, chances = {}, {}, {}
+        single = {}
         for name, by_sentence in self._scores[kind].items():
             values = np.stack([by_sentence.get(i, blank) for i in order])  # [sentence, model, layer, head]
             chance = np.array([self._uniform[kind][name].get(i, np.nan) for i in order])
-            summarised[name] = _head_scores(values, chance)
-            single[name], chances[name] = values[:, 0], chance
-        similarity = _mean(np.stack(self._divergences[kind]), 0)
-        corpus = self._corpus.result() if kind == "cross" else {}
-        return KindScores(kind, shape[1], shape[2], summarised, similarity, single, chances, corpus)
-
-
-def _head_scores(values: Scores, chance: Scores) -> HeadScores:
-    """Means and standard deviations of values [sentence, model, layer, head], with chance [sentence]."""
-    own, untrained = values[:, 0], values[:, 1:]
-    by_seed = _mean(untrained, 0)  # [seed, layer, head]
-    pooled = np.moveaxis(by_seed, 1, 0).reshape(values.shape[2], -1)  # [layer, seed and head]
-    return HeadScores(
-        mean=_mean(own, 0),
-        std=_std(own, 0),
-        uniform=float(_mean(chance, 0)),
-        uniform_std=float(_std(chance, 0)),
-        untrained=_mean(pooled, 1),
-        untrained_std=_std(pooled, 1),
-        sentences=int(np.isfinite(own).any(axis=(1, 2)).sum()),
-    )
-
-
-def _mean(values: Scores, axis: int) -> Scores:
-    """Mean of the finite values; NaN where there are none."""
-    known = np.isfinite(values)
-    total = np.where(known, values, 0.0).sum(axis=axis)
-    count = known.sum(axis=axis)
-    mean: Scores = np.where(count > 0, total / np.maximum(count, 1), np.nan)
-    return mean
-
-
-def _std(values: Scores, axis: int) -> Scores:
-    """Standard deviation of the finite values; NaN where there are none."""
-    centred = values - np.expand_dims(_mean(values, axis), axis)
-    std: Scores = np.sqrt(_mean(centred**2, axis))
-    return std
+            single[name] = per_sentence(values, chance)
+        return KindScores(
+            kind,
+            shape[1],
+            shape[2],
+            {name: summarised(item) for name, item in single.items()},
+            mean(np.stack(self._divergences[kind]), 0),
+            single,
+            np.mean(self._maps[kind], axis=0),
+            self._corpus.result() if kind == "cross" else {},
+        )

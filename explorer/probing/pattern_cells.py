@@ -49,7 +49,8 @@ def patterns(observed: Observed, kind: AttentionKind) -> dict[str, Cells]:
 
     previous, itself, next: relative to the query (Clark et al. 2019, §3.1). first, end: the first key (<sos> in the
     decoder), <eos> of the source. punctuation: other tokens that consist of punctuation. duplicate: other copies of the
-    token in the encoder, earlier ones in the decoder (duplicate-token heads: Olsson et al. 2022). rare: the source
+    token in the encoder, earlier ones in the decoder (duplicate-token heads: Olsson et al. 2022). induction: the token
+    after such a copy, unless that is the query itself (induction heads: Olsson et al. 2022). rare: the source
     tokens of this sentence that are rarest in the training data (Voita et al. 2019, §5.3). diagonal, mirror: as far
     along the source as the row is along the target, from its beginning or from its end. aligned, aligned_input: the
     right source tokens, where known, of the token that the row predicts or reads
@@ -75,11 +76,19 @@ def _self(observed: Observed, kind: AttentionKind, shape: tuple[int, ...]) -> di
         # A punctuation mark that looks at itself counts as "itself", not as punctuation.
         "punctuation": _columns(punctuation(tokens), n) & (distance != 0),
         "duplicate": same & (distance != 0 if kind == "encoder" else distance < 0),
+        "induction": after(same & (distance != 0 if kind == "encoder" else distance < 0)) & (distance != 0),
     }
     if kind == "encoder":
         cells["end"] = _columns(np.arange(n) == n - 1, n)
         cells["rare"] = _columns(rarest(observed), n)
     return cells
+
+
+def after(cells: Cells) -> Cells:
+    """The cells one key further on: [query, key] -> [query, key]."""
+    moved = np.zeros_like(cells)
+    moved[:, 1:] = cells[:, :-1]
+    return moved
 
 
 def _cross(observed: Observed, shape: tuple[int, ...]) -> dict[str, Cells]:

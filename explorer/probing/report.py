@@ -13,7 +13,7 @@ import numpy as np
 from explorer.attention.names import index_name, short_head, short_layer
 from explorer.probing.measurement import Probe
 from explorer.probing.roles import MARGIN, MIN_SENTENCES, RULE
-from explorer.probing.tables import head_rows, number_rows, roles, summary
+from explorer.probing.tables import gold_note, head_rows, number_rows, roles, summary
 from model.config import ATTENTION_KINDS, AttentionKind
 
 _NOT_NUMBERS = ("kind", "head", "role", "statistic", "unit")
@@ -42,6 +42,8 @@ def as_json(probe: Probe, model: str, about: str) -> str:
             "model": model,
             "sample": about,
             "sentences": probe.sentences,
+            "alignment": gold_note(probe),
+            "interval": "95 %, percentile bootstrap over sentences, 1,000 resamples, seed 0",
             "untrained_models": probe.seeds,
             "rule": {"text": RULE, "margin": MARGIN, "least_sentences": MIN_SENTENCES},
             "heads": [
@@ -69,6 +71,7 @@ def as_report(
         f"shape.</p>",
         f"<p><strong>{escape(summary(probe))}</strong></p>",
         *(_map(probe, kind) for kind in ATTENTION_KINDS),
+        f"<p>{escape(gold_note(probe))}</p>",
         "<h2>All heads</h2>",
         *(_table(head_rows(probe, [kind])) for kind in ATTENTION_KINDS),
         "<h2>The evidence for each role</h2><ul>",
@@ -80,7 +83,8 @@ def as_report(
         ),
         "</ul>",
         *(["<h2>The importance of each head</h2>", _table(importance)] if importance else []),
-        f"<h2>How to read this</h2><p>{escape(RULE)}</p><p>Scores are means over sentences. A pattern does not "
+        f"<h2>How to read this</h2><p>{escape(RULE)}</p><p>Scores are means over sentences. "
+        f"In brackets: 95 % intervals, by a bootstrap over sentences. A pattern does not "
         f"prove a purpose: how important a head is shows when it is switched off.</p>",
     ]
     return (

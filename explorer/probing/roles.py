@@ -6,22 +6,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from explorer.probing.measurement import ROLES_FROM, STATISTICS, WITHOUT_SINKS, HeadScores, KindScores
-from explorer.text import plural
+from explorer.probing.head_scores import HeadScores
+from explorer.probing.measurement import ROLES_FROM, STATISTICS, WITHOUT_SINKS, KindScores
+from explorer.text import fixed, plural
 
 MIN_SENTENCES = 50
-MARGIN = 0.25  # of the weight, above mean plus standard deviation of uniform attention and of untrained heads
+MARGIN = 0.25  # of the weight, above uniform attention and above untrained heads
 LEAST_ELSEWHERE = 0.2  # of the weight: a head with less outside the sinks has no second role
 NO_ROLE, TOO_FEW = "no clear role", "too few sentences"
 RULE = (
-    f"A head gets a role if its score is at least {MARGIN:g} above the mean plus one standard deviation of both "
-    f"uniform attention and untrained models of the same shape, over at least {MIN_SENTENCES} sentences. Weight on "
-    f"sinks (the first token and <eos>) is judged first; other roles on the remaining weight, if that is "
-    f"{100 * LEAST_ELSEWHERE:.0f} % or more."
+    f"A head gets a role if its score is above that of uniform attention, and of untrained models of the same shape, "
+    f"by at least {MARGIN:g}. Both differences are taken sentence by sentence, and the lower ends of their 95 % "
+    f"intervals count (for untrained models, after one standard deviation between their heads is taken off), over at "
+    f"least {MIN_SENTENCES} sentences. Weight on sinks (the first token and <eos>) is judged first; other roles on the "
+    f"remaining weight, if that is {100 * LEAST_ELSEWHERE:.0f} % or more."
 )
 
 _SINKS = {"first": "first token", "end": "end of sentence"}
 _NAMES = {
+    "lexical": "lexical (predicts)",
+    "lexical_input": "lexical (just read)",
     "aligned": "alignment (predicts)",
     "aligned_input": "alignment (just read)",
     "diagonal": "diagonal",
@@ -29,10 +33,29 @@ _NAMES = {
     "previous": "previous token",
     "next": "next token",
     "itself": "itself",
+    "induction": "induction",
     "duplicate": "duplicate token",
     "rare": "rarest token",
     "punctuation": "punctuation",
 }  # if two are equally clear, the one listed first names the head
+_STRICTER = {"aligned": "lexical", "aligned_input": "lexical_input"}
+LETTERS = {
+    "lexical (predicts)": "Lp",
+    "lexical (just read)": "Lr",
+    "alignment (predicts)": "Ap",
+    "alignment (just read)": "Ar",
+    "diagonal": "Dg",
+    "mirror": "Mi",
+    "previous token": "Pv",
+    "next token": "Nx",
+    "itself": "It",
+    "induction": "In",
+    "duplicate token": "Du",
+    "rarest token": "Ra",
+    "punctuation": "Pu",
+    "sink: first token": "S1",
+    "sink: end of sentence": "Se",
+}  # short labels for maps of roles
 
 
 @dataclass(frozen=True)
@@ -48,6 +71,11 @@ class Role:
         """Whether the head has a role."""
         return bool(self.statistics)
 
+    @property
+    def letters(self) -> str:
+        """A short label of the role, empty without one."""
+        return "+".join(LETTERS[part] for part in self.name.split(" + ")) if self.clear else ""
+
 
 def role_of(measured: KindScores, layer: int, head: int) -> Role:
     """The role of one head (indices from 0) with its evidence."""
@@ -58,8 +86,18 @@ def role_of(measured: KindScores, layer: int, head: int) -> Role:
     rest = None
     elsewhere = float(measured.scores["elsewhere"].mean[layer, head])
     if elsewhere >= LEAST_ELSEWHERE:
-        candidates = {name: name + WITHOUT_SINKS for name in _NAMES if name + WITHOUT_SINKS in measured.scores}
+        # A word's own translation is the stricter form of its alignment, so it never competes by its score.
+        candidates = {
+            name: name + WITHOUT_SINKS
+            for name in _NAMES
+            if name + WITHOUT_SINKS in measured.scores and name not in _STRICTER.values()
+        }
         rest = _best(measured, layer, head, candidates)
+        stricter = _STRICTER.get(rest or "", "")
+        if stricter + WITHOUT_SINKS in measured.scores and is_clear(
+            measured.scores[stricter + WITHOUT_SINKS], layer, head
+        ):
+            rest = stricter
     names, statistics, evidence = [], [], []
     if sink is not None:
         names.append(f"sink: {_SINKS[sink]}")
@@ -75,38 +113,69 @@ def role_of(measured: KindScores, layer: int, head: int) -> Role:
     return Role(" + ".join(names), tuple(statistics), " ".join(evidence))
 
 
-def threshold(item: HeadScores, layer: int) -> float:
-    """The score that a head of this layer needs for a role; infinite where a baseline is not known."""
-    least = max(item.uniform + item.uniform_std, float(item.untrained[layer] + item.untrained_std[layer]))
-    return least + MARGIN if np.isfinite(least) else float("inf")
+def second_job(measured: KindScores, role: Role, layer: int, head: int) -> str:
+    """What else a head does, in one sentence: the pattern, other than its role, furthest above uniform attention."""
+    taken = {*role.statistics, *(name for name, other in _STRICTER.items() if other in role.statistics)}
+    taken |= {_STRICTER[name] for name in role.statistics if name in _STRICTER}
+    best: tuple[float, str] | None = None
+    for name in (*_SINKS, *_NAMES):
+        item = measured.scores.get(name)
+        if item is None or name in taken or item.sentences < MIN_SENTENCES:
+            continue
+        low = float(item.over_uniform.low[layer, head])
+        if low > 0 and (best is None or low > best[0]):
+            best = (low, name)
+    if best is None:
+        return "It has no second job: on no other pattern is its weight above that of uniform attention."
+    item = measured.scores[best[1]]
+    return f"Its second job: {_evidence(STATISTICS[best[1]].title, item, layer, head, needed=False)}"
+
+
+def shortfall(item: HeadScores, layer: int, head: int) -> float:
+    """How much a score lacks for a role, negative where it has some to spare; infinite where a baseline is unknown."""
+    uniform = float(item.over_uniform.low[layer, head])
+    untrained = float(item.over_untrained.low[layer, head] - item.untrained_std[layer])
+    least = min(uniform, untrained)
+    return MARGIN - least if np.isfinite(least) and np.isfinite(uniform + untrained) else float("inf")
+
+
+def is_clear(item: HeadScores, layer: int, head: int) -> bool:
+    """Whether one score of a head is above both baselines by the margin, over enough sentences."""
+    return item.sentences >= MIN_SENTENCES and shortfall(item, layer, head) <= 0
 
 
 def _best(measured: KindScores, layer: int, head: int, candidates: dict[str, str]) -> str | None:
-    """The candidate (name: statistic) with the highest score among those above the threshold."""
+    """The candidate (name: statistic) with the highest score among those that are clear."""
     best: tuple[float, str] | None = None
     for name, statistic in candidates.items():
         item = measured.scores[statistic]
         score = float(item.mean[layer, head])
-        clear = item.sentences >= MIN_SENTENCES and score >= threshold(item, layer)
         # Two patterns may cover the same cells, with scores that differ only in the last digits; the first name stays.
-        if clear and (best is None or score > best[0] + 1e-6):
+        if is_clear(item, layer, head) and (best is None or score > best[0] + 1e-6):
             best = (score, name)
     return best[1] if best else None
 
 
-def _evidence(title: str, item: HeadScores, layer: int, head: int) -> str:
-    return (
-        f"{title[0].upper()}{title[1:]}: {item.mean[layer, head]:.2f} ± {item.std[layer, head]:.2f} over "
-        f"{plural(item.sentences, 'sentence')}; uniform attention {item.uniform:.2f} ± {item.uniform_std:.2f}, "
-        f"untrained {item.untrained[layer]:.2f} ± {item.untrained_std[layer]:.2f}; needed {threshold(item, layer):.2f}."
+def _evidence(title: str, item: HeadScores, layer: int, head: int, *, needed: bool = True) -> str:
+    value, low, high = item.estimate.at(layer, head)
+    uniform, untrained = (
+        f"{fixed(difference, 2, signed=True)} ({fixed(least, 2, signed=True)} to {fixed(most, 2, signed=True)})"
+        for difference, least, most in (item.over_uniform.at(layer, head), item.over_untrained.at(layer, head))
     )
+    text = (
+        f"{title[0].upper()}{title[1:]}: {fixed(value, 2)} ({fixed(low, 2)} to {fixed(high, 2)}) over "
+        f"{plural(item.sentences, 'sentence')}; beside uniform attention {uniform}, above it in "
+        f"{item.above_uniform[layer, head]} of {item.sentences}; beside untrained models {untrained}, whose heads have "
+        f"a standard deviation of {fixed(float(item.untrained_std[layer]), 2)}"
+    )
+    return f"{text}; needed {fixed(MARGIN, 2, signed=True)}." if needed else f"{text}."
 
 
 def _nearest(measured: KindScores, layer: int, head: int) -> str:
-    """The score that came nearest to its threshold."""
+    """The score that came nearest to a role."""
     scores = measured.scores
     names = [name for name in (*_SINKS, *(f"{name}{WITHOUT_SINKS}" for name in ROLES_FROM)) if name in scores]
-    missing = {name: threshold(scores[name], layer) - float(scores[name].mean[layer, head]) for name in names}
+    missing = {name: shortfall(scores[name], layer, head) for name in names}
     known = {name: value for name, value in missing.items() if np.isfinite(value)}
     if not known:
         return "None of its scores can be judged on this sample."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,13 +11,14 @@ from explorer.attention.names import index_name
 from explorer.probing.corpus_scores import NAMES as CORPUS
 from explorer.probing.measurement import STATISTICS, WITHOUT_SINKS, Probe
 from explorer.probing.roles import Role, role_of
-from explorer.text import plural
+from explorer.text import plural, rounded
+from model.analysis.bootstrap import Estimate
 from model.config import ATTENTION_KINDS, AttentionKind
 
 SHORT = (
     *("effective_keys", "normalised_entropy", "confidence", "mean_distance", "previous", "itself", "next", "first"),
-    *("end", "punctuation", "duplicate", "rare", "diagonal", "mirror", "accuracy", "error_rate", "accuracy_input"),
-    "coverage_spread",
+    *("end", "punctuation", "duplicate", "induction", "rare", "diagonal", "mirror", "lexical", "lexical_input"),
+    *("accuracy", "error_rate", "accuracy_input", "coverage_spread"),
 )  # columns of the table of heads; the table of numbers has all statistics
 
 
@@ -59,10 +60,10 @@ def head_rows(probe: Probe, kinds: Iterable[AttentionKind] = ATTENTION_KINDS) ->
         for statistic in SHORT:
             item = probe.kinds[kind].scores.get(statistic)
             value = float(item.mean[layer, head]) if item is not None else float("nan")
-            row[title_of(statistic)] = round(value, 3) if np.isfinite(value) else None
+            row[title_of(statistic)] = rounded(value, 3)
             if statistic in CORPUS:
                 whole = probe.kinds[kind].corpus.get(statistic)
-                row[whole_title(statistic)] = round(float(whole.own[layer, head]), 3) if whole is not None else None
+                row[whole_title(statistic)] = rounded(float(whole.own[layer, head]), 3) if whole is not None else None
         rows.append(row)
     full = [name for name in rows[0] if any(row[name] is not None for row in rows)] if rows else []
     return [{name: row[name] for name in full} for row in rows]
@@ -100,19 +101,21 @@ def head_numbers(probe: Probe, kind: AttentionKind, layer: int, head: int) -> li
         if not item.sentences:
             continue
         numbers = {
-            "mean": item.mean[layer, head],
+            **_interval("mean", item.estimate, layer, head),
             "standard deviation": item.std[layer, head],
             "uniform": item.uniform,
             "uniform standard deviation": item.uniform_std,
+            **_interval("above uniform", item.over_uniform, layer, head),
             "untrained": item.untrained[layer],
             "untrained standard deviation": item.untrained_std[layer],
+            **_interval("above untrained", item.over_untrained, layer, head),
         }
         rows.append(
             {
                 **place,
                 "statistic": title_of(statistic),
                 "unit": STATISTICS[statistic.removesuffix(WITHOUT_SINKS)].unit,
-                **{name: round(float(value), 4) if np.isfinite(value) else None for name, value in numbers.items()},
+                **_rounded(numbers),
                 "sentences": item.sentences,
                 "untrained models": probe.seeds,
             }
@@ -123,17 +126,50 @@ def head_numbers(probe: Probe, kind: AttentionKind, layer: int, head: int) -> li
                 **place,
                 "statistic": whole_title(statistic),
                 "unit": STATISTICS[statistic].unit,
-                "mean": round(float(whole.own[layer, head]), 4),
-                "standard deviation": None,
-                "uniform": round(whole.uniform, 4),
-                "uniform standard deviation": None,
-                "untrained": round(float(whole.untrained[layer]), 4),
-                "untrained standard deviation": round(float(whole.untrained_std[layer]), 4),
+                **_rounded(
+                    {
+                        **_interval("mean", whole.estimate, layer, head),
+                        "standard deviation": float("nan"),
+                        "uniform": whole.uniform,
+                        "uniform standard deviation": float("nan"),
+                        **_interval("above uniform", whole.over_uniform, layer, head),
+                        "untrained": float(whole.untrained[layer]),
+                        "untrained standard deviation": float(whole.untrained_std[layer]),
+                        **_interval("above untrained", None, layer, head),
+                    }
+                ),
                 "sentences": whole.sentences,
                 "untrained models": probe.seeds,
             }
         )
     return rows
+
+
+def _interval(name: str, item: Estimate | None, layer: int, head: int) -> dict[str, float]:
+    values = (float("nan"),) * 3 if item is None else item.at(layer, head)
+    return dict(zip((name, f"{name}, low", f"{name}, high"), values, strict=True))
+
+
+def _rounded(numbers: Mapping[str, float]) -> dict[str, float | None]:
+    return {name: rounded(value, 4) for name, value in numbers.items()}
+
+
+def gold_note(probe: Probe) -> str:
+    """Between what the alignment error rate counts links; or that alignment cannot be tested, where none are known."""
+    if probe.gold == "words":
+        return (
+            "The alignment error rate compares words, by the sure and possible links of the annotation (Och & Ney "
+            "2003); two words count as linked if any of their tokens are."
+        )
+    if probe.gold == "tokens":
+        return (
+            "The alignment error rate compares tokens; a right token counts as a sure link if its row has no other, "
+            "since nothing says which links are sure."
+        )
+    return (
+        "Alignment is not testable here: the right alignment of these sentences is not known, so no head can be called "
+        "an aligning or a lexical one."
+    )
 
 
 def summary(probe: Probe) -> str:

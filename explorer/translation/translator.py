@@ -14,6 +14,7 @@ from explorer.attention.aggregates import Floats, head_norms, layer_norms
 from explorer.text import plural, quoted
 from explorer.translation.beam_candidates import Branch, branches_of
 from model.analysis.head_details import HeadDetails, head_details
+from model.analysis.score_terms import HeadTerms, head_terms
 from model.checkpoint import LoadedModel
 from model.config import EOS, PAD, SOS, AttentionKind, DecodeConfig
 from model.decoding.decode import Decoding, decode_recorded
@@ -140,6 +141,20 @@ class Translator:
         if (edit.describe() if edit is not None else ()) != shown.trace.edits:
             raise ValueError("The details of an edited translation need the same edit again.")
         return head_details(self.loaded.transformer, shown.source, self.loaded.target, shown.path, heads, edit=edit)
+
+    def terms(self, shown: Translation, head: Head, row: int) -> HeadTerms:
+        """The scores of one head (counted from 0) of an unedited translation, taken apart, at least those of one row.
+
+        A decoder that is not causal computed its row from what was read by then, so later tokens are left out.
+
+        Raises:
+            ScoreTermsError: the model is a variant whose vectors are no sums of parts.
+        """
+        src = (*shown.source.ids, EOS)
+        read = (SOS, *shown.path[:-1])
+        if not self.loaded.model_config.causal and head[0] != "encoder":
+            read = read[: row + 1]
+        return head_terms(self.loaded.transformer, src, read, head)
 
     def norms(self, shown: Translation, kind: AttentionKind, *, edit: HeadEdits | None = None) -> tuple[Floats, Floats]:
         """Norm-weighted attention of one kind (Kobayashi et al. 2020).

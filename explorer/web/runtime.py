@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from explorer.translation.model_description import ModelDescription
     from explorer.translation.translator import Translation, Translator
     from model.analysis.head_details import HeadDetails
+    from model.analysis.score_terms import HeadTerms
     from model.checkpoint import LoadedModel
     from model.config import AttentionKind
     from model.edits import HeadEdits
@@ -189,6 +190,16 @@ def head_details(shown: Translation, kind: AttentionKind, layer: int, head: int)
     return _head_details(shown.seq, _version(shown), kind, layer, head, shown)
 
 
+def head_terms(shown: Translation, kind: AttentionKind, layer: int, head: int, row: int) -> HeadTerms:
+    """The scores of one head of a translation, taken apart, at least those of one row; all count from 0.
+
+    Raises:
+        NotTheModels: as for :func:`head_details`. ScoreTermsError: the model is a variant.
+    """
+    row = 0 if describe(shown.model).model_config.causal else row  # otherwise the same for all rows
+    return _head_terms(shown.seq, _version(shown), kind, layer, head, row, shown)
+
+
 def norms(shown: Translation, kind: AttentionKind) -> tuple[Floats, Floats]:
     """Norm-weighted attention: for each head [layer, head, query, key], and for all heads of a layer together.
 
@@ -305,6 +316,15 @@ def _head_details(
     del seq  # part of the key only
     with _model(_shown.model, version) as translator:
         return translator.details(_shown, [(kind, layer, head)])[kind, layer, head]
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _head_terms(
+    seq: str, version: str, kind: AttentionKind, layer: int, head: int, row: int, _shown: Translation
+) -> HeadTerms:
+    del seq  # part of the key only
+    with _model(_shown.model, version) as translator:
+        return translator.terms(_shown, (kind, layer, head), row)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)

@@ -14,14 +14,16 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
+from model.analysis import bootstrap
+from model.analysis.bootstrap import Estimate
 from model.config import ATTENTION_KINDS, PAD, AttentionKind, DecodeConfig, ModelConfig
 from model.data.batching import Batch, EncodedPairs, batches, collate
 from model.decoding.decode import decode_batch
 from model.edits import HeadEdit, HeadEdits, edit_tap, patch
-from model.metrics import TokenScores, token_scores
-from model.points import Head, attention_scope
-from model.recording import AttentionRecorder
-from model.tap import Tap
+from model.masks import padding_mask, target_mask
+from model.points import Head, attention_scope, embedded, layer_output
+from model.recording import AttentionRecorder, PointRecorder
+from model.tap import Tap, within
 from model.text.tokenizer import Tokenizer
 from model.transformer import Transformer
 
@@ -45,25 +47,67 @@ def without(heads: Sequence[Head]) -> HeadEdits:
     return HeadEdits(tuple(HeadEdit(kind, layer, head, "zero") for kind, layer, head in heads))
 
 
+@dataclass(frozen=True, eq=False)
+class SentenceLosses:
+    """Sums over the target tokens of each sentence, in the order of the pairs: [sentence] each.
+
+    nll: negative log-probability of the right tokens in nats; correct: tokens ranked first; tokens: with <eos>.
+    """
+
+    nll: NDArray[np.float64]
+    correct: NDArray[np.float64]
+    tokens: NDArray[np.float64]
+
+    @property
+    def loss(self) -> float:
+        """Mean over all target tokens, in nats."""
+        return float(self.nll.sum() / self.tokens.sum())
+
+    @property
+    def accuracy(self) -> float:
+        """Share of target tokens that the model ranks first."""
+        return float(self.correct.sum() / self.tokens.sum())
+
+    def loss_change(self, other: SentenceLosses) -> Estimate:
+        """How much higher the loss of `other` is on the same sentences, with its interval over sentences."""
+        return bootstrap.of_ratio(other.nll - self.nll, self.tokens)
+
+
 def edited_loss(
     model: Transformer, pairs: EncodedPairs, edit: HeadEdits | None, *, check: Callable[[], None] = lambda: None
-) -> TokenScores:
-    """Loss and token accuracy under teacher forcing, with an edit; `check` is called before each batch."""
-    return sum((_scores(model, batch, edit, check) for batch in batches_of(pairs)), TokenScores())
+) -> SentenceLosses:
+    """Loss and token accuracy of each sentence under teacher forcing, with an edit; `check` comes before each batch."""
+    sums = np.zeros((3, len(pairs)))
+    for rows, batch in _rows_and_batches(pairs):
+        check()
+        with torch.inference_mode():
+            logits = model(batch.src, batch.tgt_in, tap=edit_tap(edit, model.config))
+            sums[:, rows] = _sums(logits, batch.labels)
+    return SentenceLosses(*sums)
 
 
-@torch.inference_mode()
-def _scores(model: Transformer, batch: Batch, edit: HeadEdits | None, check: Callable[[], None]) -> TokenScores:
-    check()
-    return token_scores(model(batch.src, batch.tgt_in, tap=edit_tap(edit, model.config)), batch.labels)
+def _sums(logits: Tensor, labels: Tensor) -> NDArray[np.float64]:
+    """[3, sentence]: negative log-probability, tokens ranked first, tokens; from logits [sentence, tgt, vocab]."""
+    real = labels != PAD
+    rows, wanted = logits[real].float(), labels[real]  # [token, vocab], [token]
+    sums = torch.zeros(3, len(labels), dtype=torch.float64)
+    sentence = torch.arange(len(labels))[:, None].expand_as(labels)[real]
+    values = (F.cross_entropy(rows, wanted, reduction="none"), rows.argmax(-1) == wanted, torch.ones(len(wanted)))
+    for line, value in zip(sums, values, strict=True):
+        line.index_add_(0, sentence, value.double())
+    array: NDArray[np.float64] = sums.numpy()
+    return array
 
 
 def batches_of(pairs: EncodedPairs) -> list[Batch]:
     """All pairs in padded batches of similar length, always in the same order."""
-    return [
-        collate(pairs, indices)
-        for indices in batches(pairs.lengths, max_tokens=BATCH_TOKENS, seed=0, epoch=0, shuffle=False)
-    ]
+    return [batch for _, batch in _rows_and_batches(pairs)]
+
+
+def _rows_and_batches(pairs: EncodedPairs) -> list[tuple[list[int], Batch]]:
+    """The same with the pairs that are in each batch."""
+    chosen = batches(pairs.lengths, max_tokens=BATCH_TOKENS, seed=0, epoch=0, shuffle=False)
+    return [(list(rows), collate(pairs, rows)) for rows in chosen]
 
 
 def edited_translations(
@@ -88,13 +132,24 @@ def edited_translations(
 class Ablation:
     """Loss (nats per target token) and token accuracy of the whole model, and how both change without each head.
 
-    Shapes: loss_change, accuracy_change by kind, [layer, head]; a useful head has a loss_change above 0.
+    Shapes: `loss_interval` and `accuracy_interval` by kind, [layer, head]: each change, with its interval over
+    sentences; a useful head has a change of the loss above 0.
     """
 
     loss: float
     accuracy: float
-    loss_change: ByKind
-    accuracy_change: ByKind
+    loss_interval: Mapping[AttentionKind, Estimate]
+    accuracy_interval: Mapping[AttentionKind, Estimate]
+
+    @property
+    def loss_change(self) -> ByKind:
+        """The change of the loss without each head, by kind, [layer, head]."""
+        return {kind: item.value for kind, item in self.loss_interval.items()}
+
+    @property
+    def accuracy_change(self) -> ByKind:
+        """The change of token accuracy without each head, by kind, [layer, head]."""
+        return {kind: item.value for kind, item in self.accuracy_interval.items()}
 
 
 def ablate_each(model: Transformer, pairs: EncodedPairs, *, check: Callable[[], None] = lambda: None) -> Ablation:
@@ -107,19 +162,89 @@ def ablate_each(model: Transformer, pairs: EncodedPairs, *, check: Callable[[], 
     """
     if not len(pairs):
         raise ValueError("there are no sentence pairs to measure on.")
-    config = model.config
-    prepared = batches_of(pairs)
-
-    def measured(edit: HeadEdits | None) -> TokenScores:
-        return sum((_scores(model, batch, edit, check) for batch in prepared), TokenScores())
-
-    whole = measured(None)
-    loss, accuracy = _blank(config), _blank(config)
-    for kind, layer, head in heads_of(config):
-        scores = measured(without([(kind, layer, head)]))
-        loss[kind][layer, head] = scores.loss - whole.loss
-        accuracy[kind][layer, head] = scores.accuracy - whole.accuracy
+    config, heads = model.config, heads_of(model.config)
+    sums = np.zeros((1 + len(heads), 3, len(pairs)))  # the whole model, then without each head
+    for rows, batch in _rows_and_batches(pairs):
+        check()
+        with torch.inference_mode():
+            layers = LayerInputs(model, batch.src, batch.tgt_in)
+            sums[0][:, rows] = _sums(layers.logits, batch.labels)
+            for nth, head in enumerate(heads, start=1):
+                check()
+                sums[nth][:, rows] = _sums(layers.run_from(head, without([head]).tap(config)), batch.labels)
+    tokens = sums[0, 2]
+    changes = np.moveaxis(sums[1:, :2] - sums[0, :2], 2, 0)  # [sentence, head, nll or correct]
+    found = bootstrap.of_ratio(changes, np.broadcast_to(tokens[:, None, None], changes.shape))
+    whole = SentenceLosses(*sums[0])
+    loss, accuracy = (_by_kind(config, found, nth) for nth in range(2))
     return Ablation(whole.loss, whole.accuracy, loss, accuracy)
+
+
+def _by_kind(config: ModelConfig, found: Estimate, measure: int) -> dict[AttentionKind, Estimate]:
+    """One measure of all heads in a row, [head, measure], by kind as [layer, head]."""
+    first, by_kind = 0, {}
+    for kind in ATTENTION_KINDS:
+        shape = config.n_layers(kind), config.n_heads(kind)
+        end = first + shape[0] * shape[1]
+        parts = (values[first:end, measure].reshape(shape) for values in (found.value, found.low, found.high))
+        by_kind[kind] = Estimate(*parts)
+        first = end
+    return by_kind
+
+
+class LayerInputs:
+    """One batch read by the whole model, and what each layer then received, so that it can be run again from there.
+
+    A head changes nothing below its own layer. Running the layers above again gives the same logits, bit for bit, as
+    the whole model with the edit.
+    """
+
+    def __init__(self, model: Transformer, src: Tensor, tgt: Tensor) -> None:
+        config = model.config
+        self._model, self._tgt = model, tgt
+        self._src_mask, self._tgt_mask = padding_mask(src), target_mask(tgt, causal=config.causal)
+        self._inputs = {
+            (stack, layer): embedded(side, config) if layer == 0 else layer_output(config, stack, layer - 1)
+            for stack, side, n in (
+                ("encoder", "src", config.n_encoder_layers),
+                ("decoder", "tgt", config.n_decoder_layers),
+            )
+            for layer in range(n)
+        }
+        recorder = PointRecorder(self._inputs.values())
+        memory = model.encode(src, src_mask=self._src_mask, tap=recorder)
+        self._cross_kv = model.decoder.project_memory(memory)
+        hidden = model.decode(tgt, memory, src_mask=self._src_mask, tgt_mask=self._tgt_mask, tap=recorder)
+        self._tensors = recorder.tensors
+        self.logits = model.logits(hidden)
+
+    def run_from(self, head: Head, tap: Tap) -> Tensor:
+        """The logits with an edit of one head: only the layers from its own on are computed again."""
+        model, (kind, first, _) = self._model, head
+        cross_kv, start = self._cross_kv, first
+        if kind == "encoder":
+            x = self._tensors[self._inputs["encoder", first]]
+            for layer in range(first, len(model.encoder.layers)):
+                block = model.encoder.layers[layer]
+                x = block(x, mask=self._src_mask, tap=within(within(tap, "encoder"), layer) if layer == first else None)
+            cross_kv, start = model.decoder.project_memory(model.encoder.norm(x)), 0
+        x = self._tensors[self._inputs["decoder", start]]
+        for layer in range(start, len(model.decoder.layers)):
+            edited = kind != "encoder" and layer == first
+            x, _ = model.decoder.layers[layer](
+                x,
+                cross_kv[layer],
+                self_mask=self._tgt_mask,
+                cross_mask=self._src_mask,
+                tap=within(within(tap, "decoder"), layer) if edited else None,
+            )
+        return model.logits(model.decoder.norm(x))
+
+
+def normalised(importance: ByKind) -> ByKind:
+    """Scores divided so that the squares of each layer sum to 1 (Michel et al. 2019, §4.1); layers of 0 stay 0."""
+    norms = {kind: np.linalg.norm(values, axis=1, keepdims=True) for kind, values in importance.items()}
+    return {kind: values / np.where(norms[kind] > 0, norms[kind], 1.0) for kind, values in importance.items()}
 
 
 def _blank(config: ModelConfig) -> ByKind:
@@ -159,12 +284,8 @@ def gradient_scores(
         check()
         for (kind, layer), gradient in sentence_gradients(model, batch).items():
             total[kind][layer] += gradient.abs().sum(dim=0).double().numpy()
-    for values in total.values():
-        values /= len(pairs)
-        if normalise:
-            norms = np.linalg.norm(values, axis=1, keepdims=True)
-            values /= np.where(norms > 0, norms, 1.0)
-    return total
+    scores = {kind: values / len(pairs) for kind, values in total.items()}
+    return normalised(scores) if normalise else scores
 
 
 def sentence_gradients(model: Transformer, batch: Batch) -> dict[tuple[AttentionKind, int], Tensor]:
@@ -188,7 +309,7 @@ class PruningStep:
     """One point of a pruning curve: the heads switched off, and the scores and translations without them."""
 
     removed: tuple[Head, ...]
-    scores: TokenScores
+    scores: SentenceLosses
     translations: tuple[str, ...] = ()
 
 

@@ -16,6 +16,7 @@ from model.data.batching import Batch, EncodedPairs, Ids, batches, collate, pad
 from model.data.task import Alignment, Example
 from model.decoding.decode import decode_batch
 from model.decoding.search import allowed_log_probs, forbidden_tokens
+from model.masks import padding_mask
 from model.recording import AttentionRecorder
 from model.text.tokenizer import Encoding, Tokenizer
 from model.trace import VISIBLE, AttentionTrace, future_mask
@@ -155,7 +156,7 @@ def observe(
     for indices in batches(pairs.lengths, max_tokens=BATCH_TOKENS, seed=0, epoch=0, shuffle=False):
         check()
         batch = collate(pairs, indices)
-        read = [_read(model, batch) for model in models]
+        read = [_read(model, batch, predict=nth == 0) for nth, model in enumerate(models)]
         for row, index in enumerate(indices):
             n_src, n_tgt = pairs.lengths[index]
             sizes = {"encoder": (n_src, n_src), "decoder": (n_tgt, n_tgt), "cross": (n_tgt, n_src)}
@@ -163,7 +164,9 @@ def observe(
                 kind: np.stack([own[kind][row][..., : sizes[kind][0], : sizes[kind][1]] for own, _ in read])
                 for kind in ATTENTION_KINDS
             }
-            probabilities = read[0][1][row, :n_tgt].copy()
+            predicted = read[0][1]
+            assert predicted is not None
+            probabilities = predicted[row, :n_tgt].copy()
             trace = _trace(models[0], sample, index, target, weights, probabilities)
             ids = np.array([*sample.sources[index].ids, EOS], dtype=np.int64)
             yield (
@@ -181,16 +184,24 @@ def observe(
 
 
 @torch.inference_mode()
-def _read(model: Transformer, batch: Batch) -> tuple[Weights, NDArray[np.float32]]:
-    """Run one model on one batch: weights [batch, layer, head, query, key] by kind, and probabilities [batch, tgt]."""
+def _read(model: Transformer, batch: Batch, *, predict: bool) -> tuple[Weights, NDArray[np.float32] | None]:
+    """Run one model on one batch: weights [batch, layer, head, query, key] by kind, and probabilities [batch, tgt].
+
+    Without `predict` the vocabulary is left out, which takes as long as all layers, and there are no probabilities.
+    """
     recorder = AttentionRecorder()
-    logits = model(batch.src, batch.tgt_in, tap=recorder)
-    chosen = allowed_log_probs(logits, forbidden_tokens(model.config)).gather(-1, batch.labels[..., None])[..., 0].exp()
+    mask = padding_mask(batch.src)
+    memory = model.encode(batch.src, src_mask=mask, tap=recorder)
+    hidden = model.decode(batch.tgt_in, memory, src_mask=mask, tap=recorder)
+    chosen = None
+    if predict:
+        log_probs = allowed_log_probs(model.logits(hidden), forbidden_tokens(model.config))
+        chosen = log_probs.gather(-1, batch.labels[..., None])[..., 0].exp().float().numpy()
     weights: Weights = {
         kind: torch.stack([recorder.calls[kind, i][0] for i in range(model.config.n_layers(kind))], dim=1).numpy()
         for kind in ATTENTION_KINDS
     }
-    return weights, chosen.float().numpy()
+    return weights, chosen
 
 
 def _trace(

@@ -31,7 +31,7 @@ def tab(page: Page, name: str) -> None:
 def test_compute_statistics_and_open_a_card(visit: Visit) -> None:
     page = visit(ADDRESS)
     measured(page)
-    expect(page.get_by_text("2 of 12 heads have a clear role")).to_be_visible()
+    expect(page.get_by_text("5 of 12 heads have a clear role")).to_be_visible()
     expect(page.get_by_test_id("stDataFrame").first).to_be_visible()
     tab(page, "One head")
     expect(page.get_by_role("heading", name="Cross L1 H1: alignment (predicts)")).to_be_visible()

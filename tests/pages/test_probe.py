@@ -39,7 +39,7 @@ def test_statistics_are_computed_with_sample_and_baselines(app: AppTest) -> None
     said = words(at)
     assert "Measured on 200 of 1,505 test sentences of reverse" in said
     assert "Baselines: uniform attention and 5 untrained models" in said
-    assert "2 of 12 heads have a clear role: alignment (predicts) (2)." in said
+    assert "5 of 12 heads have a clear role: alignment (predicts) (2), itself (2), next token (1)." in said
     table = tables(at)[0].set_index(["kind", "head"])
     assert len(table) == 8 + 2 + 2
     assert table.loc[("cross", "L1 H1"), "alignment error rate"] <= 0.05
@@ -123,7 +123,9 @@ def test_a_card(app: AppTest) -> None:
     assert "L1 H1:" in said, "the other head is the only one that can look alike"
     assert "Not measured yet" in said
     maps, covers = plotted(at)[::2], plotted(at)[1::2]
-    assert len(maps) == len(covers) == 3
+    assert len(maps) == len(covers) == 3, "the best, the median and the worst sentence"
+    assert "Sorted by: aligned, sinks left out, above that of uniform attention" in said
+    assert "Its second job" in said or "no second job" in said
     for weights, cover in zip(maps, covers, strict=True):
         assert np.allclose(cover["data"][0]["y"], weights["data"][0]["z"].sum(axis=0), atol=1e-5)
     assert at.query_params["head"] == "2"
@@ -135,7 +137,7 @@ def test_importance(app: AppTest) -> None:
     said = words(at)
     assert len(plotted(at)) == 7
     rows = tables(at)[0]
-    assert f"The loss changes most without {rows['kind'][0]} {rows['head'][0]} (" in said
+    assert f"The loss changes most without {rows['kind'][0]} {rows['head'][0]}, by +" in said
     assert rows["loss change (nats)"].is_monotonic_decreasing
     assert "of 12 heads switched off" in said
     at = on_tab(at, "One head")

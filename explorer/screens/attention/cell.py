@@ -16,6 +16,7 @@ from explorer.attention.cell_text import (
 )
 from explorer.attention.coordinates import NoSingleHead, Place
 from explorer.figures.query_key_products import product_figure
+from explorer.screens.attention.score_terms import draw_terms
 from explorer.text import plain
 from explorer.translation.selection import Selection
 from explorer.translation.translator import Translation
@@ -52,3 +53,4 @@ def draw(selection: Selection, shown: Translation, at: Place) -> None:
     st.markdown("**Every dimension of the head**")
     st.dataframe(dimension_table(computed), hide_index=True, alt="Query, key, product, value and output by dimension")
     st.caption(plain(output_line(computed)))
+    draw_terms(shown, at)

@@ -14,6 +14,7 @@ from explorer.probing.sample import Measured
 from explorer.probing.similarity import head_map
 from explorer.probing.tables import (
     colour_range,
+    gold_note,
     head_rows,
     heads,
     kinds_with,
@@ -133,8 +134,10 @@ def _draw_numbers(probe: Probe) -> None:
     left_out = title_of("previous" + WITHOUT_SINKS).split(", ")[1]
     st.caption(
         plain(
-            f"Mean and standard deviation over sentences; the same for uniform attention on the same rows; mean and "
-            f"standard deviation over {probe.seeds} untrained models of the same shape and all heads of the layer. "
+            f"Mean over sentences with the ends of its 95 % interval (bootstrap over sentences), and the standard "
+            f"deviation; the same for uniform attention on the same rows and for {probe.seeds} untrained models of the "
+            f"same shape, all heads of the layer together. 'Above uniform' and 'above untrained' are mean differences "
+            f"over the same sentences, with their intervals. {gold_note(probe)} "
             f"'Whole sample': links and tokens of all sentences counted together, as the alignment error rate is "
             f"defined. '{left_out}': as a share of the weight that does not go to the first token or <eos>."
         )

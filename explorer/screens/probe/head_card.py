@@ -10,15 +10,17 @@ from explorer.attention.names import index_name
 from explorer.figures.measured_heads import coverage_plot, head_plot
 from explorer.probing.formulas import coverage
 from explorer.probing.head_card import (
+    DECILES,
+    SHOWN,
     Example,
-    best_examples,
     coverage_caption,
+    deciles,
     example_statistic,
     similar_heads,
     strongest_rows,
 )
 from explorer.probing.measurement import Probe
-from explorer.probing.roles import role_of
+from explorer.probing.roles import role_of, second_job
 from explorer.probing.sample import Measured
 from explorer.probing.tables import head_numbers, title_of
 from explorer.screens.probe.importance import known_importance
@@ -26,7 +28,7 @@ from explorer.text import plain, quoted
 from explorer.translation.model_description import ModelDescription
 from explorer.web import page_parts, session
 from model.analysis.recorded_batches import Observed
-from model.config import ATTENTION_KINDS, AttentionKind
+from model.config import ATTENTION_KINDS
 from model.points import Head
 
 
@@ -61,15 +63,12 @@ def draw_card(described: ModelDescription, measured: Measured) -> None:
     role = role_of(scores, layer, head)
     st.markdown(f"#### {plain(f'{kind.capitalize()} {index_name(layer, head)}: {role.name}')}")
     st.caption(plain(role.evidence))
+    st.caption(plain(second_job(scores, role, layer, head)))
     statistic = example_statistic(role, scores)
-    examples = best_examples(scores, statistic, layer, head)
+    examples = deciles(scores, statistic, layer, head)
     left, right = st.columns([3, 2])
     with left:
-        st.markdown(f"##### {plain(f'Sentences that show it best ({title_of(statistic)} above chance)')}")
-        for rank, example in enumerate(examples, start=1):
-            _draw_sentence(measured.observed[example.index], kind, layer, head, example, rank)
-        if not examples:
-            st.info("No sentence of the sample shows this score.")
+        _draw_deciles(measured, (kind, layer, head), statistic, examples)
     with right:
         st.markdown("##### Its importance")
         importance = known_importance(described, measured)
@@ -91,17 +90,45 @@ def draw_card(described: ModelDescription, measured: Measured) -> None:
     )
 
 
-def _draw_sentence(item: Observed, kind: AttentionKind, layer: int, head: int, example: Example, rank: int) -> None:
+def _draw_deciles(measured: Measured, place: Head, statistic: str, examples: tuple[Example, ...]) -> None:
+    """Draw the best, the median and the worst sentence, and a choice of the deciles between them."""
+    title = title_of(statistic)
+    st.markdown(f"##### {plain('From the best sentence to the worst')}")
+    if not examples:
+        st.info("No sentence of the sample shows this score.")
+        return
+    st.caption(plain(f"Sorted by: {title}, above that of uniform attention in the same sentence."))
+    for name, decile in SHOWN.items():
+        _draw_sentence(
+            measured.observed[examples[decile].index], place, examples[decile], name, open_at_first=decile == DECILES
+        )
+    others = [decile for decile in reversed(range(len(examples))) if decile not in SHOWN.values()]
+    chosen = st.selectbox(
+        "Another sentence of the order",
+        others,
+        index=None,
+        format_func=lambda decile: f"decile {decile}: {examples[decile].sort_key()}",
+        key="card_decile",
+        placeholder="best = 10, worst = 0",
+    )
+    if chosen is not None:
+        example = examples[chosen]
+        _draw_sentence(measured.observed[example.index], place, example, f"Decile {chosen}", open_at_first=True)
+
+
+def _draw_sentence(item: Observed, place: Head, example: Example, name: str, *, open_at_first: bool) -> None:
+    kind, layer, head = place
     trace = item.trace
     weights, mask = trace.weights(kind)[layer, head], trace.mask(kind)
     rows = trace.src_tokens if kind == "encoder" else trace.read_tokens
     columns = trace.read_tokens if kind == "decoder" else trace.src_tokens
     predicted = () if kind == "encoder" else trace.predicted_tokens
     text = " ".join(trace.src_tokens[:-1])
-    caption = f"{example.score:.2f} in {quoted(text)}: {strongest_rows(weights, rows, columns, predicted)}"
-    with st.expander(plain(f"{rank}. {text} ({example.score:.2f})"), expanded=rank == 1):
+    caption = f"{example.sort_key()} in {quoted(text)}: {strongest_rows(weights, rows, columns, predicted)}"
+    key = name.lower().replace(" ", "_")
+    with st.expander(plain(f"{name}: {example.sort_key()} · {text}"), expanded=open_at_first):
         plot = head_plot(weights, mask, rows, columns, kind=kind, caption=caption)
-        page_parts.draw_plot(plot, f"card_{rank}")
+        page_parts.draw_plot(plot, f"card_{key}")
         if kind == "cross":
             covered = coverage_plot(coverage(weights), columns, coverage_caption(weights, columns))
-            page_parts.draw_plot(covered, f"cover_{rank}")
+            page_parts.draw_plot(covered, f"cover_{key}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
 from explorer.figures.measured_heads import layer_head_map, pruning_plot
 from explorer.probing.importance import Importance, PruningCurve, measure_curve, measure_importance
@@ -13,7 +14,7 @@ from explorer.text import plain
 from explorer.translation.model_description import ModelDescription
 from explorer.web import page_parts, runtime
 from model.analysis.importance import ByKind, least_first
-from model.config import ATTENTION_KINDS
+from model.config import ATTENTION_KINDS, AttentionKind
 
 _BY_LOSS, _BY_GRADIENT = "loss without the head", "gradient score"
 
@@ -52,15 +53,24 @@ def _draw_maps(importance: Importance) -> None:
     st.markdown(f"##### Loss without the head, minus that of the whole model ({importance.ablation.loss:.3f} nats)")
     changes = importance.ablation.loss_change
     top = max(float(np.abs(values).max()) for values in changes.values()) or 1e-9
-    _maps(changes, "change of the loss", (-top, top), "loss", 3)
+    clear = {kind: item.differs_from_zero() for kind, item in importance.ablation.loss_interval.items()}
+    _maps(changes, "change of the loss", (-top, top), "loss", 3, clear)
     st.markdown("##### Gradient score (Michel et al. 2019), each layer's squares sum to 1")
     _maps(importance.by_layer, "gradient score", (0.0, 1.0), "gradient", 2)
 
 
-def _maps(values: ByKind, title: str, span: tuple[float, float], key: str, decimals: int) -> None:
+def _maps(
+    values: ByKind,
+    title: str,
+    span: tuple[float, float],
+    key: str,
+    decimals: int,
+    clear: dict[AttentionKind, NDArray[np.bool_]] | None = None,
+) -> None:
     for kind, column in zip(ATTENTION_KINDS, st.columns(len(ATTENTION_KINDS)), strict=True):
         with column:
-            plot = layer_head_map(values[kind], kind, title, span=span, decimals=decimals)
+            marks = None if clear is None else clear[kind]
+            plot = layer_head_map(values[kind], kind, title, span=span, decimals=decimals, clear=marks)
             page_parts.draw_plot(plot, f"importance_{key}_{kind}", numbers=False)
 
 
@@ -82,4 +92,6 @@ def _draw_curve(described: ModelDescription, measured: Measured, importance: Imp
         "Switching heads off",
     )
     if curve is not None:
-        page_parts.draw_plot(pruning_plot(curve.counts, curve.remaining_quality(), curve.summary()), "probe_curve")
+        page_parts.draw_plot(
+            pruning_plot(curve.counts, curve.remaining_quality(), curve.summary(), curve.interval()), "probe_curve"
+        )

@@ -29,7 +29,7 @@ def items() -> list[Observed]:
 def tallied(items: list[Observed]) -> CorpusTally:
     tally = CorpusTally()
     for seed, item in enumerate(items):
-        tally.add(item, with_untrained(item, seed)["cross"])
+        tally.add(seed, item, with_untrained(item, seed)["cross"])
     return tally
 
 
@@ -76,14 +76,14 @@ def test_a_perfect_head_makes_no_error_and_the_end_of_a_sentence_counts_as_no_li
     gold = tuple((i,) for i in range(4))
     perfect = observed(5, 5, cross=(lambda q, n: one_hot(q, n), HEADS["end"]), alignment=gold)
     tally = CorpusTally()
-    tally.add(perfect, with_untrained(perfect, 0)["cross"])
+    tally.add(0, perfect, with_untrained(perfect, 0)["cross"])
     assert tally.result()["error_rate"].own.tolist() == [[0.0, 1.0]]
 
 
 def test_without_known_alignments_there_is_no_error_rate() -> None:
     item = random_observed()
     tally = CorpusTally()
-    tally.add(item, with_untrained(item, 0)["cross"])
+    tally.add(0, item, with_untrained(item, 0)["cross"])
     assert set(tally.result()) == {"coverage_spread"}
 
 

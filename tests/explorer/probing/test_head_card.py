@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from explorer.probing.head_card import (
-    best_examples,
+    DECILES,
     coverage_caption,
+    deciles,
     example_statistic,
     similar_heads,
     strongest_rows,
@@ -18,18 +19,22 @@ from explorer.probing.sample import (
 from tests.explorer.probed import observed, one_hot
 
 
-def test_the_sentences_where_a_head_is_best_examples(measured: Measured) -> None:
+def test_the_order_of_the_sentences_from_worst_to_best(measured: Measured) -> None:
     scores = measured.probe.kinds["cross"]
     role = role_of(scores, 0, 0)
     statistic = example_statistic(role, scores)
     assert statistic == "aligned_without_sinks"
-    best = best_examples(scores, statistic, 0, 0)
-    values = scores.sentence_scores[statistic][:, 0, 0]
-    gains = values - scores.sentence_chance[statistic]
-    known = sorted((value for value in gains.tolist() if np.isfinite(value)), reverse=True)
-    assert [gains[item.index] for item in best] == known[:3]
-    assert all(len(measured.observed[item.index].src_ids) > 5 for item in best), "a short sentence would show nothing"
-    assert all(values[item.index] == item.score for item in best)
+    order = deciles(scores, statistic, 0, 0)
+    values = scores.single[statistic].own[:, 0, 0]
+    gains = values - scores.single[statistic].uniform
+    known = sorted(value for value in gains.tolist() if np.isfinite(value))
+    assert [item.gain for item in order] == sorted(item.gain for item in order)
+    assert (order[0].gain, order[DECILES].gain) == (known[0], known[-1])
+    assert order[5].gain == known[round((len(known) - 1) / 2)]
+    assert len(measured.observed[order[DECILES].index].src_ids) > 5, "a short sentence would show nothing"
+    assert all(values[item.index] == item.score for item in order)
+    assert order[DECILES].sort_key() == f"{order[10].gain:+.2f} = {order[10].score:.2f} − {order[10].chance:.2f}"
+    assert deciles(scores, "aligned_input_without_sinks", 0, 0)
     plain = measured.probe.kinds["encoder"]
     assert example_statistic(role_of(plain, 0, 0), plain) == "confidence"
 

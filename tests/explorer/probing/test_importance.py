@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from explorer.probing.importance import Importance, PruningCurve, progress_check
+from model.analysis.bootstrap import Estimate
 from model.analysis.importance import Ablation
 from model.config import AttentionKind
 
@@ -16,13 +17,18 @@ LOSS: dict[AttentionKind, list[list[float]]] = {
 }
 
 
+def around(values: np.ndarray, width: float) -> Estimate:
+    return Estimate(values, values - width, values + width)
+
+
 @pytest.fixture
 def importance() -> Importance:
     loss = {kind: np.array(values) for kind, values in LOSS.items()}
-    accuracy = {kind: -values / 10 for kind, values in loss.items()}
+    changes = {kind: around(values, 0.05) for kind, values in loss.items()}
+    accuracy = {kind: around(-values / 10, 0.01) for kind, values in loss.items()}
     gradient = {kind: np.abs(values) for kind, values in loss.items()}
     by_layer = {kind: values / np.sqrt((values**2).sum(axis=1, keepdims=True)) for kind, values in gradient.items()}
-    return Importance(Ablation(1.0, 0.9, loss, accuracy), gradient, by_layer, 1)
+    return Importance(Ablation(1.0, 0.9, changes, accuracy), gradient, by_layer, 1)
 
 
 def test_rows_begin_with_the_most_important_head(importance: Importance) -> None:
@@ -39,15 +45,20 @@ def test_rows_begin_with_the_most_important_head(importance: Importance) -> None
 
 def test_a_head_is_ranked_among_all(importance: Importance) -> None:
     said = importance.sentence_about(("encoder", 0, 0))
-    assert "from 1.000 to 1.500 nats per token (+0.500)" in said
-    assert "by -5.0 percentage points: rank 2 of 4." in said
+    assert "from 1.000 to 1.500 nats per token, by +0.500 (+0.450 to +0.550)" in said
+    assert "by -5.0 (-6.0 to -4.0) percentage points: rank 2 of 4." in said
     assert said.endswith("Over 1 sentence.")
 
 
 def test_the_summary_rounds_once_and_shows_no_negative_zero(importance: Importance) -> None:
     said = importance.summary()
-    assert "most without cross L1 H1 (+2.000)" in said
-    assert "least without encoder L1 H2 (0.000)" in said
+    assert "most without cross L1 H1, by +2.000 (+1.950 to +2.050)" in said
+    assert "least without encoder L1 H2, by 0.000 (-0.050 to +0.050, not distinguishable from zero)" in said
+    assert "Of 4 heads, 1 cannot be distinguished from zero, and without 0 the model is better." in said
+    assert importance.unclear() == [("encoder", 0, 1)]
+    row = importance.rows()[-1]
+    assert (row["loss change (nats)"], row["distinguishable from zero"]) == (0.0, "no")
+    assert str(row["loss change (nats)"]) == "0.0", "not -0.0"
 
 
 def test_the_curve_is_in_percent_of_the_whole_model() -> None:
@@ -61,6 +72,14 @@ def test_the_curve_is_in_percent_of_the_whole_model() -> None:
     )
     whole = PruningCurve((0, 1), (0.5, 0.5), (None, None), (None, None))
     assert whole.summary().startswith("Probability per token stays above 90 % however many of 1 head are switched off.")
+
+
+def test_the_curve_has_an_interval() -> None:
+    changes = around(np.log([1.0, 2.0]), np.log(1.25))
+    curve = PruningCurve((0, 1), (0.0, np.log(2)), (None, None), (None, None), changes)
+    found = curve.interval()
+    assert found is not None
+    assert np.allclose(found, ([80, 40], [125, 62.5]))
 
 
 def test_each_check_reports_one_part_more() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from explorer.probing.measurement import STATISTICS, WITHOUT_SINKS, Probe, Tally, sentence_scores
 from explorer.probing.pattern_cells import diagonal, mirror
-from explorer.probing.roles import MIN_SENTENCES, NO_ROLE, TOO_FEW, role_of, threshold
+from explorer.probing.roles import MARGIN, MIN_SENTENCES, NO_ROLE, TOO_FEW, role_of, second_job, shortfall
 from model.analysis.recorded_batches import observe, untrained_like, written_sample
 from model.checkpoint import load_model
 from model.data import get_task
@@ -74,6 +74,103 @@ def test_planted_cross_heads_are_named() -> None:
     assert names(probe, "cross") == ["diagonal", "mirror", "sink: end of sentence", NO_ROLE]
 
 
+def repeated(n: int, start: int) -> tuple[int, ...]:
+    """Ids of which the second half repeats the first."""
+    half = [start + i for i in range((n + 1) // 2)]
+    return tuple((half + half)[:n])
+
+
+def test_planted_induction_heads_are_named() -> None:
+    """A head that looks at the token after the earlier copy, and one that looks at the copy itself."""
+
+    def looks(ids: tuple[int, ...], shift: int) -> object:
+        def row(q: int, n: int) -> np.ndarray:
+            copies = [j for j in range(1, q) if j < n and ids[j - 1] == ids[q - 1]] if q else []
+            return one_hot(copies[-1] + shift, n) if copies else HEADS["uniform"](q, n)
+
+        return row
+
+    tally = Tally()
+    for i in range(MIN_SENTENCES):
+        ids = repeated(6 + i % 9, 40)
+        item = observed(7, len(ids) + 1, decoder=(looks(ids, 1), looks(ids, 0), HEADS["uniform"]), read_ids=ids)
+        tally.add(i, item, with_untrained(item, seed=i))
+    assert names(tally.result(), "decoder") == ["induction", "duplicate token", NO_ROLE]
+
+
+def test_a_planted_lexical_head_is_told_from_one_that_knows_positions() -> None:
+    """Translations in an order of their own: looking along the diagonal finds many of them, but knows no words."""
+    tally, rng = Tally(), np.random.default_rng(5)
+    for i in range(MIN_SENTENCES + 10):  # a few sentences have no two distances
+        n = 6 + i % 9
+        order = np.arange(n - 1)
+        for j in range(0, n - 2, 2):  # neighbours change places now and then
+            if rng.random() < 0.5:
+                order[[j, j + 1]] = order[[j + 1, j]]
+        gold = tuple((int(key),) for key in order)
+
+        def lexical(q: int, keys: int, order: np.ndarray = order) -> np.ndarray:
+            return one_hot(int(order[q]) if q < len(order) else keys - 1, keys)
+
+        def read(q: int, keys: int, order: np.ndarray = order) -> np.ndarray:
+            return one_hot(int(order[q - 1]) if q else keys - 1, keys)
+
+        heads = (lexical, read, lambda q, keys: one_hot(q, keys), HEADS["uniform"], HEADS["end"])
+        item = observed(n, n, cross=heads, alignment=gold)
+        tally.add(i, item, with_untrained(item, seed=i))
+    probe = tally.result()
+    assert names(probe, "cross") == [
+        "lexical (predicts)",
+        "lexical (just read)",
+        "diagonal",
+        NO_ROLE,
+        "sink: end of sentence",
+    ]
+    assert probe.gold == "tokens"
+
+
+def test_where_all_partners_lie_alike_words_cannot_be_told_from_positions() -> None:
+    gold = tuple((i,) for i in range(8))
+    probe = probed(cross=lambda n_src, n_tgt: (lambda q, n: one_hot(q, n),), alignment=gold)
+    assert not names(probe, "cross")[0].startswith("lexical")
+
+
+def test_a_head_keeps_its_role_whatever_the_lengths() -> None:
+    """A third of its weight on the next token: clear in each sentence, though short and long ones differ by more."""
+
+    def third(q: int, n: int) -> np.ndarray:
+        return 0.65 * HEADS["uniform"](q, n) + 0.35 * one_hot(q + 1, n)
+
+    tally = Tally()
+    for i in range(MIN_SENTENCES):
+        item = observed(5 if i % 2 else 24, 5, encoder=(third,))
+        tally.add(i, item, with_untrained(item, seed=i))
+    found = tally.result().kinds["encoder"]
+    item = found.scores["next" + WITHOUT_SINKS]
+    assert item.uniform_std > 0.13, "the sample needs lengths that differ"
+    assert float(item.mean[0, 0]) < item.uniform + item.uniform_std + MARGIN
+    assert role_of(found, 0, 0).name == "next token"
+
+
+def test_random_heads_get_no_role() -> None:
+    tally = Tally()
+    for i in range(MIN_SENTENCES):
+        item = random_observed(seed=i, n_src=5 + i % 9, n_tgt=4 + i % 7, alignment=((0,), (1,), (2,)))
+        tally.add(i, item, with_untrained(item, seed=i))
+    probe = tally.result()
+    assert {name for kind in probe.kinds for name in names(probe, kind)} == {NO_ROLE}
+
+
+def test_the_second_job_is_the_next_pattern() -> None:
+    probe = probed(encoder=(HEADS["sink and previous"], HEADS["previous"]))
+    found = probe.kinds["encoder"]
+    job = second_job(found, role_of(found, 0, 0), 0, 0)
+    assert "no second job" in job
+    mixed = probed(encoder=(lambda q, n: 0.7 * one_hot(q - 1, n) + 0.3 * one_hot(q + 1, n),)).kinds["encoder"]
+    assert role_of(mixed, 0, 0).name == "previous token"
+    assert second_job(mixed, role_of(mixed, 0, 0), 0, 0).startswith("Its second job: Next token: 0.3")
+
+
 def test_a_perfect_previous_head_scores_one() -> None:
     found = sentence_scores(observed(encoder=(HEADS["previous"],), decoder=(HEADS["previous"],)), "encoder")
     assert found["previous"][0, 0] == 1.0
@@ -93,10 +190,13 @@ def test_evidence_holds_score_baselines_and_size() -> None:
     role = role_of(found, 0, 0)
     item = found.scores["previous" + WITHOUT_SINKS]
     assert role.evidence.startswith(
-        f"Previous token, of the weight outside the sinks: 1.00 ± 0.00 over {item.sentences}"
+        f"Previous token, of the weight outside the sinks: 1.00 (1.00 to 1.00) over {item.sentences}"
     )
-    assert f"needed {threshold(item, 0):.2f}" in role.evidence
-    assert item.uniform < threshold(item, 0) - 0.25
+    value, low, high = item.over_uniform.at(0, 0)
+    assert f"beside uniform attention +{value:.2f} (+{low:.2f} to +{high:.2f})" in role.evidence
+    assert f"above it in {item.sentences} of {item.sentences}" in role.evidence
+    assert role.evidence.endswith(f"needed +{MARGIN:.2f}.")
+    assert value == pytest.approx(1 - item.uniform)
 
 
 def test_a_score_below_the_margin_is_not_a_role() -> None:
@@ -192,7 +292,7 @@ def test_the_model_itself_stands_apart_from_the_untrained_ones() -> None:
         tally.add(i, item, with_untrained(item, seed=i, seeds=4))
     found = tally.result()
     assert (found.sentences, found.seeds) == (3, 4)
-    single = found.kinds["encoder"].sentence_scores["next"]
+    single = found.kinds["encoder"].single["next"].own
     assert np.allclose(single, [sentence_scores(item, "encoder")["next"] for item in items])
 
 
@@ -216,14 +316,15 @@ def test_the_order_of_sentences_does_not_matter() -> None:
         forward.add(i, items[i], with_untrained(items[i], seed=i))
         backward.add(2 - i, items[2 - i], with_untrained(items[2 - i], seed=2 - i))
     one, two = forward.result().kinds["cross"], backward.result().kinds["cross"]
-    assert np.array_equal(one.sentence_scores["diagonal"], two.sentence_scores["diagonal"])
+    assert np.array_equal(one.single["diagonal"].own, two.single["diagonal"].own)
+    assert np.array_equal(one.corpus["coverage_spread"].estimate.low, two.corpus["coverage_spread"].estimate.low)
 
 
 def test_a_place_that_no_sentence_has_is_not_a_number() -> None:
     found = probed(3, encoder=(HEADS["uniform"],)).kinds["encoder"].scores["duplicate"]
     assert found.sentences == 0
     assert np.isnan(found.mean).all()
-    assert threshold(found, 0) == float("inf")
+    assert shortfall(found, 0, 0) == float("inf")
 
 
 def test_nothing_measured_is_an_error() -> None:

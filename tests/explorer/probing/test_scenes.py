@@ -75,4 +75,4 @@ def test_the_default_model_is_measured_without_its_corpus(monkeypatch: pytest.Mo
     monkeypatch.delenv("HEADLIGHT_DATA", raising=False)
     measured = measure(SampleChoice("scenes", size=12), loaded("multi30k-en-de"), lambda share, label: None)
     assert len(measured.sample) == 12
-    assert np.isfinite(measured.probe.kinds["cross"].sentence_scores["accuracy"]).all()
+    assert np.isfinite(measured.probe.kinds["cross"].single["accuracy"].own).all()

@@ -17,7 +17,7 @@ def test_tables_agree_with_the_scores(measured: Measured) -> None:
     assert "next token" in rows[0]
     assert [row["kind"] for row in head_rows(measured.probe, ["decoder"])] == ["decoder"] * 2
     assert "next token" not in head_rows(measured.probe, ["decoder"])[0], "a column without any value is left out"
-    assert summary(measured.probe).startswith("2 of 12 heads have a clear role")
+    assert summary(measured.probe).startswith("4 of 12 heads have a clear role")
 
 
 def test_maps_of_one_statistic_share_a_colour_scale(measured: Measured) -> None:

@@ -7,7 +7,9 @@ import pytest
 import torch
 from torch.nn import functional as F
 
+from model.analysis import bootstrap
 from model.analysis.importance import (
+    LayerInputs,
     ablate_each,
     batches_of,
     edited_loss,
@@ -68,6 +70,35 @@ def test_ablation_equals_weights_set_to_zero() -> None:
             other = silenced(model, kind, layer, head)
             loss = sum(float(nll(other, pairs, i)) for i in range(len(pairs))) / tokens
             assert found.loss_change[kind][layer, head] == pytest.approx(loss - whole, abs=1e-5)
+
+
+@pytest.mark.parametrize("norm_first", [True, False])
+def test_layers_run_again_give_the_logits_of_the_whole_model_with_the_edit(norm_first: bool) -> None:
+    model = tiny_model(norm_first=norm_first)
+    batch = collate(some_pairs(), range(4))
+    with torch.inference_mode():
+        layers = LayerInputs(model, batch.src, batch.tgt_in)
+        assert torch.equal(layers.logits, model(batch.src, batch.tgt_in))
+        for head in heads_of(model.config):
+            again = layers.run_from(head, without([head]).tap(model.config))
+            assert torch.equal(again, model(batch.src, batch.tgt_in, tap=without([head]).tap(model.config))), head
+
+
+def test_changes_have_intervals_over_sentences() -> None:
+    model, pairs = tiny_model(), some_pairs()
+    found = ablate_each(model, pairs)
+    head = ("cross", 1, 2)
+    whole, other = edited_loss(model, pairs, None), edited_loss(model, pairs, without([head]))  # type: ignore[list-item]
+    tokens = np.array([len(target) + 1 for target in pairs.targets])
+    with torch.inference_mode():
+        singles = [float(nll(model, pairs, i)) for i in range(len(pairs))]
+    assert np.allclose(whole.nll, singles, atol=1e-4)
+    assert np.array_equal(whole.tokens, tokens)
+    resampled = [(drawn @ (other.nll - whole.nll)) / (drawn @ tokens) for drawn in bootstrap.resamples(len(pairs))]
+    value, low, high = found.loss_interval["cross"].at(1, 2)
+    assert value == pytest.approx(other.loss - whole.loss, abs=1e-6)
+    assert [low, high] == pytest.approx(np.percentile(resampled, [2.5, 97.5]).tolist(), abs=1e-6)
+    assert whole.loss_change(other).at() == pytest.approx((value, low, high), abs=1e-6)
 
 
 def test_all_heads_are_there_whatever_the_depths() -> None:
@@ -152,10 +183,10 @@ def test_the_pruning_curve_switches_off_more_and_more() -> None:
     order = heads_of(model.config)
     steps = list(pruning_curve(model, pairs, order, points=4))
     assert [len(step.removed) for step in steps] == pruning_counts(len(order), 4)
-    assert steps[0].scores == edited_loss(model, pairs, None)
+    assert steps[0].scores.loss == edited_loss(model, pairs, None).loss
     for step in steps[1:]:
         assert step.removed == tuple(order[: len(step.removed)])
-        assert step.scores == edited_loss(model, pairs, without(step.removed))
+        assert step.scores.loss == edited_loss(model, pairs, without(step.removed)).loss
 
 
 def test_mean_outputs_leave_padding_out() -> None:

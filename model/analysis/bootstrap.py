@@ -1,0 +1,83 @@
+"""Intervals over sentences: the bootstrap, seeded, and the same resamples for everything that is compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+RESAMPLES, SEED, LEVEL = 1000, 0, 0.95
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """A value and the ends of its 95 % interval over sentences, arrays of one shape; NaN where nothing is known."""
+
+    value: Floats
+    low: Floats
+    high: Floats
+
+    def differs_from_zero(self) -> NDArray[np.bool_]:
+        """Whether the interval leaves out 0."""
+        apart: NDArray[np.bool_] = (self.low > 0) | (self.high < 0)
+        return apart
+
+    def at(self, *place: int) -> tuple[float, float, float]:
+        """Value, low and high at one place."""
+        return float(self.value[place]), float(self.low[place]), float(self.high[place])
+
+
+@lru_cache(maxsize=8)
+def resamples(n: int, count: int = RESAMPLES, seed: int = SEED) -> Floats:
+    """How often each of n sentences is drawn in each resample (Efron & Tibshirani 1993, ch. 6): [resample, sentence].
+
+    The same for equal n, so that differences of two scores are differences over the same sentences.
+    """
+    rng = np.random.default_rng(seed)
+    drawn: Floats = rng.multinomial(n, np.full(n, 1 / n), size=count).astype(np.float64)
+    drawn.setflags(write=False)
+    return drawn
+
+
+def of_mean(values: Floats) -> Estimate:
+    """Mean over sentences of the finite values with its percentile interval: [sentence, ...] -> [...]."""
+    known = np.isfinite(values)
+    return of_ratio(np.where(known, values, 0.0), known.astype(np.float64))
+
+
+def of_ratio(numerators: Floats, denominators: Floats) -> Estimate:
+    """Σ numerator / Σ denominator over sentences, such as a loss per token, with its percentile interval.
+
+    Shapes: two of [sentence, ...] -> [...]. NaN where the denominators sum to 0.
+    """
+    drawn = resamples(len(numerators))
+    value = _quotient(numerators.sum(axis=0), denominators.sum(axis=0))
+    resampled = _quotient(np.tensordot(drawn, numerators, axes=1), np.tensordot(drawn, denominators, axes=1))
+    return Estimate(value, *interval(resampled))
+
+
+def interval(resampled: Floats) -> tuple[Floats, Floats]:
+    """The ends of the percentile interval (Efron & Tibshirani 1993, ch. 13): [resample, ...] -> two of [...].
+
+    A resample in which nothing is known (NaN) is left out.
+    """
+    ordered = np.sort(resampled, axis=0)  # NaN comes last
+    count = np.isfinite(resampled).sum(axis=0)
+    ends = []
+    for share in ((1 - LEVEL) / 2, (1 + LEVEL) / 2):
+        position = share * np.maximum(count - 1, 0)
+        below = np.floor(position).astype(np.int64)
+        above = np.minimum(below + 1, np.maximum(count - 1, 0))
+        lower, upper = (np.take_along_axis(ordered, index[None], axis=0)[0] for index in (below, above))
+        value = lower + (position - below) * (upper - lower)
+        ends.append(np.where(count > 0, value, np.nan))
+    return ends[0], ends[1]
+
+
+def _quotient(above: Floats, below: Floats) -> Floats:
+    quotient: Floats = np.divide(above, below, out=np.full(np.shape(above), np.nan), where=np.asarray(below) > 0)
+    return quotient

@@ -1,0 +1,49 @@
+"""Intervals over sentences, against resamples drawn and averaged one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from model.analysis import bootstrap
+
+
+def test_the_interval_is_that_of_resampled_means() -> None:
+    rng = np.random.default_rng(1)
+    values = rng.normal(size=(40, 2, 3))
+    values[::7, 1, 2] = np.nan
+    found = bootstrap.of_mean(values)
+    drawn = bootstrap.resamples(40)
+    assert (drawn.sum(axis=1) == 40).all()
+    assert np.allclose(found.value, np.nanmean(values, axis=0))
+    means = []
+    for counts in drawn:
+        chosen = np.repeat(values, counts.astype(int), axis=0)
+        means.append(np.nanmean(chosen, axis=0))
+    low, high = np.percentile(means, [2.5, 97.5], axis=0)
+    assert np.allclose(found.low, low)
+    assert np.allclose(found.high, high)
+
+
+def test_a_ratio_is_of_sums_and_not_a_mean_of_ratios() -> None:
+    losses, tokens = np.array([1.0, 8.0, 3.0, 2.0]), np.array([2.0, 4.0, 30.0, 1.0])
+    found = bootstrap.of_ratio(losses, tokens)
+    assert found.value == losses.sum() / tokens.sum()
+    quotients = [(counts @ losses) / (counts @ tokens) for counts in bootstrap.resamples(4)]
+    assert np.allclose([found.low, found.high], np.percentile(quotients, [2.5, 97.5]))
+
+
+def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(2)
+    found = bootstrap.of_mean(rng.normal(loc=0.3, size=(100, 400)))
+    covered = float(((found.low < 0.3) & (found.high > 0.3)).mean())
+    assert 0.9 < covered < 0.98
+    none = bootstrap.of_mean(rng.normal(size=(100, 400)))
+    assert 0.02 < none.differs_from_zero().mean() < 0.1
+
+
+def test_nothing_known_is_not_a_number() -> None:
+    found = bootstrap.of_mean(np.full((5, 2), np.nan))
+    assert np.isnan([found.value, found.low, found.high]).all()
+    assert not found.differs_from_zero().any()
+    constant = bootstrap.of_mean(np.ones(6))
+    assert (constant.value, constant.low, constant.high) == (1, 1, 1)
