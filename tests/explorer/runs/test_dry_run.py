@@ -176,7 +176,7 @@ def test_the_number_of_open_questions_is_bounded(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.slow
 def test_the_real_command_has_a_plan(tmp_path: Path) -> None:
-    order = TrainingOrder("trial", "adjective-swap", "tiny", (("d_model", "16"), ("d_ff", "16")), device="cpu")
+    order = TrainingOrder("trial", "reverse", "tiny", (("d_model", "16"), ("d_ff", "16")), device="cpu")
     plan = run_trial([sys.executable, *order.trial(tmp_path)[1:]])
     assert plan.parameters > 1000
     assert plan.seconds > 0
