@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
@@ -14,14 +13,16 @@ import psutil
 import pytest
 import torch
 
+from model import train
+from model.commands import run_command
 from model.config import TrainConfig
 from model.folder import WEIGHTS, read_config
 from model.training.device import TIMED_REPEATS, OtherWork, Runtime, seconds_of
 from model.training.distributed import World
 from model.training.trainer import Trainer
 from model.training.trial import batch_operations, choose_runtime
+from tests.forked import Forked
 from tests.model.engine import pairs_file, string_setup
-from tests.paths import ROOT
 
 
 @pytest.mark.parametrize(
@@ -67,16 +68,16 @@ def test_a_thread_for_so_many_operations_of_a_batch(monkeypatch: pytest.MonkeyPa
 @pytest.mark.slow
 def test_the_same_command_gives_the_same_weights_whatever_else_runs(tmp_path: Path) -> None:
     """Twice on a machine left alone, as far as the tests leave it alone, and twice beside a process on each core."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
-    environment.pop("OMP_NUM_THREADS", None)
     sizes = ["d_model=64", "d_ff=128", "max_steps=6", "eval_every=3", "eval_sentences=4", "snapshots=0", "dropout=0.1"]
     weights, runtimes = [], []
     for number in range(4):
         busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)] if number > 1 else []
         try:
-            command = [sys.executable, "-m", "model.train", *pairs_file(tmp_path), "--name", f"run{number}"]
-            command += ["--checkpoints", str(tmp_path), "--device", "cpu", "--set", *sizes, "tokenizer=characters"]
-            subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, timeout=240)
+            command = [*pairs_file(tmp_path), "--name", f"run{number}", "--checkpoints", str(tmp_path)]
+            command += ["--device", "cpu", "--set", *sizes, "tokenizer=characters"]
+            run = Forked(partial(run_command, train.main, command), tmp_path / f"printed{number}")
+            _, err = run.wait(240)
+            assert run.code == 0, err
         finally:
             for process in busy:
                 process.kill()

@@ -60,7 +60,7 @@ def test_one_command_equals_two(tmp_path: Path, by_hand: Path, capsys: pytest.Ca
 
 @pytest.mark.parametrize("resume", ["mine", "mine-first"])
 @pytest.mark.parametrize(
-    ("questions", "stopped"), [(0, "mine-first"), (4, "mine-first"), (14, "mine-first"), (29, "mine")]
+    ("questions", "stopped"), [(0, "mine-first"), (4, "mine-first"), (10, "mine-first"), (20, "mine")]
 )
 def test_stopped_in_either_part_and_resumed(
     tmp_path: Path, by_hand: Path, monkeypatch: pytest.MonkeyPatch, questions: int, stopped: str, resume: str
