@@ -27,11 +27,12 @@ def product_figure(cell: Cell) -> Figure:
         "product": products,
         "sign": [AGREE if product > 0 else DISAGREE for product in products],
     }
-    return Figure(_spec(), data, caption, "Query × key, by dimension")
+    return Figure(_spec(min(0.0, *products), max(0.0, *products)), data, caption, "Query × key, by dimension")
 
 
-@lru_cache(maxsize=1)
-def _spec() -> dict[str, Any]:
+@lru_cache(maxsize=8)
+def _spec(low: float, high: float) -> dict[str, Any]:
+    """The chart for products between `low` and `high`: without them, it warns until it has its data."""
     scale = alt.Scale(domain=[AGREE, DISAGREE], range=["#bf641c", "#2a6da3"])
     made: dict[str, Any] = (
         alt.Chart()
@@ -39,7 +40,7 @@ def _spec() -> dict[str, Any]:
         .encode(
             # The sign is visible in the direction of the bar as well as in its colour.
             x=alt.X("dimension:O", title="dimension of the head", axis=alt.Axis(labelAngle=0)),
-            y=alt.Y("product:Q", title="query × key"),
+            y=alt.Y("product:Q", title="query × key", stack=None, scale=alt.Scale(domain=[low, high or low + 1])),
             # One above the other: side by side they are wider than a phone.
             color=alt.Color(
                 "sign:N", scale=scale, legend=alt.Legend(orient="top", title=None, columns=1, labelLimit=220)

@@ -141,4 +141,49 @@ def test_the_button_of_a_cell_opens_its_numbers(visit: Visit, trace: AttentionTr
     drawn(page)
     page.get_by_role("button", name="Where does this number come from?").click()
     wait_for(page, panel="cell")
-    expect(page.get_by_text("Where does this weight come from?")).to_be_visible()
+    expect(page.get_by_text("Where does this weight come from?")).to_be_in_viewport()
+    focused = page.locator(".arrival:focus")
+    expect(focused).to_have_attribute("aria-label", "One cell")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".player output")).to_have_text("step 4 of 5")
+
+
+def test_keys_step_after_typing_and_after_clicking_anywhere(visit: Visit) -> None:
+    page = visit(f"/attention?model=adjective-swap&text={TEXT.replace(' ', '+')}&step=1")
+    drawn(page)
+    step = page.locator(".player output")
+    field = page.get_by_role("textbox", name=re.compile("Type a sentence"))
+    field.fill("you see old houses")
+    field.press("ArrowLeft")  # in the field, it moves the cursor
+    field.press("Enter")
+    wait_for(page, text="you see old houses")
+    drawn(page)
+    page.keyboard.press("Home")
+    expect(step).to_have_text("step 1 of 5")
+    assert field.input_value() == "you see old houses"
+    page.get_by_role("button", name=re.compile("^Layer 2, head 2:")).click()
+    page.keyboard.press("ArrowRight")
+    expect(step).to_have_text("step 2 of 5")
+    page.keyboard.press("Space")  # plays, and does not press the head again
+    expect(step).to_have_text("step 5 of 5")
+    page.mouse.click(1350, 740)  # beside everything
+    page.keyboard.press("ArrowLeft")
+    expect(step).to_have_text("step 4 of 5")
+    assert page.evaluate("() => document.activeElement.tagName") == "BODY", "the page as a whole is not framed"
+    page.keyboard.press("3")
+    expect(page.locator(".explorer")).to_have_attribute("data-view", "lines")
+    page.keyboard.press("?")
+    expect(page.locator("dialog.keyhelp")).to_contain_text("one step back, forward")
+    page.keyboard.press("Escape")
+    expect(page.locator("dialog.keyhelp")).to_have_count(0)
+
+
+def test_a_head_is_equally_large_by_link_and_from_the_lines(visit: Visit) -> None:
+    address = f"/attention?model=adjective-swap&text={TEXT.replace(' ', '+')}&layer=2&head=2"
+    page = visit(f"{address}&view=head")
+    drawn(page)
+    opened = page.locator("figure.cross canvas").get_attribute("data-plot")
+    page = visit(f"{address}&view=lines")
+    drawn(page)
+    page.get_by_role("button", name="One head").click()
+    expect(page.locator("figure.cross canvas")).to_have_attribute("data-plot", opened or "")

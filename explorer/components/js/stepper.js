@@ -10,6 +10,7 @@ import { atOne, drawNext, listenToHeat } from "./next_word.js";
 import { clamp } from "./numbers.js";
 import { readPayload } from "./stepper_payload.js";
 import { createPlayer, drawSteps, stepAfter } from "./player.js";
+import { listenToPresent } from "./present.js";
 import { drawStage, listenToStage, measureStage } from "./stage.js";
 import { drawMap, layOut, listenToMap } from "./stepper_maps.js";
 import { drawCaption, drawChecks, drawKeys, drawPick, drawReadout } from "./stepper_panels.js";
@@ -21,6 +22,9 @@ import { joins } from "./words.js";
 /** @typedef {import("./types").StepperState} StepperState */
 
 const TEMPO = 700; // ms per step
+const COMMANDS = { ...STEPPING, f: "present" };
+/** @type {[string, string][]} */
+const HELP = [...STEPPING_HELP, ["F", "present: fill the screen"]];
 const SPEEDS = [1, 2, 0.5];
 
 /**
@@ -109,7 +113,9 @@ function create(root) {
     Object.assign(S, { cell: null, look: null });
     redraw(S);
   };
-  S.keys = listenToKeys(S.box, { commands: STEPPING, help: STEPPING_HELP, run: (name) => run(S, name), escape });
+  const present = listenToPresent(S.box, find(".present"), () => S.data && fit(S));
+  const carryOut = (/** @type {string} */ name) => (name === "present" ? present() : run(S, name));
+  S.keys = listenToKeys(S.box, { commands: COMMANDS, help: HELP, run: carryOut, escape });
   S.find(".keys").onclick = S.keys.showHelp;
   S.observer = new ResizeObserver(() => {
     if (!S.data || S.width === S.box.clientWidth) return;

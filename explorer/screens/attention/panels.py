@@ -8,6 +8,7 @@ import streamlit as st
 
 from explorer.attention.coordinates import Place
 from explorer.attention.view_text import parse_view
+from explorer.components.arrival import arrival
 from explorer.text import plain
 from explorer.translation.selection import Selection
 from explorer.translation.translator import Translation
@@ -30,6 +31,7 @@ PANELS = {
 _KEY = "attention_panel"
 _OWN = Written("_attention_panel")  # the panel that the row of tabs opened
 LED = "_attention_led"  # set by a callback that opened another view: a callback cannot run the page itself
+_ARRIVAL = "_attention_arrival"  # how often a click has opened a panel, and whether the last one takes the focus
 _BY_TOKEN = ("cell", "aggregates", "compare")
 
 
@@ -74,6 +76,10 @@ def choose(asked: str | None = None) -> str:
         "Look closer", names, format_func=PANELS.__getitem__, key=_KEY, label_visibility="collapsed"
     )
     _OWN.add(chosen or "")
+    if chosen and (asked or chosen != name_of(session.selection().panel)):
+        turn, _ = st.session_state.get(_ARRIVAL, (0, False))
+        # After a click in the row of tabs, the focus stays there.
+        st.session_state[_ARRIVAL] = turn + 1, bool(asked)
     open_panel(chosen or "")
     return chosen or ""
 
@@ -81,6 +87,8 @@ def choose(asked: str | None = None) -> str:
 def draw(name: str, selection: Selection, shown: Translation, at: Place) -> None:
     """Draw the panel called `name`, if there is one."""
     if name in PANELS:
+        turn, focus = st.session_state.get(_ARRIVAL, (0, False))
+        arrival(PANELS[name], turn, focus=focus, key="attention_arrival")
         if name in _BY_TOKEN and parse_view(selection.view).words:
             st.caption(plain("This panel shows tokens, as the model reads them, even if whole words are shown above."))
         _drawer(name)(selection, shown, at)

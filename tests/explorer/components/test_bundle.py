@@ -20,6 +20,7 @@ ENTRIES = {
     "film": 14_000,
     "walk": 4_000,
     "copy_link": 2_000,
+    "arrival": 2_500,
     "top_line": 1_500,
     "carrier": 1_000,
 }
