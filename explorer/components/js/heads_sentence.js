@@ -55,7 +55,8 @@ export function drawSentence(S) {
 function drawTokens(S, m, box, tokens, role, focus, shading) {
   const side = SIDES[S.kind][role === "query" ? 0 : 1], { words } = S.data[side], spans = role === "query" ? m.rowSpans : m.columnSpans;
   const shaded = focus.side !== role, current = role === "query" ? rowInView(S, m) : columnInView(S, m);
-  const several = shaded && shading.heads.length > 1;
+  // Both sentences keep room for bars, so that nothing moves under the pointer.
+  const several = shading.heads.length > 1;
   box.className = `text ${side}${several ? " several" : ""}`;
   children(box, tokens.length, () => makeButton("word", make("bdi", "token"), make("small"), make("span", "shares"))).forEach((b, at) => {
     const [token, number, shares] = b.children, weights = shading.cells[at], masked = shaded && !weights;
@@ -72,7 +73,7 @@ function drawTokens(S, m, box, tokens, role, focus, shading) {
     say(number, masked ? "masked" : mean < 0.005 ? "" : share);
     b.setAttribute("aria-label", `${at + 1} ${tokens[at]}` + (!shaded ? "" : masked ? ": masked" : `: ${share}`));
     // How much each head gives, as a bar in its colour, in the order of the heads.
-    children(shares, several && weights ? weights.length : 0, () => make("i")).forEach((bar, i) => {
+    children(shares, several && shaded && weights ? weights.length : 0, () => make("i")).forEach((bar, i) => {
       bar.style.background = colourOf(S, shading.heads[i]);
       bar.style.height = `${Math.round(20 * Number(weights?.[i]))}px`;
     });
