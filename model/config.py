@@ -23,6 +23,8 @@ SPECIALS = ("<pad>", "<sos>", "<eos>", "<unk>")
 AttentionKind = Literal["encoder", "decoder", "cross"]
 ATTENTION_KINDS: tuple[AttentionKind, ...] = ("encoder", "decoder", "cross")
 
+UNTRAINED_TOKENIZERS = ("sentencepiece", "bytelevel")
+"""Kinds of tokenizer that are not trained here: models from elsewhere bring them."""
 
 FORMER_NAMES = {
     "max_tokens": "batch_tokens",
@@ -74,6 +76,7 @@ class ModelConfig:
     residual: bool = _help("add each sublayer's input to its output", default=True)
     output_bias: bool = _help("add a number per target token to the logits, as Marian does", default=False)
     banned_tokens: tuple[int, ...] = _help("target ids that are never predicted, besides <pad> and <sos>", default=())
+    first_token: int = _help("target id that every prediction begins with; 0 = none is set", default=0)
     norm_embeddings: bool = _help("layer norm on the sum of embedding and position, as in BART", default=False)
 
     def __post_init__(self) -> None:
@@ -92,6 +95,12 @@ class ModelConfig:
         if self.architecture == "lstm" and self.d_model % 2:
             raise ConfigError(
                 f"d_model={self.d_model} is odd; an LSTM's encoder reads with one half in each direction."
+            )
+        named = (*self.banned_tokens, self.first_token)
+        if not all(0 <= i < max(self.tgt_vocab_size, 1) for i in named):
+            raise ConfigError(
+                f"banned_tokens={list(self.banned_tokens)} and first_token={self.first_token} must be ids of the "
+                f"{self.tgt_vocab_size} target tokens."
             )
         if self.share_embeddings == "all" and self.src_vocab_size != self.tgt_vocab_size:
             raise ConfigError(
@@ -124,8 +133,8 @@ class DataConfig:
     task: str = _help("task name, or 'files' for your own data", default="adjective-swap")
     src_lang: str = _help("language code of the source tokenizer", default="en")
     tgt_lang: str = _help("language code of the target tokenizer", default="en")
-    tokenizer: Literal["words", "characters", "whitespace", "subwords", "sentencepiece"] = _help(
-        "kind of tokens; sentencepiece is only of models from elsewhere", default="words"
+    tokenizer: Literal["words", "characters", "whitespace", "subwords", "sentencepiece", "bytelevel"] = _help(
+        "kind of tokens; sentencepiece and bytelevel are only of models from elsewhere", default="words"
     )
     lowercase: bool = _help("lower-case text before tokenization", default=False)
     min_frequency: int = _help("rarer words become <unk>", default=1)

@@ -1,47 +1,11 @@
-"""Import a translator from elsewhere: `python -m model.import_marian FOLDER --name opus-en-de`."""
+"""The first name of `python -m model.import_translator`, which reads MarianMT models and others."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Sequence
-from pathlib import Path
+from model.commands import run_command
+from model.import_translator import main
 
-from model.commands import OneSentenceParser, add_checkpoints, run_command
-
-
-def parser() -> argparse.ArgumentParser:
-    """The command line's options."""
-    made = OneSentenceParser(
-        prog="python -m model.import_marian",
-        description="Rewrite a MarianMT model, as Hugging Face transformers stores it, as a model folder of ours.",
-        epilog="The folder needs config.json, model.safetensors, vocab.json, source.spm and target.spm.",
-    )
-    made.add_argument("folder", type=Path, metavar="FOLDER", help="folder of the model to import")
-    made.add_argument("--name", required=True, metavar="NAME", help="name of the new model")
-    made.add_argument("--overwrite", action="store_true", help="replace a model of the same name")
-    add_checkpoints(made)
-    return made
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Run the command; returns its exit code.
-
-    Raises:
-        CommandError and this project's other errors: one sentence each.
-    """
-    options = parser().parse_args(arguments)
-    from model.importing.import_folder import import_folder
-
-    found = import_folder(options.folder, options.checkpoints / options.name, overwrite=options.overwrite)
-    config = found.model
-    print(
-        f"{options.name}: {found.family}, {config.n_encoder_layers} + {config.n_decoder_layers} layers, "
-        f"{config.src_vocab_size:,} source and {config.tgt_vocab_size:,} target tokens, licence {found.licence}."
-    )
-    for remark in found.remarks:
-        print(remark)
-    return 0
-
+__all__ = ["main"]
 
 if __name__ == "__main__":
     run_command(main)

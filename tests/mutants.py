@@ -30,10 +30,13 @@ HEAD_SCORES, ROLES, LEXICAL, CELLS, BOOTSTRAP, WORDS, TERMS, ABLATION = (
     "model/analysis/score_terms.py",
     "model/analysis/importance.py",
 )
-IMPORTED, ROWS, MARIAN, UNIGRAM, CHARSMAP, PUNCTUATION = (
+IMPORTED, ROWS, MARIAN, BART, SETTINGS, BYTE_LEVEL, UNIGRAM, CHARSMAP, PUNCTUATION = (
     "model/importing/weights.py",
     "model/importing/vocabulary.py",
     "model/importing/marian.py",
+    "model/importing/bart.py",
+    "model/importing/settings.py",
+    "model/text/bytelevel.py",
     "model/text/unigram.py",
     "model/text/charsmap.py",
     "model/text/punctuation.py",
@@ -44,6 +47,9 @@ TESTS: dict[str, tuple[str, ...]] = {
     IMPORTED: _SAME_AS_TRANSFORMERS,
     ROWS: _SAME_AS_TRANSFORMERS,
     MARIAN: _SAME_AS_TRANSFORMERS,
+    SETTINGS: _SAME_AS_TRANSFORMERS,
+    BART: ("tests/model/importing/test_bart.py",),
+    BYTE_LEVEL: ("tests/model/text/test_bytelevel.py",),
     UNIGRAM: _SAME_AS_SENTENCEPIECE,
     CHARSMAP: _SAME_AS_SENTENCEPIECE,
     PUNCTUATION: _SAME_AS_SENTENCEPIECE,
@@ -159,7 +165,10 @@ _ORDER = (
     "return torch.stack((torch.arange(half), half + torch.arange(half)), dim=1).flatten()  # [pair, 2] -> [d_model]"
 )
 _WEIGHT = 'ledger.set(f"{ours}.weight", weight[order] if writes else weight[:, order])'
+_PLACES = 'ledger.set(f"positions_{side}.embedding.weight", places[POSITIONS_OFFSET:])'
+_TRIMMED = "self._splitter.post_processor = processors.ByteLevel(add_prefix_space=prefix_space, trim_offsets=True)"
 _BIAS = 'ledger.set(f"{ours}.bias", bias[order] if writes and len(bias) == len(order) else bias)'
+_SPELT = 'spelt = ["".join(LETTERS[byte] for byte in text.encode()) for text in (piece, " " + piece)]'
 _LOGITS_BIAS = 'ledger.set("output.bias", bias.flatten()[list(target.rows)])'
 _TAIL = "places += origins[match.end() - tail : match.end()]"
 _FORWARD_KL = "forward_kl = (p * ratio).sum(dim=1, keepdim=True)  # KL(p ‖ q) of each token"
@@ -182,12 +191,33 @@ MUTANTS: tuple[Mutant, ...] = (
         MARIAN,
         (_LOGITS_BIAS, "list(target.rows)", "sorted(target.rows)"),
         (_LOGITS_BIAS, "bias.flatten()", "0 * bias.flatten()"),
+    ),
+    *_of(
+        SETTINGS,
         ('"embedding_factor": math.sqrt(d_model) if scaled else 1.0,', "math.sqrt(d_model)", "1.0"),
         (
             'ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "swish": "silu", "silu": "silu"}',
             '"swish": "silu"',
             '"swish": "gelu"',
         ),
+    ),
+    *_of(
+        BART,
+        (_PLACES, "[POSITIONS_OFFSET:]", "[:-POSITIONS_OFFSET]"),
+        ('for side, stack in (("src", "encoder"), ("tgt", "decoder")):', '"src", "encoder"', '"src", "decoder"'),
+        ('ledger.set("output.bias", bias.flatten()[list(vocabulary.rows)])', "list(", "sorted("),
+        ("first_token=first,", "first,", "0,"),
+        (
+            'start = integer(config, "decoder_start_token_id", default=eos)',
+            '"decoder_start_token_id"',
+            '"eos_token_id"',
+        ),
+    ),
+    *_of(
+        BYTE_LEVEL,
+        (_TRIMMED, "trim_offsets=True", "trim_offsets=False"),
+        ("text = decoder.decode(content, final=after not in self._bytes)", "after not in self._bytes", "True"),
+        (_SPELT, '(piece, " " + piece)', "(piece,)"),
     ),
     *_of(
         UNIGRAM,

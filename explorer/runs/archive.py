@@ -163,7 +163,7 @@ def _delete_leftovers(checkpoints: Path) -> None:
 
 def _is_translator(members: Members) -> bool:
     """Whether a zip file holds a translator from elsewhere: it has a vocabulary that our folders do not have."""
-    return bool({"vocab.json", "source.spm", "tokenizer_config.json"} & members.keys())
+    return bool({"vocab.json", "merges.txt", "source.spm", "tokenizer_config.json"} & members.keys())
 
 
 def _translator_members(members: Members) -> Members:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from model.config import EOS, PAD, SOS, AttentionKind
 from model.data.batching import pad
-from model.decoding.search import allowed_log_probs, forbidden_tokens, greedy
+from model.decoding.search import greedy, output_rules, target_log_probs
 from model.masks import causal_mask, padding_mask, target_mask
 from model.points import Head
 from model.recording import AttentionRecorder
@@ -105,7 +105,7 @@ def read(
     masks, recorder = masks_for(src, tgt, switches), AttentionRecorder(details=details)
     memory = model.encode(src, src_mask=masks.source, tap=recorder)
     hidden = model.decode(tgt, memory, src_mask=masks.source, tgt_mask=masks.target, tap=recorder)
-    log_probs = allowed_log_probs(model.logits(hidden), forbidden_tokens(model.config))
+    log_probs = target_log_probs(model.logits(hidden), output_rules(model.config))
     right = log_probs.gather(-1, labels[..., None])[..., 0]
     real = labels != PAD
     return Reading(masks, recorder, right.exp() * real, (-right).masked_fill(~real, 0.0), log_probs.argmax(dim=-1))
@@ -132,7 +132,7 @@ def say(
     mask = padding_mask(src) if closed else torch.ones_like(padding_mask(src))
     state = model.start(src, src_mask=mask, causal=causal)
     limit = min(2 * len(ids) + 10, model.config.max_positions)
-    steps = list(greedy(model.step, state, limit=limit, forbidden=forbidden_tokens(model.config)))
+    steps = list(greedy(model.step, state, limit=limit, rules=output_rules(model.config)))
     path = tuple(int(step.tokens[0]) for step in steps)
     probabilities = tuple(float(step.log_probs[0, token].exp()) for step, token in zip(steps, path, strict=True))
     return Spoken(path, probabilities)

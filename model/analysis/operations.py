@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from model.config import EOS, SOS
-from model.decoding.search import allowed_log_probs, forbidden_tokens
+from model.decoding.search import allowed_log_probs, output_rules, target_log_probs
 from model.points import Point, embedded, layer_output, points
 from model.recording import PointRecorder
 from model.transformer import Transformer
@@ -103,8 +103,11 @@ def walk(model: Transformer, source: Sequence[int], path: Sequence[int], step: i
         reads = tuple(each for each in point.reads if each in computed)
         operations[name] = Operation(name, value, reads, point.axes, own, shared)
     last = operations["logits"]
-    probabilities = allowed_log_probs(last.value, forbidden_tokens(model.config)).exp()
-    operations["softmax"] = Operation("softmax", probabilities, ("logits",), last.axes, 0)
+    rules = output_rules(model.config)
+    log_probs = (
+        target_log_probs(last.value, rules) if whole else allowed_log_probs(last.value, rules, first=len(read) == 1)
+    )
+    operations["softmax"] = Operation("softmax", log_probs.exp(), ("logits",), last.axes, 0)
     return Walk(operations, src, read, whole, logits[0])
 
 

@@ -15,7 +15,7 @@ from model.config import ATTENTION_KINDS, EOS, SOS, SPECIALS, AttentionKind, Dec
 from model.data.batching import Batch, EncodedPairs, Ids, batches, collate, pad
 from model.data.task import Alignment, Example
 from model.decoding.decode import decode_batch
-from model.decoding.search import allowed_log_probs, forbidden_tokens
+from model.decoding.search import output_rules, target_log_probs
 from model.masks import padding_mask
 from model.recording import AttentionRecorder
 from model.text.tokenizer import Encoding, Tokenizer
@@ -195,7 +195,7 @@ def _read(model: Transformer, batch: Batch, *, predict: bool) -> tuple[Weights, 
     hidden = model.decode(batch.tgt_in, memory, src_mask=mask, tap=recorder)
     chosen = None
     if predict:
-        log_probs = allowed_log_probs(model.logits(hidden), forbidden_tokens(model.config))
+        log_probs = target_log_probs(model.logits(hidden), output_rules(model.config))
         chosen = log_probs.gather(-1, batch.labels[..., None])[..., 0].exp().float().numpy()
     weights: Weights = {
         kind: torch.stack([recorder.calls[kind, i][0] for i in range(model.config.n_layers(kind))], dim=1).numpy()

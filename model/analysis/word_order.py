@@ -15,7 +15,7 @@ from model.config import EOS, DecodeConfig
 from model.data.batching import encode_pairs, pad
 from model.data.task import Example
 from model.decoding.decode import decode_batch
-from model.decoding.search import follow, forbidden_tokens, greedy
+from model.decoding.search import follow, greedy, output_rules
 from model.edits import patch
 from model.recording import AttentionRecorder
 from model.tap import Tap, compose
@@ -63,7 +63,7 @@ def answer(model: Transformer, ids: Sequence[int], *, positions: bool = True) ->
     src, recorder = torch.tensor([list(ids)]), AttentionRecorder()
     state = model.start(src, tap=compose(None if positions else no_positions(model, src), recorder))
     limit = DecodeConfig().length_limit(len(ids), model.config.max_positions)
-    (chosen,) = follow(list(greedy(model.step, state, limit=limit, forbidden=forbidden_tokens(model.config))))
+    (chosen,) = follow(list(greedy(model.step, state, limit=limit, rules=output_rules(model.config))))
     return Answer(recorder.weights("encoder"), chosen.tokens)
 
 

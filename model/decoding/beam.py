@@ -9,12 +9,13 @@ from torch import Tensor
 
 from model.config import EOS, SOS, DecodeConfig
 from model.decoding.search import (
+    DEFAULT_RULES,
     ENDED,
-    FORBIDDEN,
     PRUNED,
     AnyState,
     BeamStep,
     Hypothesis,
+    OutputRules,
     StepFn,
     allowed_log_probs,
     length_penalty,
@@ -28,7 +29,7 @@ def beam_search(
     limit: int | Sequence[int],
     config: DecodeConfig,
     prefix: Sequence[int] = (),
-    forbidden: Sequence[int] = FORBIDDEN,
+    rules: OutputRules = DEFAULT_RULES,
 ) -> Iterator[BeamStep]:
     """Extend the `config.beam_size` best unfinished hypotheses of each sentence (Sutskever et al. 2014, §3.2).
 
@@ -51,7 +52,7 @@ def beam_search(
     for index in range(int(limits.max())):
         logits, state = step(tokens, state)
         # The vocabulary is searched where the logits are; only the candidates move to the CPU.
-        log_probs = allowed_log_probs(logits, forbidden).float()
+        log_probs = allowed_log_probs(logits, rules, first=index == 0).float()
         log_probs = log_probs.view(len(sentences), width, -1)  # [n, slot, vocab]
         offered = log_probs if index >= len(prefix) else _only(log_probs, prefix[index])
         grown = (totals.to(offered.device)[:, :, None] + offered).flatten(1)  # [n, slot · vocab]

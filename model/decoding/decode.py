@@ -14,7 +14,7 @@ from torch import Tensor
 from model.architectures import Model
 from model.config import EOS, PAD, SOS, AttentionKind, DecodeConfig
 from model.decoding.beam import beam_search, hypotheses
-from model.decoding.search import BeamStep, Hypothesis, follow, forbidden_tokens, greedy, sample
+from model.decoding.search import BeamStep, Hypothesis, follow, greedy, output_rules, sample
 from model.decoding.temperature import log_sums
 from model.edits import HeadEdits, edit_tap
 from model.points import Head
@@ -37,13 +37,13 @@ def decode_batch(
     tap = edit_tap(edit, model.config)
     state = model.start(src, tap=tap)
     step = partial(model.step, tap=tap)
-    never = forbidden_tokens(model.config)
+    rules = output_rules(model.config)
     if config.method == "beam":
-        steps = list(beam_search(step, state, limit=limits, config=config, forbidden=never))
+        steps = list(beam_search(step, state, limit=limits, config=config, rules=rules))
         return hypotheses(steps, src.size(0), config.beam_size)
     if config.method == "sample":
-        return [[found] for found in follow(sample(step, state, limit=limits, config=config, forbidden=never))]
-    return [[found] for found in follow(greedy(step, state, limit=limits, forbidden=never))]
+        return [[found] for found in follow(sample(step, state, limit=limits, config=config, rules=rules))]
+    return [[found] for found in follow(greedy(step, state, limit=limits, rules=rules))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,14 +91,14 @@ def decode_recorded(
     limit = min(limit, model.config.max_positions)
     prefix = tuple(prefix[:limit])
     given = len(prefix)
-    never = forbidden_tokens(model.config)
+    rules = output_rules(model.config)
     beam: tuple[BeamStep, ...] = ()
     found: tuple[Hypothesis, ...] = ()
     if config.method == "beam" and prefix[-1:] != (EOS,):
         tap = edit_tap(edit, model.config)
         state = model.start(src, tap=tap)
         stepped = partial(model.step, tap=tap)
-        beam = tuple(beam_search(stepped, state, limit=limit, config=config, prefix=prefix, forbidden=never))
+        beam = tuple(beam_search(stepped, state, limit=limit, config=config, prefix=prefix, rules=rules))
         found = tuple(hypotheses(beam, 1, config.beam_size)[0])
         prefix = found[0].path
         limit = max(1, len(prefix))  # a hypothesis that was cut off stays cut off
@@ -108,9 +108,9 @@ def decode_recorded(
     step = partial(model.step, tap=tap)
     state = model.start(src, tap=tap)
     if config.method == "sample":
-        steps = list(sample(step, state, limit=limit, config=config, prefix=prefix, forbidden=never))
+        steps = list(sample(step, state, limit=limit, config=config, prefix=prefix, rules=rules))
     else:
-        steps = list(greedy(step, state, limit=limit, prefix=prefix, forbidden=never))
+        steps = list(greedy(step, state, limit=limit, prefix=prefix, rules=rules))
     path = tuple(int(chosen.tokens[0]) for chosen in steps)
     log_probs = torch.stack([chosen.log_probs[0] for chosen in steps])  # [tgt, vocab]
     trace = _assemble(model, recorder, source, target, path, log_probs, n_alternatives, edit)

@@ -34,9 +34,20 @@ StepFn = Callable[[Tensor, AnyState], tuple[Tensor, AnyState]]
 FORBIDDEN = (PAD, SOS)  # tokens that can be read but are never predicted
 
 
-def forbidden_tokens(config: ModelConfig) -> tuple[int, ...]:
-    """The target ids that a model never predicts: `FORBIDDEN`, and those banned by its configuration."""
-    return (*FORBIDDEN, *config.banned_tokens)
+@dataclass(frozen=True)
+class OutputRules:
+    """What may be predicted: no id of `never`, and at the first step only `first`, where that is not None."""
+
+    never: tuple[int, ...] = FORBIDDEN
+    first: int | None = None
+
+
+DEFAULT_RULES = OutputRules()
+
+
+def output_rules(config: ModelConfig) -> OutputRules:
+    """The rules of a model: `FORBIDDEN`, and what its configuration bans or begins with."""
+    return OutputRules((*FORBIDDEN, *config.banned_tokens), config.first_token or None)
 
 
 @dataclass(frozen=True)
@@ -96,15 +107,33 @@ class Hypothesis:
         return (*self.tokens, EOS) if self.finished else self.tokens
 
 
-def allowed_log_probs(logits: Tensor, forbidden: Sequence[int] = FORBIDDEN) -> Tensor:
+def allowed_log_probs(logits: Tensor, rules: OutputRules = DEFAULT_RULES, *, first: bool = False) -> Tensor:
     """Log-softmax over the allowed tokens: forbidden ones are set to -inf first, so the others sum to 1.
 
+    `first` says that these are logits of the first target token.
+
     Shapes:
-        logits: [batch, vocab]; returns the same shape.
+        logits: [.., vocab]; returns the same shape.
     """
-    if forbidden:
-        logits = logits.index_fill(-1, torch.tensor(list(forbidden), device=logits.device), -torch.inf)
+    if first and rules.first is not None:
+        certain = torch.full_like(logits, -torch.inf)
+        certain[..., rules.first] = 0.0
+        return certain
+    if rules.never:
+        logits = logits.index_fill(-1, torch.tensor(rules.never, device=logits.device), -torch.inf)
     return logits.log_softmax(dim=-1)
+
+
+def target_log_probs(logits: Tensor, rules: OutputRules = DEFAULT_RULES) -> Tensor:
+    """As :func:`allowed_log_probs` for a whole target, whose row 0 predicts the first token.
+
+    Shapes:
+        logits: [.., tgt, vocab]; returns the same shape.
+    """
+    log_probs = allowed_log_probs(logits, rules)
+    if rules.first is not None:
+        log_probs[..., 0, :] = allowed_log_probs(logits[..., 0, :], rules, first=True)
+    return log_probs
 
 
 def length_penalty(name: LengthPenalty, alpha: float, length: int) -> float:
@@ -140,13 +169,13 @@ def greedy(
     *,
     limit: int | Sequence[int],
     prefix: Sequence[int] = (),
-    forbidden: Sequence[int] = FORBIDDEN,
+    rules: OutputRules = DEFAULT_RULES,
 ) -> Iterator[PathStep]:
     """Choose the most probable token after the given `prefix`, until <eos> or `limit` tokens (<eos> included).
 
     `limit` is one number, or one per sentence of the batch.
     """
-    return _walk(step, state, lambda log_probs: log_probs.argmax(dim=-1), limit, prefix, forbidden)
+    return _walk(step, state, lambda log_probs: log_probs.argmax(dim=-1), limit, prefix, rules)
 
 
 def sample(
@@ -156,7 +185,7 @@ def sample(
     limit: int | Sequence[int],
     config: DecodeConfig,
     prefix: Sequence[int] = (),
-    forbidden: Sequence[int] = FORBIDDEN,
+    rules: OutputRules = DEFAULT_RULES,
 ) -> Iterator[PathStep]:
     """Sample tokens with `config`'s temperature, top_k, top_p and seed after `prefix`; limits as in greedy."""
     generator = torch.Generator().manual_seed(config.seed)
@@ -166,7 +195,7 @@ def sample(
         filtered = filter_top(log_probs.cpu() / config.temperature, config.top_k, config.top_p)
         return torch.multinomial(filtered.softmax(dim=-1), 1, generator=generator)[:, 0]
 
-    return _walk(step, state, draw, limit, prefix, forbidden)
+    return _walk(step, state, draw, limit, prefix, rules)
 
 
 def _walk(
@@ -175,7 +204,7 @@ def _walk(
     choose: Callable[[Tensor], Tensor],
     limit: int | Sequence[int],
     prefix: Sequence[int],
-    forbidden: Sequence[int],
+    rules: OutputRules,
 ) -> Iterator[PathStep]:
     n = state.batch_size
     rows, tokens = torch.arange(n), torch.full((n,), SOS)
@@ -183,7 +212,8 @@ def _walk(
     finished = tuple(most < 1 for most in limits)
     for index in range(max(limits)):
         logits, state = step(tokens, state)
-        log_probs = allowed_log_probs(logits, forbidden)  # stays on the model's device; only tokens move to the CPU
+        # Stays on the model's device; only tokens move to the CPU.
+        log_probs = allowed_log_probs(logits, rules, first=index == 0)
         forced = index < len(prefix)
         chosen = [prefix[index]] * n if forced else choose(log_probs).tolist()
         chosen = [PAD if done else token for token, done in zip(chosen, finished, strict=True)]

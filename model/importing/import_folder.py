@@ -10,12 +10,13 @@ from model.checkpoint import save_model
 from model.config import TrainConfig
 from model.embeddings import count_parameters
 from model.folder import CheckpointError, check_name
+from model.importing.bart import read_bart
 from model.importing.marian import read_marian
 from model.importing.source_folder import CONFIG, ImportFailed, SourceFolder
 from model.importing.translator import ImportedTranslator
 from model.transformer import Transformer
 
-FAMILIES = {"marian": read_marian}
+FAMILIES = {"marian": read_marian, "bart": read_bart}
 
 
 def read_translator(folder: SourceFolder) -> ImportedTranslator:
@@ -80,7 +81,12 @@ def _assemble(found: ImportedTranslator) -> Transformer:
 
 def _card(name: str, folder: SourceFolder, found: ImportedTranslator, n_parameters: int) -> str:
     config, search = found.model, found.search
-    stated = "as stated in its folder" if folder.licence() else "that of OPUS-MT models; its authors may state another"
+    licence = "None is stated in the folder that was read; its authors say what is allowed."
+    if found.licence:
+        stated = (
+            "as stated in its folder" if folder.licence() else "that of OPUS-MT models; its authors may state another"
+        )
+        licence = f"{found.licence}, {stated}."
     lines = [
         f"# {name}",
         "",
@@ -94,8 +100,7 @@ def _card(name: str, folder: SourceFolder, found: ImportedTranslator, n_paramete
         f"- beam search as its authors set it: {search.beam_size} beams, length penalty α = {search.alpha:g}",
         *(f"- {remark}" for remark in found.remarks),
         "",
-        "The dimensions of its vectors stand in another order than in the files that were read (sine and cosine of a "
-        "position side by side), and so do the ids of its tokens; what it computes is the same.",
+        found.changes,
         "",
         "## Source",
         "",
@@ -103,7 +108,7 @@ def _card(name: str, folder: SourceFolder, found: ImportedTranslator, n_paramete
         "",
         "## Licence",
         "",
-        f"{found.licence}, {stated}.",
+        licence,
         "",
     ]
     return "\n".join(lines)

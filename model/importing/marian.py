@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import Any
 
-from model.architectures import empty_transformer
 from model.config import DataConfig, ModelConfig
-from model.importing.source_folder import CONFIG, TOKENIZER, ImportFailed, SourceFolder, choice, flag, fraction, integer
-from model.importing.translator import TASK, ImportedTranslator, read_search
+from model.importing.settings import language_code, refuse_other_kinds, sizes
+from model.importing.source_folder import CONFIG, TOKENIZER, VOCABULARY, ImportFailed, SourceFolder, flag, integer
+from model.importing.translator import TASK, ImportedTranslator, read_first_token, read_search
 from model.importing.vocabulary import Vocabulary, reorder
-from model.importing.weights import Ledger, check_positions, interleaved, set_layers, set_tables, take_tables
+from model.importing.weights import Ledger, check_positions, interleaved, set_layers, set_tables, settled, take_tables
 from model.text.sentencepiece import SentencePieceTokenizer
 from model.text.sentencepiece_file import read_unigram_model
 
-ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "swish": "silu", "silu": "silu"}
-_FOREIGN = ("normalize_before", "add_final_layer_norm", "normalize_embedding")  # of other members of BART's family
+_SWITCHES = {"normalize_before": False, "add_final_layer_norm": False, "normalize_embedding": False}
 _EOS, _UNK = "</s>", "<unk>"
 LICENCE = "CC-BY-4.0"
-MAX_LAYERS, MAX_WIDTH, MAX_LENGTH = 64, 16_384, 65_536
 
 
 def read_marian(folder: SourceFolder, config: dict[str, Any]) -> ImportedTranslator:
@@ -28,9 +25,7 @@ def read_marian(folder: SourceFolder, config: dict[str, Any]) -> ImportedTransla
     Raises:
         ImportFailed, CheckpointError, TokenizerError, ConfigError: one sentence on what is wrong or not supported.
     """
-    for key in _FOREIGN:
-        if config.get(key):
-            raise ImportFailed(f"{CONFIG} has {key}={config[key]!r}, which MarianMT models do not have.")
+    refuse_other_kinds(config, _SWITCHES, "MarianMT")
     settings = folder.optional_json(TOKENIZER)
     separate = flag(settings, "separate_vocabs", False)
     one = flag(config, "share_encoder_decoder_embeddings", True)
@@ -40,14 +35,14 @@ def read_marian(folder: SourceFolder, config: dict[str, Any]) -> ImportedTransla
     target_size = source_size if one else integer(config, "decoder_vocab_size", low=4, default=source_size)
     pad, eos = integer(config, "pad_token_id"), integer(config, "eos_token_id")
     start = integer(config, "decoder_start_token_id", default=pad)
-    names = folder.json("vocab.json")
+    names = folder.json(VOCABULARY)
     target_names = folder.json("target_vocab.json") if separate else names
     if target_names.get(_EOS) != eos:
         raise ImportFailed(
             f"{CONFIG} ends sentences with id {eos}, but the vocabulary says {target_names.get(_EOS)!r}."
         )
     source_pad = names.get("<pad>", pad)
-    source = reorder(names, source_size, pad=source_pad, start=source_pad, eos=_EOS, unk=_UNK, file="vocab.json")
+    source = reorder(names, source_size, pad=source_pad, start=source_pad, eos=_EOS, unk=_UNK, file=VOCABULARY)
     target = reorder(
         target_names,
         target_size,
@@ -55,12 +50,13 @@ def read_marian(folder: SourceFolder, config: dict[str, Any]) -> ImportedTransla
         start=start,
         eos=_EOS,
         unk=_UNK,
-        file="target_vocab.json" if separate else "vocab.json",
+        file="target_vocab.json" if separate else VOCABULARY,
     )
     if one:
         source = target
 
     search, banned, remarks = read_search(folder, config, target)
+    first, said = read_first_token(folder, config, target)
     ledger = Ledger(folder.weights())
     tables = take_tables(ledger, tied=flag(config, "tie_word_embeddings", True), one_vocabulary=one)
     remarks += [f"{name} is not used, since the model reads each side's own table." for name in tables.unused]
@@ -71,7 +67,7 @@ def read_marian(folder: SourceFolder, config: dict[str, Any]) -> ImportedTransla
         share_embeddings=tables.shared,  # type: ignore[arg-type]
         output_bias=bias is not None,
         banned_tokens=banned,
-        norm_first=False,
+        first_token=first,
         **sizes(config),
     )
     order = interleaved(model.d_model)
@@ -84,10 +80,6 @@ def read_marian(folder: SourceFolder, config: dict[str, Any]) -> ImportedTransla
     set_layers(ledger, model.n_encoder_layers, model.n_decoder_layers, order)
 
     languages = [str(settings.get(f"{side}_lang") or "") for side in ("source", "target")]
-    if ledger.halves:
-        remarks.insert(
-            0, f"{ledger.halves} of {len(ledger.names)} tensors were stored with 16 bits a number and are 32 here."
-        )
     return ImportedTranslator(
         family="MarianMT",
         model=model,
@@ -99,59 +91,13 @@ def read_marian(folder: SourceFolder, config: dict[str, Any]) -> ImportedTransla
         ),
         source=_tokenizer(folder, "source.spm", source, languages[0], punctuation=True),
         target=_tokenizer(folder, "target.spm", target, languages[1], punctuation=False),
-        parameters=ledger_of(ledger, model),
+        parameters=settled(ledger, model),
         search=search,
         licence=folder.licence() or LICENCE,
-        remarks=tuple(remarks),
+        changes="The dimensions of its vectors stand in another order than in the files that were read (sine and "
+        "cosine of a position side by side), and so do the ids of its tokens; what it computes is the same.",
+        remarks=(*ledger.remarks, *remarks, *said),
     )
-
-
-def sizes(config: dict[str, Any]) -> dict[str, Any]:
-    """The settings of ModelConfig that Marian and BART name alike.
-
-    Raises:
-        ImportFailed: one is missing, out of range, or not computed here.
-    """
-    d_ff = integer(config, "encoder_ffn_dim", low=1, high=16 * MAX_WIDTH)
-    if integer(config, "decoder_ffn_dim", low=1, high=16 * MAX_WIDTH) != d_ff:
-        raise ImportFailed(
-            f"{CONFIG} has feed-forward layers of {d_ff} units in the encoder and {config['decoder_ffn_dim']} in the "
-            f"decoder; this Transformer has one size for both."
-        )
-    d_model = integer(config, "d_model", low=2, high=MAX_WIDTH)
-    scaled = flag(config, "scale_embedding", False)
-    return {
-        "d_model": d_model,
-        "d_ff": d_ff,
-        "n_encoder_layers": integer(config, "encoder_layers", low=1, high=MAX_LAYERS),
-        "n_decoder_layers": integer(config, "decoder_layers", low=1, high=MAX_LAYERS),
-        "n_encoder_heads": integer(config, "encoder_attention_heads", low=1, high=MAX_WIDTH),
-        "n_decoder_heads": integer(config, "decoder_attention_heads", low=1, high=MAX_WIDTH),
-        "max_positions": integer(config, "max_position_embeddings", low=2, high=MAX_LENGTH),
-        "activation": ACTIVATIONS[choice(config, "activation_function", ACTIVATIONS)],
-        "dropout": fraction(config, "dropout"),
-        "attention_dropout": fraction(config, "attention_dropout"),
-        "activation_dropout": fraction(config, "activation_dropout"),
-        "scale_embeddings": scaled,
-        "embedding_factor": math.sqrt(d_model) if scaled else 1.0,
-    }
-
-
-def ledger_of(ledger: Ledger, config: ModelConfig) -> dict[str, Any]:
-    """The parameters, once nothing is left over on either side.
-
-    Raises:
-        ImportFailed: something is; the message names it.
-    """
-    model = empty_transformer(config)
-    aliases = model.tied_names()
-    ledger.settle({name: tuple(tensor.shape) for name, tensor in model.state_dict().items() if name not in aliases})
-    return ledger.parameters
-
-
-def language_code(lang: str) -> str:
-    """A language as our tokenizers name it: `xx` for several languages, or one without a short code."""
-    return lang if re.fullmatch(r"[a-z]{2,3}", lang) else "xx"
 
 
 def _tokenizer(

@@ -11,12 +11,12 @@ from typing import Any
 from model.folder import CheckpointError, read_json, tensor_shapes
 
 CONFIG, GENERATION, TOKENIZER = "config.json", "generation_config.json", "tokenizer_config.json"
+VOCABULARY, MERGES, TOKENIZERS = "vocab.json", "merges.txt", "tokenizer.json"
 WEIGHTS, PICKLED, SHARDS = "model.safetensors", "pytorch_model.bin", "model.safetensors.index.json"
 CARD = "README.md"
 
-FILES = frozenset(
-    {CONFIG, GENERATION, TOKENIZER, WEIGHTS, CARD, "vocab.json", "target_vocab.json", "source.spm", "target.spm"}
-)
+_OF_ALL = {CONFIG, GENERATION, TOKENIZER, WEIGHTS, CARD, VOCABULARY}
+FILES = frozenset({*_OF_ALL, "target_vocab.json", "source.spm", "target.spm", MERGES, TOKENIZERS})
 """Every file that an import may read."""
 
 MAX_WEIGHT_BYTES = 2 * 1024**3

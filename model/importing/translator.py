@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from model.config import DataConfig, LengthPenalty, ModelConfig
+from model.config import SPECIALS, DataConfig, LengthPenalty, ModelConfig
 from model.importing.source_folder import GENERATION, ImportFailed, SourceFolder
 from model.importing.vocabulary import Vocabulary
 from model.text.tokenizer import Tokenizer
@@ -27,7 +27,11 @@ class OwnSearch:
 
 @dataclass(frozen=True, eq=False)
 class ImportedTranslator:
-    """A translator read from elsewhere. `remarks` are sentences about what was converted or left out."""
+    """A translator read from elsewhere.
+
+    `licence` is empty where none is stated; `changes` says what stands in another order than in the files read;
+    `remarks` are sentences about what was converted or left out.
+    """
 
     family: str
     model: ModelConfig
@@ -37,6 +41,7 @@ class ImportedTranslator:
     parameters: dict[str, Tensor]
     search: OwnSearch
     licence: str
+    changes: str
     remarks: tuple[str, ...] = field(default=())
 
 
@@ -69,5 +74,28 @@ def read_search(
         remarks.append(
             f"no_repeat_ngram_size={values['no_repeat_ngram_size']} is not applied: this search may repeat itself."
         )
+    if values.get("min_length"):
+        remarks.append(f"min_length={values['min_length']} is not applied: a translation may be shorter.")
     found = OwnSearch(beam_size=beams, length_penalty="mean", alpha=float(alpha))
     return found, tuple(sorted({i for i in banned if i > 1})), remarks
+
+
+def read_first_token(folder: SourceFolder, config: dict[str, Any], target: Vocabulary) -> tuple[int, tuple[str, ...]]:
+    """Our id of the token that every translation is made to begin with (0 if none is), and what to say about it.
+
+    `forced_eos_token_id` is not read: it concerns only translations that are cut off, and these are shown as cut off.
+
+    Raises:
+        ImportFailed: it is no id of a token that can be predicted.
+    """
+    values = {**config, **folder.optional_json(GENERATION)}
+    theirs = values.get("forced_bos_token_id")
+    if theirs is None and values.get("force_bos_token_to_be_generated"):
+        theirs = values.get("bos_token_id")  # as older files say it
+    if theirs is None:
+        return 0, ()
+    ours = target.ours(theirs) if type(theirs) is int and 0 <= theirs < len(target.rows) - 1 else 0
+    if ours < len(SPECIALS):
+        raise ImportFailed(f"{GENERATION} has forced_bos_token_id={theirs!r:.20}, which cannot begin a translation.")
+    piece = target.pieces[ours - len(SPECIALS)]
+    return ours, (f"Every translation begins with {piece}, as the model's authors set it, with probability 1.",)

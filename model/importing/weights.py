@@ -11,10 +11,13 @@ import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
+from model.architectures import empty_transformer
 from model.checkpoint import all_finite
+from model.config import ModelConfig
 from model.importing.source_folder import ImportFailed
 from model.positions import sinusoidal_table
 
+_PREFIX = "model."
 ATTENTION = ("q_proj", "k_proj", "v_proj", "out_proj")
 
 
@@ -38,9 +41,12 @@ class Ledger:
         self.halves = 0  # tensors stored with 16 bits a number
         try:
             self._file = safetensors.safe_open(path, framework="pt")
-            self.names = frozenset(self._file.keys())
+            stored = frozenset(self._file.keys())
         except (SafetensorError, OSError) as error:
             raise ImportFailed(f"{path.name} cannot be read: {error}.") from None
+        # A model that was saved without its output projection has names without this prefix.
+        self._prefix = "" if any(name.startswith(_PREFIX) for name in stored) else _PREFIX
+        self.names = frozenset(self._prefix + name for name in stored)
 
     def take(self, name: str) -> Tensor:
         """One tensor, as float32.
@@ -53,7 +59,7 @@ class Ledger:
         if name in self._used:
             raise ImportFailed(f"{self._path.name}: {name} would be used twice.")
         self._used.add(name)
-        tensor = self._file.get_tensor(name)
+        tensor = self._file.get_tensor(name.removeprefix(self._prefix))
         if not tensor.is_floating_point():
             raise ImportFailed(f"{self._path.name}: {name} holds {tensor.dtype} and not numbers with a fraction.")
         self.halves += tensor.dtype in (torch.float16, torch.bfloat16)
@@ -61,6 +67,13 @@ class Ledger:
         if not all_finite(tensor):
             raise ImportFailed(f"{self._path.name}: {name} holds numbers that are not finite.")
         return tensor
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """A sentence on what was converted, if anything was."""
+        if not self.halves:
+            return ()
+        return (f"{self.halves} of {len(self.names)} tensors were stored with 16 bits a number and are 32 here.",)
 
     def take_any(self, names: Iterable[str]) -> Tensor | None:
         """The first of these tensors that the file has; None if it has none."""
@@ -97,6 +110,18 @@ class Ledger:
                     f"{self._path.name}: what becomes {name} has shape {list(tensor.shape)}, but config.json asks for "
                     f"{list(shapes[name])}."
                 )
+
+
+def settled(ledger: Ledger, config: ModelConfig) -> dict[str, Tensor]:
+    """The parameters of a model, once nothing is left over on either side.
+
+    Raises:
+        ImportFailed: something is; the message names it.
+    """
+    model = empty_transformer(config)
+    aliases = model.tied_names()
+    ledger.settle({name: tuple(tensor.shape) for name, tensor in model.state_dict().items() if name not in aliases})
+    return ledger.parameters
 
 
 @dataclass(frozen=True)

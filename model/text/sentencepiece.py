@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -15,12 +14,9 @@ from model.text.punctuation import normalize_punctuation
 from model.text.sentencepiece_file import SPACE, UnigramModel
 from model.text.tokenizer import Tokenizer
 from model.text.unigram import Unigram
+from model.text.word_groups import word_groups
 
 _LABEL = re.compile(r">>[^<>\s]{1,32}<<")
-# Scripts without spaces between words: Thai, Lao, Burmese, Khmer, kana, Chinese characters.
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
-)
 _FLAGS = ("add_dummy_prefix", "remove_extra_whitespaces")
 _SEGMENTATION = {"pieces", "scores", "charsmap", *_FLAGS}
 _LANGUAGE = re.compile(r"[A-Za-z_]{2,16}")
@@ -72,7 +68,7 @@ class SentencePieceTokenizer(Tokenizer):
         if self.punctuation is not None:
             spoken, origins = normalize_punctuation(spoken, self.punctuation)
         found = list(self._segmentation.cut(spoken))
-        words = _words(piece for piece, _, _ in found)
+        words = word_groups(piece for piece, _, _ in found)
         for (piece, start, end), own in zip(found, words, strict=True):
             if origins is not None:
                 start, end = origins[start], origins[end]
@@ -90,7 +86,7 @@ class SentencePieceTokenizer(Tokenizer):
 
     def words_of(self, ids: Sequence[int]) -> tuple[int, ...]:
         """As for every tokenizer; a word ends at a space, at punctuation, and, in scripts without spaces, anywhere."""
-        words = _words(" \ufffd" if i == UNK else self.piece(i) for i in ids if i >= UNK)
+        words = word_groups(" \ufffd" if i == UNK else self.piece(i) for i in ids if i >= UNK)
         return tuple(-1 if i < UNK else next(words) for i in ids)
 
     def to_dict(self) -> dict[str, Any]:
@@ -147,17 +143,3 @@ def leading_label(text: str) -> str:
     """The target label that a text begins with, or an empty string."""
     match = _LABEL.match(text)
     return match.group() if match else ""
-
-
-def _words(pieces: Iterable[str]) -> Iterator[int]:
-    """The index of the word that each piece belongs to; pieces write a space as a space or as "▁"."""
-    word, joins = -1, False
-    for piece in pieces:
-        spaced = piece[0] in (" ", SPACE)
-        bare = piece[1:] if spaced else piece
-        marks = bool(bare) and all(unicodedata.category(c)[0] in "PS" for c in bare)
-        if word < 0 or not joins or spaced or marks or _UNSPACED.match(bare):
-            word += 1
-        # A lone space belongs to what comes after it.
-        joins = not marks
-        yield word

@@ -235,7 +235,7 @@ class WordTokenizer(Tokenizer):
         return mark_spaces(text, word_spans(text, self.lang))
 
 
-_KINDS = ("words", "characters", "whitespace", "subwords", "sentencepiece")
+_KINDS = ("words", "characters", "whitespace", "subwords", "sentencepiece", "bytelevel")
 
 
 def _kind(name: str) -> type[Tokenizer]:
@@ -248,6 +248,10 @@ def _kind(name: str) -> type[Tokenizer]:
         from model.text.sentencepiece import SentencePieceTokenizer
 
         return SentencePieceTokenizer
+    if name == "bytelevel":
+        from model.text.bytelevel import ByteLevelTokenizer
+
+        return ByteLevelTokenizer
     return {cls.kind: cls for cls in (CharacterTokenizer, WhitespaceTokenizer, WordTokenizer)}[name]
 
 

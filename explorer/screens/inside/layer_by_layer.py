@@ -15,7 +15,7 @@ from explorer.web.figures import draw_table
 from explorer.web.page_parts import draw_plot
 from model.analysis.operations import layer_by_layer
 from model.analysis.predictions import LayerPredictions, layer_predictions
-from model.decoding.search import allowed_log_probs, forbidden_tokens
+from model.decoding.search import output_rules, target_log_probs
 from model.text.tokenizer import Tokenizer
 
 
@@ -25,7 +25,7 @@ def draw_layers_tab(shown: Translation, model: ModelDescription) -> None:
     run = walked(shown, step, whole=True)
     with runtime.model(shown.model) as translator:
         logits = layer_by_layer(translator.loaded.transformer, run)
-    predictions = layer_predictions(allowed_log_probs(logits, forbidden_tokens(model.model_config)))
+    predictions = layer_predictions(target_log_probs(logits, output_rules(model.model_config)))
     stages = stage_names(model.model_config.n_decoder_layers)
     words = [[model.target.label(int(i)) for i in row] for row in predictions.likeliest]
     left, right = st.columns(2, gap="large")

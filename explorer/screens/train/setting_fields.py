@@ -26,7 +26,7 @@ from explorer.runs.settings import (
     label_of,
 )
 from explorer.web.training_form import field_key
-from model.config import DataConfig, ModelConfig, TrainConfig
+from model.config import UNTRAINED_TOKENIZERS, DataConfig, ModelConfig, TrainConfig
 from model.presets import Preset
 
 _COLUMNS = 4
@@ -86,7 +86,7 @@ def _field(name: str, kind: Any, before: Any, help_text: str, key: str) -> Any:
     # The start value is passed at every run: an interrupted run creates fields that the browser never sees.
     shared: dict[str, Any] = {"key": key, "persist_state": "session", "help": _escaped(help_text)}
     if typing.get_origin(kind) is typing.Literal:
-        options = [option for option in typing.get_args(kind) if option != "sentencepiece"]  # which is not trained here
+        options = [option for option in typing.get_args(kind) if option not in UNTRAINED_TOKENIZERS]
         return st.selectbox(label, options, index=options.index(before), **shared)
     if kind is bool:
         return st.toggle(label, value=before, **shared)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from model.config import EOS, PAD, SOS, UNK
 from model.decoding.beam import beam_search, hypotheses
-from model.decoding.search import ENDED, PRUNED, BeamStep, follow, greedy, length_penalty
+from model.decoding.search import ENDED, PRUNED, BeamStep, OutputRules, follow, greedy, length_penalty
 from tests.model.tables import (
     GARDEN_PATH,
     PENALTIES,
@@ -23,7 +23,7 @@ from tests.model.tables import (
     random_tables,
 )
 
-LETTERS_ONLY = (PAD, SOS, UNK)
+LETTERS_ONLY = OutputRules((PAD, SOS, UNK))
 
 
 def test_beam_finds_what_greedy_misses() -> None:
@@ -48,7 +48,7 @@ def test_a_beam_of_one_is_greedy(model: TableModel, penalty: str, alpha: float) 
 @given(model=random_tables(depth=3), penalty=st.sampled_from(PENALTIES), alpha=st.sampled_from([0.5, 1.0, 2.0]))
 def test_a_beam_wide_enough_finds_every_sentence_in_order(model: TableModel, penalty: str, alpha: float) -> None:
     config = beam(40, penalty, alpha)
-    found = best_by_beam(model, config, limit=4, forbidden=LETTERS_ONLY)
+    found = best_by_beam(model, config, limit=4, rules=LETTERS_ONLY)
     expected = every_sentence(model.tables[0], config, limit=4)
     assert [one.score for one in found[: len(expected)]] == pytest.approx([score for score, _ in expected], abs=1e-4)
     assert found[0].tokens == expected[0][1]

@@ -14,12 +14,14 @@ from model.decoding.beam import beam_search
 from model.decoding.decode import decode_batch
 from model.decoding.search import (
     Hypothesis,
+    OutputRules,
     allowed_log_probs,
     filter_top,
     follow,
     greedy,
     length_penalty,
     sample,
+    target_log_probs,
 )
 from tests.model.tables import GARDEN_PATH, PENALTIES, A, B, C, TableModel, beam, best_by_beam, random_tables
 from tests.tiny import sources, tiny_model
@@ -34,6 +36,22 @@ def test_forbidden_tokens_are_gone_before_the_rest_is_normalised() -> None:
     assert log_probs[0, 2:].exp().sum().item() == pytest.approx(1.0)
     torch.testing.assert_close(log_probs[0, 2:], logits[0, 2:].log_softmax(-1))
     assert logits[0, 0] == 5.0, "the model's own logits must not change"
+
+
+def test_a_first_token_that_is_set_is_certain_at_the_first_step_alone() -> None:
+    """Greedy search would begin with A."""
+    rules, model = OutputRules(first=B), TableModel([GARDEN_PATH])
+    first, second = greedy(model.step, model.start(), limit=6, rules=rules)
+    assert first.log_probs[0].exp().tolist() == [float(i == B) for i in range(7)]
+    assert second.log_probs[0].exp().tolist() == pytest.approx([0, 0, 0.9, 0, 0.1, 0, 0])
+    assert int(first.tokens[0]) == B
+    best = best_by_beam(model, beam(3, "none"), rules=rules)[0]
+    assert best.path == (B, EOS)
+    assert best.log_prob == pytest.approx(math.log(0.9))
+    logits = torch.randn(2, 3, 7)
+    whole = target_log_probs(logits, rules)
+    torch.testing.assert_close(whole[:, 1:], allowed_log_probs(logits)[:, 1:])
+    assert whole[:, 0].exp().tolist() == [[float(i == B) for i in range(7)]] * 2
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from model.decoding.decode import decode_batch, decode_recorded
 from model.importing.import_folder import import_folder
 from model.recording import AttentionRecorder
 from tests.model.importing import peer
+from tests.model.importing.comparison import assert_same_computation
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "plain": {},
@@ -85,31 +86,7 @@ def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 def test_logits_and_attention_of_a_padded_batch(pair: Pair) -> None:
     src, tgt, our_src, our_tgt = pair.batch((9, 7), (4, 3), (1, 5))
-    peer_out = pair.theirs(
-        input_ids=src,
-        attention_mask=(our_src != PAD).long(),
-        decoder_input_ids=tgt,
-        decoder_attention_mask=(our_tgt != PAD).long(),
-        output_attentions=True,
-    )
-    recorder = AttentionRecorder()
-    ours = pair.logits_in_their_order(pair.ours.transformer(our_src, our_tgt, tap=recorder))
-    real = our_tgt != PAD
-    assert peer_out.logits.abs().max() > 2, "a test at tiny scale would be blind"
-    torch.testing.assert_close(ours[real], peer_out.logits[real], rtol=0, atol=1e-5)
-    kinds = {
-        "encoder": peer_out.encoder_attentions,
-        "decoder": peer_out.decoder_attentions,
-        "cross": peer_out.cross_attentions,
-    }
-    for kind, layers in kinds.items():
-        rows = our_src != PAD if kind == "encoder" else real
-        for layer, expected in enumerate(layers):
-            found = recorder.calls[kind, layer][0]
-            assert found.shape == expected.shape
-            for b in range(len(rows)):
-                n = int(rows[b].sum())
-                torch.testing.assert_close(found[b, :, :n], expected[b, :, :n], rtol=0, atol=1e-5)
+    assert_same_computation(pair.ours, pair.theirs, (src, tgt), (our_src, our_tgt), pair.logits_in_their_order)
 
 
 @pytest.mark.parametrize("beams", [1, 4])

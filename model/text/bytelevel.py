@@ -1,0 +1,193 @@
+"""Byte-level BPE of a model made elsewhere, as in GPT-2 and BART: merges of bytes, so that nothing is unknown.
+
+The `tokenizers` library splits and merges. Every byte is written as one printable letter (Radford et al. 2019, §2.2);
+a piece of such letters may begin or end inside a character.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+import tokenizers
+from tokenizers import models, pre_tokenizers, processors
+
+from model.config import UNK
+from model.text.pieces import MAX_PIECES, Piece, TokenizerError, check_fields, check_pieces
+from model.text.tokenizer import Tokenizer
+from model.text.word_groups import word_groups
+
+Merge = tuple[str, str]
+MAX_PIECE_LENGTH = 1000  # letters; without a limit, each merge could double the longest piece
+_PRINTABLE = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
+_OTHERS = [byte for byte in range(256) if byte not in _PRINTABLE]
+LETTERS = {byte: chr(byte) for byte in _PRINTABLE} | {byte: chr(256 + n) for n, byte in enumerate(_OTHERS)}
+"""The letter that each byte is written as."""
+_BYTES = {letter: byte for byte, letter in LETTERS.items()}
+_SILENT = frozenset({"<s>", "<mask>"})  # vocabulary entries that stand for no text
+_APART = "<"  # any symbol: a piece that no text contains is a word of its own
+
+
+def _named(error: UnicodeError) -> tuple[str, int]:
+    """Bytes that are no character, by their numbers."""
+    assert isinstance(error, UnicodeDecodeError)
+    return "".join(f"<0x{byte:02X}>" for byte in error.object[error.start : error.end]), error.end
+
+
+codecs.register_error("headlight-named-bytes", _named)
+
+
+class ByteLevelTokenizer(Tokenizer):
+    """Pieces made by merging bytes, and entries that no text contains, such as ``<s>`` and ``<mask>``.
+
+    `begin` is the entry that stands before every text, or empty; `prefix_space` puts a space before a text that has
+    none. `pieces` are spelt in letters for bytes; :meth:`piece` returns them as text.
+    """
+
+    kind = "bytelevel"
+
+    def __init__(
+        self,
+        pieces: Sequence[str],
+        merges: Sequence[Merge],
+        *,
+        lang: str = "xx",
+        begin: str = "",
+        prefix_space: bool = False,
+    ) -> None:
+        super().__init__(pieces, (0,) * len(pieces), lang=lang)
+        self.merges = tuple(merges)
+        self.begin = begin
+        self.prefix_space = prefix_space
+        made = made_pieces(merges)
+        lacking = [piece for piece in made if piece not in self._ids]
+        if lacking:
+            raise TokenizerError(
+                f"the vocabulary lacks {lacking[0]!r:.60}, which the merges of bytes make; copy the model folder again."
+            )
+        if begin and (begin in made or begin not in self._ids):
+            raise TokenizerError(f"texts cannot begin with {begin!r:.60}, which is no special entry of the vocabulary.")
+        self._bytes = {self._ids[piece]: bytes(_BYTES[letter] for letter in piece) for piece in made}
+        self._splitter = tokenizers.Tokenizer(models.BPE({piece: self._ids[piece] for piece in made}, list(merges)))
+        self._splitter.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=prefix_space)
+        self._splitter.post_processor = processors.ByteLevel(add_prefix_space=prefix_space, trim_offsets=True)
+
+    @classmethod
+    def train(cls, texts: Iterable[str], **settings: Any) -> Tokenizer:
+        """Not for this kind.
+
+        Raises:
+            TokenizerError: always.
+        """
+        del texts, settings
+        raise TokenizerError("tokenizer=bytelevel is of models from elsewhere and not trained here; choose subwords.")
+
+    def _cut(self, text: str) -> Iterator[Piece]:
+        if not text:
+            return
+        found = self._splitter.encode(text)
+        begin = [self._ids[self.begin]] if self.begin else []
+        ids, spans = begin + found.ids, [(0, 0)] * len(begin) + found.offsets
+        for i, (start, end), word in zip(ids, spans, word_groups(self._begun(ids)), strict=True):
+            yield Piece(super().piece(i), start, end, word)
+
+    def piece(self, i: int) -> str:
+        """An entry as text, with the space before it; bytes that are no whole character are named, as in ``<0xC3>``.
+
+        Raises:
+            TokenizerError: an id outside the vocabulary.
+        """
+        content = self._bytes.get(i)
+        return super().piece(i) if content is None else content.decode("utf-8", "headlight-named-bytes")
+
+    def id_of(self, piece: str) -> int:
+        """The id of a piece, with or without the space before it; `UNK` if the vocabulary lacks it."""
+        spelt = ["".join(LETTERS[byte] for byte in text.encode()) for text in (piece, " " + piece)]
+        return next((self._ids[each] for each in spelt if each in self._ids), UNK)
+
+    def _texts(self, ids: Iterable[int], unknown: str) -> Iterator[str]:
+        """The text of each id; a byte adds nothing until its character is complete."""
+        decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        begun = not self.prefix_space
+        for i, after in pairwise([*ids, -1]):
+            content = self._bytes.get(i)
+            if content is not None:
+                text = decoder.decode(content, final=after not in self._bytes)
+            else:
+                text = unknown if i == UNK else "" if i < UNK or super().piece(i) in _SILENT else super().piece(i)
+            text = text if begun else text.removeprefix(" ")
+            begun = begun or bool(text)
+            yield text
+
+    def words_of(self, ids: Sequence[int]) -> tuple[int, ...]:
+        """As for every tokenizer; a word ends at a space, at punctuation, and, in scripts without spaces, anywhere."""
+        words = word_groups(self._begun([i for i in ids if i >= UNK]))
+        return tuple(-1 if i < UNK else next(words) for i in ids)
+
+    def _begun(self, ids: Sequence[int]) -> Iterator[str]:
+        """The characters that begin in each piece, of which it may hold only the first bytes."""
+        contents = [self._bytes.get(i, _APART.encode()) for i in ids]
+        whole = b"".join(contents)
+        starts = [at for at, byte in enumerate(whole) if byte & 0xC0 != 0x80]  # other bytes continue a character
+        characters = {at: whole[at:end].decode("utf-8", "replace") for at, end in pairwise([*starts, len(whole)])}
+        at = 0
+        for content in contents:
+            yield "".join(characters.get(at + n, "") for n in range(len(content)))
+            at += len(content)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON values from which :meth:`from_dict` builds an equal tokenizer."""
+        return {
+            "kind": self.kind,
+            "lang": self.lang,
+            "lowercase": self.lowercase,
+            "pieces": list(self.pieces),
+            "counts": [],
+            "merges": [" ".join(merge) for merge in self.merges],
+            "begin": self.begin,
+            "prefix_space": self.prefix_space,
+        }
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> ByteLevelTokenizer:
+        """Read what :meth:`to_dict` wrote.
+
+        Raises:
+            TokenizerError: anything else.
+        """
+        check_fields(values, {"kind", "lang", "lowercase", "pieces", "counts", "merges", "begin", "prefix_space"})
+        check_pieces(values["pieces"])
+        if values["lowercase"] or type(values["prefix_space"]) is not bool or not isinstance(values["begin"], str):
+            raise TokenizerError("the tokenizer has a field of the wrong type; copy the model folder again.")
+        merges = read_byte_merges(values["merges"])
+        return cls(
+            values["pieces"], merges, lang=values["lang"], begin=values["begin"], prefix_space=values["prefix_space"]
+        )
+
+
+def made_pieces(merges: Iterable[Merge]) -> tuple[str, ...]:
+    """The letters of all bytes and the results of merges, each once."""
+    return tuple(dict.fromkeys((*LETTERS.values(), *(left + right for left, right in merges))))
+
+
+def read_byte_merges(lines: Any) -> list[Merge]:
+    """Merges from untrusted values: "left right" each; both parts must be known by then.
+
+    Raises:
+        TokenizerError: anything else.
+    """
+    if not isinstance(lines, list) or len(lines) > MAX_PIECES:
+        raise TokenizerError(f"the tokenizer's merges must be a list of at most {MAX_PIECES} pairs.")
+    known = set(LETTERS.values())
+    merges: list[Merge] = []
+    for n, line in enumerate(lines, start=1):
+        left, _, right = line.partition(" ") if isinstance(line, str) else ("", "", "")
+        if left not in known or right not in known:
+            raise TokenizerError(f"merge {n} of the tokenizer is {line!r:.80}, not two pieces known by then.")
+        if len(left) + len(right) > MAX_PIECE_LENGTH:
+            raise TokenizerError(f"merge {n} of the tokenizer makes a piece that no word can hold.")
+        known.add(left + right)
+        merges.append((left, right))
+    return merges

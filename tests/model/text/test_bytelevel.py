@@ -1,0 +1,124 @@
+"""Byte-level BPE equals that of `transformers` on strange strings, offsets included; descriptions are distrusted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from model.config import EOS, PAD, SOS, UNK
+from model.text.bytelevel import LETTERS, ByteLevelTokenizer, read_byte_merges
+from model.text.pieces import TokenizerError
+from model.text.tokenizer import tokenizer_from_dict
+from tests.model.importing import bart_peer
+from tests.model.text.test_sentencepiece import strange_strings
+
+MERGES = [("Ġ", "a"), ("a", "b"), ("Ã", "¤"), ("Ġ", "Ġ")]
+
+
+def toy(**changes: Any) -> ByteLevelTokenizer:
+    """Every byte, the results of `MERGES`, and two entries that no text contains."""
+    pieces = ["<s>", *LETTERS.values(), *map("".join, MERGES), "<mask>"]
+    settings: dict[str, Any] = {"pieces": pieces, "merges": MERGES, "lang": "de", "begin": "<s>"}
+    return ByteLevelTokenizer(**(settings | changes))
+
+
+@pytest.fixture(scope="module")
+def imported() -> ByteLevelTokenizer:
+    from model.importing.import_folder import read_translator
+    from model.importing.source_folder import SourceFolder
+
+    found = read_translator(SourceFolder(bart_peer.standard())).source
+    assert isinstance(found, ByteLevelTokenizer)
+    return found
+
+
+@pytest.mark.parametrize("prefix_space", [False, True])
+def test_ids_and_offsets_are_those_of_transformers(imported: ByteLevelTokenizer, prefix_space: bool) -> None:
+    """Special tokens in the text are text here and special there, so there are none."""
+    theirs = bart_peer.tokenizer(add_prefix_space=prefix_space)
+    ours = ByteLevelTokenizer(imported.pieces, imported.merges, begin="<s>", prefix_space=prefix_space)
+    strings = [text for text in strange_strings(1600) if text and "<" not in text][:1000]
+    assert len(strings) == 1000
+    names = theirs.get_vocab()
+    letters = {i: name for name, i in names.items()}
+    for text in strings:
+        expected = theirs(text, return_offsets_mapping=True)
+        encoding = ours.encode(text)
+        assert [letters[i] for i in expected["input_ids"][:-1]] == [ours.pieces[i - 4] for i in encoding.ids], text
+        assert [tuple(span) for span in expected["offset_mapping"][:-1]] == list(encoding.offsets), text
+        assert UNK not in encoding.ids
+        there = theirs.decode(expected["input_ids"], skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        assert there.removeprefix(" " * prefix_space) == ours.decode(encoding.ids), text
+        if not prefix_space:
+            assert ours.decode(encoding.ids) == text
+
+
+def test_pieces_are_shown_as_text_and_bytes_by_their_number() -> None:
+    tokenizer = toy()
+    encoding = tokenizer.encode("ab a  ä Ã€")
+    assert encoding.tokens == ("<s>", "ab", "a", "␣", "␣", "ä", "␣", "<0xC3>", "<0x83>", "<0xE2>", "<0x82>", "<0xAC>")
+    assert encoding.offsets[:4] == ((0, 0), (0, 2), (3, 4), (5, 5))
+    assert tokenizer.decode(encoding.ids) == "ab a  ä Ã€"
+    assert tokenizer.id_of("a") == tokenizer.encode("a").ids[1]
+    assert tokenizer.piece(tokenizer.id_of("ä")) == "ä"
+    assert tokenizer.id_of("<s>") == 4
+    assert tokenizer.id_of("abc") == UNK
+    assert tokenizer.encode("").ids == ()
+
+
+def test_half_a_character_is_written_once_and_special_entries_not_at_all() -> None:
+    tokenizer = toy()
+    half, other = (4 + tokenizer.pieces.index(LETTERS[byte]) for byte in "é".encode())
+    a, mask = tokenizer.id_of("a"), tokenizer.id_of("<mask>")
+    assert tokenizer.decode([SOS, 4, half, other, a, mask, EOS, PAD]) == "éa"
+    assert tokenizer.decode([half, a, other]) == "\ufffda\ufffd"
+    assert tokenizer.decode([half, UNK, a], unknown="?") == "\ufffd?a"
+    assert toy(prefix_space=True).decode(tokenizer.encode(" a").ids) == "a"
+
+
+def test_words_end_at_spaces_and_punctuation_and_not_inside_a_character() -> None:
+    tokenizer = toy()
+    encoding = tokenizer.encode("abé a. 日本")
+    assert encoding.words == (0, 1, 1, 1, 2, 3, 4, 5, 5, 5, 6, 6, 6)
+    assert tokenizer.words_of([SOS, *encoding.ids, EOS]) == (-1, *encoding.words, -1)
+
+
+def test_it_is_stored_and_read_back(imported: ByteLevelTokenizer) -> None:
+    for tokenizer in (toy(), toy(prefix_space=True, begin=""), imported):
+        again = tokenizer_from_dict(tokenizer.to_dict())
+        assert again == tokenizer
+        assert again.encode("Ein Mann — “so”.") == tokenizer.encode("Ein Mann — “so”.")
+        assert again.with_lang("fr").encode("ä") == tokenizer.encode("ä")
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"lowercase": True}, "wrong type"),
+        ({"prefix_space": 1}, "wrong type"),
+        ({"begin": None}, "wrong type"),
+        ({"begin": "a"}, "no special entry"),
+        ({"begin": "<x>"}, "no special entry"),
+        ({"merges": "Ġ a"}, "list"),
+        ({"merges": [["Ġ", "a"]]}, "merge 1"),
+        ({"merges": ["Ġ a", "Ġa xyz"]}, "merge 2"),
+        ({"merges": ["Ġ Ġ a"]}, "merge 1"),
+        ({"merges": ["a"]}, "merge 1"),
+        ({"merges": ["x y"]}, "lacks 'xy'"),
+        ({"pieces": ["a", "b"]}, "lacks '!'"),
+    ],
+)
+def test_a_damaged_description_is_refused(change: dict[str, Any], says: str) -> None:
+    with pytest.raises(TokenizerError, match=says):
+        tokenizer_from_dict(toy().to_dict() | change)
+
+
+def test_merges_cannot_double_for_ever() -> None:
+    with pytest.raises(TokenizerError, match="no word can hold"):
+        read_byte_merges(["a" * 2**n + " " + "a" * 2**n for n in range(12)])
+
+
+def test_it_is_not_trained_here() -> None:
+    with pytest.raises(TokenizerError, match="choose subwords"):
+        ByteLevelTokenizer.train(["a"])
