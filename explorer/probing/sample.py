@@ -29,6 +29,7 @@ from model.config import DataConfig
 from model.data import TASKS, DataError, Example, Task, get_task
 from model.data.multi30k import FILES, MULTI30K_TASKS, cache_folder
 from model.data.scenes import examples as scene_examples
+from model.data.task import IMPORTED
 from model.embeddings import count_parameters
 from model.scoring import evenly_spaced
 
@@ -177,7 +178,8 @@ def default_choice(config: DataConfig) -> SampleChoice:
 
 def reads_scenes(config: DataConfig) -> bool:
     """Whether the scenes are in the languages of a model, and descriptions are what it translates."""
-    return config.task in MULTI30K_TASKS and {config.src_lang, config.tgt_lang} == {"en", "de"}
+    translates_them = config.task in MULTI30K_TASKS or config.task == IMPORTED
+    return translates_them and {config.src_lang, config.tgt_lang} == {"en", "de"}
 
 
 def _scenes(choice: SampleChoice, loaded: LoadedModel) -> tuple[list[Example], str, Task | None]:

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from model.data import TASKS, get_task
-from model.data.task import Prompt
+from model.data.scenes import scenes
+from model.data.task import IMPORTED, Prompt
 from model.folder import METRICS
 
+N_SCENES = 4
 __all__ = ["Prompt", "examples_of", "hint_for", "word_for"]
 
 
@@ -20,7 +22,18 @@ def examples_of(summary: dict[str, Any]) -> tuple[Prompt, ...]:
         prompts: tuple[Prompt, ...] = tuple(get_task(task).examples)
         if prompts:
             return prompts
+    if task == IMPORTED:
+        return _scenes(summary["data"].get("src_lang"))
     return tuple(Prompt(source, "From this model's validation data.") for source in _samples(Path(summary["folder"])))
+
+
+def _scenes(lang: object) -> tuple[Prompt, ...]:
+    """A few everyday descriptions for a translator from elsewhere, if it reads one of their languages."""
+    if lang not in ("en", "de"):
+        return ()
+    everything = scenes()
+    chosen = everything[:: len(everything) // N_SCENES][:N_SCENES]
+    return tuple(Prompt(scene.english if lang == "en" else scene.german, "") for scene in chosen)
 
 
 def hint_for(text: str, prompts: tuple[Prompt, ...]) -> str:

@@ -9,6 +9,9 @@ from functools import cached_property
 from model.config import DataConfig
 from model.data.word_links import WordLinks
 
+IMPORTED = "imported"
+"""The task of a model from elsewhere, whose training data are unknown here."""
+
 Alignment = tuple[tuple[int, ...], ...]
 
 

@@ -7,10 +7,11 @@ from typing import Any
 import torch
 
 from model.config import DataConfig, ModelConfig
+from model.data.task import IMPORTED
 from model.importing.byte_pairs import read_byte_pairs
 from model.importing.settings import refuse_other_kinds, sizes
 from model.importing.source_folder import CONFIG, ImportFailed, SourceFolder, flag, integer
-from model.importing.translator import TASK, ImportedTranslator, read_first_token, read_search
+from model.importing.translator import ImportedTranslator, read_first_token, read_search
 from model.importing.vocabulary import reorder
 from model.importing.weights import Ledger, set_layers, set_norm, set_tables, settled, take_tables
 from model.text.bytelevel import ByteLevelTokenizer
@@ -83,7 +84,7 @@ def read_bart(folder: SourceFolder, config: dict[str, Any]) -> ImportedTranslato
     return ImportedTranslator(
         family="BART",
         model=model,
-        data=DataConfig(task=TASK, tokenizer="bytelevel", src_lang="xx", tgt_lang="xx"),
+        data=DataConfig(task=IMPORTED, tokenizer="bytelevel", src_lang="xx", tgt_lang="xx"),
         source=tokenizer,
         target=tokenizer,
         parameters=settled(ledger, model),

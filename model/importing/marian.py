@@ -6,9 +6,10 @@ import re
 from typing import Any
 
 from model.config import DataConfig, ModelConfig
+from model.data.task import IMPORTED
 from model.importing.settings import language_code, refuse_other_kinds, sizes
 from model.importing.source_folder import CONFIG, TOKENIZER, VOCABULARY, ImportFailed, SourceFolder, flag, integer
-from model.importing.translator import TASK, ImportedTranslator, read_first_token, read_search
+from model.importing.translator import ImportedTranslator, read_first_token, read_search
 from model.importing.vocabulary import Vocabulary, reorder
 from model.importing.weights import Ledger, check_positions, interleaved, set_layers, set_tables, settled, take_tables
 from model.text.sentencepiece import SentencePieceTokenizer
@@ -84,7 +85,7 @@ def read_marian(folder: SourceFolder, config: dict[str, Any]) -> ImportedTransla
         family="MarianMT",
         model=model,
         data=DataConfig(
-            task=TASK,
+            task=IMPORTED,
             tokenizer="sentencepiece",
             src_lang=language_code(languages[0]),
             tgt_lang=language_code(languages[1]),

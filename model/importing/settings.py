@@ -10,6 +10,7 @@ from typing import Any
 from model.importing.source_folder import CONFIG, ImportFailed, choice, flag, fraction, integer
 
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "swish": "silu", "silu": "silu"}
+_SHORT = {"eng": "en", "deu": "de", "ger": "de"}  # the languages of which sentences come with this program
 MAX_LAYERS, MAX_WIDTH, MAX_LENGTH = 64, 16_384, 65_536
 
 
@@ -58,4 +59,5 @@ def refuse_other_kinds(config: Mapping[str, Any], expected: Mapping[str, Any], k
 
 def language_code(lang: str) -> str:
     """A language as our tokenizers name it: `xx` for several languages, or one without a short code."""
+    lang = _SHORT.get(lang, lang)
     return lang if re.fullmatch(r"[a-z]{2,3}", lang) else "xx"

@@ -12,9 +12,6 @@ from model.importing.source_folder import GENERATION, ImportFailed, SourceFolder
 from model.importing.vocabulary import Vocabulary
 from model.text.tokenizer import Tokenizer
 
-TASK = "imported"
-"""The task of a model whose training data are unknown here."""
-
 
 @dataclass(frozen=True)
 class OwnSearch:
