@@ -104,7 +104,8 @@ class Tokenizer(ABC):
         return Encoding(
             ids=ids,
             tokens=tuple(
-                show(text[p.start : p.end]) if i == UNK else self.label(i) for p, i in zip(pieces, ids, strict=True)
+                show(text[p.start : p.end] or p.key) if i == UNK else self.label(i)
+                for p, i in zip(pieces, ids, strict=True)
             ),
             offsets=tuple((p.start, p.end) for p in pieces),
             words=tuple(p.word for p in pieces),

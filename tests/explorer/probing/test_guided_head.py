@@ -13,6 +13,7 @@ import torch
 
 from explorer.probing.roles import role_of
 from explorer.probing.sample import Measured, SampleChoice, default_choice, examples_for, measure
+from model.analysis.word_alignment import aligned_tokens
 from model.checkpoint import LoadedModel, load_model
 from model.importing.import_folder import import_folder
 from tests.model.importing import bart_peer, peer
@@ -92,7 +93,10 @@ def test_a_translator_between_their_languages_is_measured_on_the_scenes(guided: 
     assert default_choice(guided.data_config) == SampleChoice("scenes")
     examples, about, _ = examples_for(SampleChoice("scenes", size=5), guided)
     assert "5 of 304 aligned scenes" in about
-    assert all(example.alignment and any(example.alignment) for example in examples)
+    for example in examples:
+        source, target = guided.source.encode(example.source), guided.target.encode(example.target)
+        assert example.links is not None
+        assert any(aligned_tokens(example.links, source, target))
     import_folder(bart_peer.standard(), tmp_path / "bart")
     assert default_choice(load_model(tmp_path / "bart").data_config) == SampleChoice("task")
 
@@ -104,6 +108,8 @@ def test_what_stands_for_no_text_is_aligned_with_nothing(tmp_path: Path) -> None
     ((example,), _, _) = examples_for(choice, model)
     source, target = model.source.encode(example.source), model.target.encode(example.target)
     assert (source.tokens[0], target.tokens[0]) == ("<s>", "<s>")
-    assert example.alignment is not None
-    assert example.alignment[0] == ()
-    assert all(keys and 0 not in keys for keys in example.alignment[1:])
+    assert example.links is not None
+    first, *rest = aligned_tokens(example.links, source, target)
+    assert first == ()
+    assert sum(map(bool, rest)) >= 3
+    assert not any(0 in keys for keys in rest)

@@ -122,6 +122,7 @@ def test_a_piece_that_the_vocabulary_lacks_is_unknown() -> None:
     assert encoding.unknown == (False, True, False, True)
     assert encoding.offsets == ((0, 1), (1, 3), (4, 4), (4, 6))
     assert tokenizer.decode([4, 7, 5, 7]) == "ab b"
+    assert toy(pieces=[" a"]).encode("aaa xy").tokens == ("a", "aa", "␣", "xy"), "no token is shown as nothing"
 
 
 def test_a_target_label_is_one_token_at_the_beginning_only() -> None:
