@@ -106,10 +106,10 @@ def main(arguments: Sequence[str]) -> int:
 def _task(loaded: LoadedModel, name: str | None, data_dir: Path | None) -> Task:
     """The task to score on, split as it was when the model was trained."""
     from model.data import get_task
-    from model.importing.translator import TASK
+    from model.data.task import IMPORTED
 
     name = name or loaded.data_config.task
-    if name == TASK:
+    if name == IMPORTED:
         raise CommandError(
             f"{loaded.name} was trained elsewhere, so it has no test sentences here: "
             f"name a --task, or --source and --target."
