@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tests.import_mutants import IMPORT_CHANGES, IMPORT_TESTS
+
 ATTENTION, TRANSFORMER, STATE, VARIANTS, FUSED, TAP, RECORDING, SEARCH, EDITS, DROPOUT, MASKS, MASKING, PROBE = (
     "model/attention.py",
     "model/transformer.py",
@@ -30,29 +32,8 @@ HEAD_SCORES, ROLES, LEXICAL, CELLS, BOOTSTRAP, WORDS, TERMS, ABLATION = (
     "model/analysis/score_terms.py",
     "model/analysis/importance.py",
 )
-IMPORTED, ROWS, MARIAN, BART, SETTINGS, BYTE_LEVEL, UNIGRAM, CHARSMAP, PUNCTUATION = (
-    "model/importing/weights.py",
-    "model/importing/vocabulary.py",
-    "model/importing/marian.py",
-    "model/importing/bart.py",
-    "model/importing/settings.py",
-    "model/text/bytelevel.py",
-    "model/text/unigram.py",
-    "model/text/charsmap.py",
-    "model/text/punctuation.py",
-)
-_SAME_AS_TRANSFORMERS = ("tests/model/importing/test_marian.py",)
-_SAME_AS_SENTENCEPIECE = ("tests/model/text/test_sentencepiece.py",)
 TESTS: dict[str, tuple[str, ...]] = {
-    IMPORTED: _SAME_AS_TRANSFORMERS,
-    ROWS: _SAME_AS_TRANSFORMERS,
-    MARIAN: _SAME_AS_TRANSFORMERS,
-    SETTINGS: _SAME_AS_TRANSFORMERS,
-    BART: ("tests/model/importing/test_bart.py",),
-    BYTE_LEVEL: ("tests/model/text/test_bytelevel.py",),
-    UNIGRAM: _SAME_AS_SENTENCEPIECE,
-    CHARSMAP: _SAME_AS_SENTENCEPIECE,
-    PUNCTUATION: _SAME_AS_SENTENCEPIECE,
+    **IMPORT_TESTS,
     ATTENTION: ("tests/model/test_attention.py", "tests/model/test_transformer.py", "tests/model/test_tap.py"),
     FUSED: ("tests/model/training/test_fused.py",),
     TRANSFORMER: ("tests/model/test_transformer.py", "tests/model/decoding/test_stepping.py"),
@@ -161,77 +142,13 @@ _SHUFFLED = "shuffled[row, np.clip(base + distances, 0, n_keys - 2)] -= 1.0  # a
 _ABOVE = "terms: Floats = self.queries[:, query] @ (self.keys[:, key] - average).T / math.sqrt(self.queries.shape[-1])"
 
 
-_ORDER = (
-    "return torch.stack((torch.arange(half), half + torch.arange(half)), dim=1).flatten()  # [pair, 2] -> [d_model]"
-)
-_WEIGHT = 'ledger.set(f"{ours}.weight", weight[order] if writes else weight[:, order])'
-_PLACES = 'ledger.set(f"positions_{side}.embedding.weight", places[POSITIONS_OFFSET:])'
-_TRIMMED = "self._splitter.post_processor = processors.ByteLevel(add_prefix_space=prefix_space, trim_offsets=True)"
-_BIAS = 'ledger.set(f"{ours}.bias", bias[order] if writes and len(bias) == len(order) else bias)'
-_SPELT = 'spelt = ["".join(LETTERS[byte] for byte in text.encode()) for text in (piece, " " + piece)]'
-_LOGITS_BIAS = 'ledger.set("output.bias", bias.flatten()[list(target.rows)])'
-_TAIL = "places += origins[match.end() - tail : match.end()]"
 _FORWARD_KL = "forward_kl = (p * ratio).sum(dim=1, keepdim=True)  # KL(p ‖ q) of each token"
 _SYMMETRIC = "total += alpha / 2 * (forward_kl + backward_kl).sum(dtype=total.dtype)"
 _CUT = "src_kept, tgt_kept = (torch.rand(tokens.shape, generator=rng) >= p for tokens in (src, tgt_in))"
 _CUT_STREAM = 'rng = generator(seed, "cutoff", step, number)'
 
 MUTANTS: tuple[Mutant, ...] = (
-    *_of(
-        IMPORTED,
-        (_ORDER, "dim=1", "dim=0"),
-        (_WEIGHT, "weight[order]", "weight"),
-        (_WEIGHT, "weight[:, order]", "weight"),
-        (_BIAS, "bias[order]", "bias"),
-        ('ledger.set(f"{ours}.{part}", values[order])', "[order]", ""),
-        ("return table[torch.tensor(rows)][:, order]", "[:, order]", ""),
-    ),
-    *_of(ROWS, ("special = (pad, start, names[eos], names[unk])", "start", "pad")),
-    *_of(
-        MARIAN,
-        (_LOGITS_BIAS, "list(target.rows)", "sorted(target.rows)"),
-        (_LOGITS_BIAS, "bias.flatten()", "0 * bias.flatten()"),
-    ),
-    *_of(
-        SETTINGS,
-        ('"embedding_factor": math.sqrt(d_model) if scaled else 1.0,', "math.sqrt(d_model)", "1.0"),
-        (
-            'ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "swish": "silu", "silu": "silu"}',
-            '"swish": "silu"',
-            '"swish": "gelu"',
-        ),
-    ),
-    *_of(
-        BART,
-        (_PLACES, "[POSITIONS_OFFSET:]", "[:-POSITIONS_OFFSET]"),
-        ('for side, stack in (("src", "encoder"), ("tgt", "decoder")):', '"src", "encoder"', '"src", "decoder"'),
-        ('ledger.set("output.bias", bias.flatten()[list(vocabulary.rows)])', "list(", "sorted("),
-        ("first_token=first,", "first,", "0,"),
-        (
-            'start = integer(config, "decoder_start_token_id", default=eos)',
-            '"decoder_start_token_id"',
-            '"eos_token_id"',
-        ),
-    ),
-    *_of(
-        BYTE_LEVEL,
-        (_TRIMMED, "trim_offsets=True", "trim_offsets=False"),
-        ("text = decoder.decode(content, final=after not in self._bytes)", "after not in self._bytes", "True"),
-        (_SPELT, '(piece, " " + piece)', "(piece,)"),
-    ),
-    *_of(
-        UNIGRAM,
-        ("if came[end] < 0 or candidate > best[end]:", "candidate > best[end]", "candidate >= best[end]"),
-        ("if not (unknown and was_unknown):", "unknown and was_unknown", "False"),
-        ("if not single:", "not single", "not longest.get(text[start])"),
-    ),
-    *_of(
-        CHARSMAP,
-        ("after_space = remove_extra", "remove_extra", "False"),
-        ("length, value = i + 1 - at, units[node] & 0x7FFFFFFF", "i + 1 - at", "i - at"),
-        ("origins.append(starts[at])  # of the text's end", "starts[at]", "starts[at] - 1"),
-    ),
-    *_of(PUNCTUATION, (_TAIL, " - tail :", " :"), ("end = match.end()", "match.end()", "match.start()")),
+    *(mutant for file, changes in IMPORT_CHANGES.items() for mutant in _of(file, *changes)),
     *_of(
         ATTENTION,
         (_SCORES, "/", "*"),
