@@ -1,4 +1,4 @@
-"""The lines of the import, and of the tokenizers that come with imported models, that `python -m tests.mutate` breaks."""
+"""The lines of the import and of the tokenizers of imported models that `python -m tests.mutate` breaks."""
 
 from __future__ import annotations
 
