@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 import numpy as np
 
 from explorer.text import listed, percent, plural, quoted
 from explorer.translation.translator import Translation
+from model.data import get_task
 from model.data.task import Task
+from model.folder import SHIPPED
 
 # The geometric mean of the likeliest tokens' probabilities. Of every fifth validation sentence (203), 2 % lie below
 # 0.38 with multi30k-en-de and 5 % with multi30k-de-en; half lie above 0.69 and 0.67. Sentences from other subjects or
@@ -17,6 +20,7 @@ LOW = 0.38
 _BYTE = re.compile("<0x[0-9A-F]{2}>")  # how tokenizers write a byte of a character that is not in their alphabet
 MANY_PIECES = 3  # a word in so many pieces was not seen, or hardly ever
 MOST_NAMED = 4
+LONGEST_NAMED = 24  # characters of an unknown token
 
 
 def confidence(shown: Translation) -> float:
@@ -32,11 +36,42 @@ def warning(shown: Translation, task: Task | None) -> str:
     """
     if shown.trace.edits:
         return ""
-    reasons = [*_unseen_characters(shown), *_too_long(shown, task), *_unsure(shown)]
+    reasons = [*_unknown(shown), *_unseen_characters(shown), *_too_long(shown, task), *_unsure(shown, task)]
+    if not reasons:
+        reasons = _not_listed(shown, task)
     if not reasons:
         return ""
     known = f"Trained on {task.trained_on}: this is far from them" if task and task.trained_on else "Far from its data"
     return f"{known}, so do not trust the answer. {' '.join(reasons)}"
+
+
+def _unknown(shown: Translation) -> list[str]:
+    """Tokens that are not in the vocabulary."""
+    source = shown.source
+    unknown = [token for token, is_unknown in zip(source.tokens, source.unknown, strict=True) if is_unknown]
+    distinct = list(dict.fromkeys(token if len(token) <= LONGEST_NAMED else f"{token[:23]}…" for token in unknown))
+    if not distinct:
+        return []
+    names = listed([quoted(token) for token in distinct[:MOST_NAMED]])
+    more = f" and {len(distinct) - MOST_NAMED} more" if len(distinct) > MOST_NAMED else ""
+    return [f"{names}{more} never occurred in training."]
+
+
+def _not_listed(shown: Translation, task: Task | None) -> list[str]:
+    if task is None or not task.complete or _normal(shown.source.text) in _sources(task.name):
+        return []
+    return [f"It is none of the {len(_sources(task.name)):,} sentences of its task."]
+
+
+@functools.cache
+def _sources(name: str) -> frozenset[str]:
+    """Every source of a task, as compared."""
+    return frozenset(_normal(example.source) for split in get_task(name).splits.values() for example in split)
+
+
+def _normal(text: str) -> str:
+    """A text without what makes no other sentence: case, spaces and the mark at the end."""
+    return " ".join(text.casefold().rstrip(" .!?").split())
 
 
 def _unseen_characters(shown: Translation) -> list[str]:
@@ -62,9 +97,11 @@ def _too_long(shown: Translation, task: Task | None) -> list[str]:
     return [f"It has {plural(length, 'token')}; the longest in training had {task.longest}."]
 
 
-def _unsure(shown: Translation) -> list[str]:
+def _unsure(shown: Translation, task: Task | None) -> list[str]:
     sure = confidence(shown)
-    if sure >= LOW:
+    # What a task's own models reach says nothing about one that somebody else has trained on it.
+    usual = task.confidence if task is not None and shown.model in SHIPPED else 0.0
+    if sure >= (usual or LOW):
         return []
     words = _in_pieces(shown)
     pieces = f" It had to spell {listed(words[:MOST_NAMED])} in small pieces." if words else ""

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from explorer.attention.attention_maps import attention_maps
+from explorer.attention.head_summary import summarise
 from model.data import TASKS, get_task
 from model.data.scenes import scenes
 from model.data.task import IMPORTED, Prompt
 from model.folder import METRICS
 
+if TYPE_CHECKING:
+    from explorer.translation.translator import Translation
+    from model.trace import AttentionTrace
+
 N_SCENES = 4
-__all__ = ["Prompt", "examples_of", "hint_for", "word_for"]
+__all__ = ["Prompt", "borne_out", "examples_of", "hint_for", "word_for"]
+
+CLEAR = 0.5  # the mean weight that a head must have on the cells of a pattern
 
 
 def examples_of(summary: dict[str, Any]) -> tuple[Prompt, ...]:
@@ -36,10 +46,40 @@ def _scenes(lang: object) -> tuple[Prompt, ...]:
     return tuple(Prompt(scene.english if lang == "en" else scene.german, "") for scene in chosen)
 
 
-def hint_for(text: str, prompts: tuple[Prompt, ...]) -> str:
-    """What to look for in `text`, as a sentence, if it is one of the examples; else an empty string."""
-    hint = next((prompt.note for prompt in prompts if prompt.source == text), "")
-    return f"What to look for: {hint}{'' if hint[-1] in '.?!' else '.'}" if hint else ""
+def hint_for(text: str, prompts: tuple[Prompt, ...], shown: Translation) -> str:
+    """What to look for in `text`, as a sentence, if it is an example whose hint this translation bears out; else ""."""
+    prompt = next((prompt for prompt in prompts if prompt.source == text), None)
+    if prompt is None or not prompt.note or not borne_out(prompt, shown):
+        return ""
+    return f"What to look for: {prompt.note}{'' if prompt.note[-1] in '.?!' else '.'}"
+
+
+def borne_out(prompt: Prompt, shown: Translation) -> bool:
+    """Whether a translation says and looks at what the hint of an example takes for granted."""
+    trace = shown.trace
+    return (
+        all(f" {words} " in f" {_bare(shown.text)} " for words in map(_bare, prompt.says))
+        and all(_looks(trace, written, source) for written, source in prompt.looks)
+        and (not prompt.pattern or _has_pattern(trace, prompt.pattern))
+    )
+
+
+def _bare(text: str) -> str:
+    """A text without its final full stop, which phrases have and hints leave out."""
+    return text.rstrip(".")
+
+
+def _looks(trace: AttentionTrace, written: str, source: str) -> bool:
+    """Whether the row that predicts `written` has `source` as its heaviest key, in the mean over the last layer."""
+    if written not in trace.predicted_tokens:
+        return False
+    row = trace.predicted_tokens.index(written)
+    return trace.src_tokens[int(np.argmax(trace.cross[-1].mean(axis=0)[row]))] == source
+
+
+def _has_pattern(trace: AttentionTrace, pattern: str) -> bool:
+    """Whether a head of cross-attention has at least half of its weight on a pattern of `head_summary`."""
+    return float(np.nanmax(summarise(attention_maps(trace, "cross")).shares[pattern])) >= CLEAR
 
 
 def word_for(text: str, prompts: tuple[Prompt, ...]) -> str:

@@ -12,20 +12,19 @@ from explorer.text import plain
 from explorer.translation.examples import Prompt, examples_of
 from explorer.translation.model_summary import facts, story, title
 from explorer.translation.selection import Selection
-from explorer.web import runtime, session
+from explorer.web import decoding_choice, runtime, session
 from explorer.web.welcome import draw_top_line
-from model.config import ConfigError, DecodeConfig, nearest, own_search
+from model.config import nearest
 
 PREFERRED = ("multi30k-en-de", "adjective-swap")  # the first of these that exists is opened first
 _SELECTION = "_selection"
-_BEAMS = 2, 10
 
 
 def draw(*, sentence_on_page: bool = False, welcome: bool = False) -> None:
     """Draw the sidebar and determine the selection of this run; pages read it with :func:`selection`.
 
     A page that centres on the sentence has the sentence field on the page itself; elsewhere it is in the sidebar. With
-    `welcome`, a line above the field says what this is.
+    `welcome`, a line above the field says what this is, and the page itself offers the choice of the next word.
     """
     summaries = runtime.models()
     page = st.container()
@@ -48,7 +47,9 @@ def draw(*, sentence_on_page: bool = False, welcome: bool = False) -> None:
                 st.caption(plain(line))
         for broken, why in runtime.broken_models().items():
             st.caption(plain(f"{broken} cannot be opened: {why}"))
-        _decoding(summary.get("search") or {})
+        if not welcome:
+            with st.expander("How the next word is chosen"):
+                decoding_choice.draw(summary.get("search") or {}, "sidebar")
     st.session_state[_SELECTION] = session.settle(name, text)
 
 
@@ -143,74 +144,3 @@ def _use_example(prompts: Sequence[Prompt]) -> None:
     if chosen is not None:
         session.choose_example(prompts[chosen].source)
         st.session_state["example"] = None
-
-
-def _decoding(own: dict[str, Any]) -> None:
-    default = DecodeConfig()
-    with st.expander("How the next word is chosen"):
-        method = st.segmented_control(
-            "Method",
-            ["greedy", "beam", "sample"],
-            default=None if "decode_method" in st.session_state else default.method,
-            required=True,
-            key="decode_method",
-            persist_state="session",
-            help="greedy: always the likeliest token. beam: several translations at once. sample: drawn at random.",
-        )
-        if method == "beam":
-            _number("Beam size", "beam_size", *_BEAMS, "Number of hypotheses that are kept.")
-            st.selectbox(
-                "Length penalty",
-                ["mean", "gnmt", "none"],
-                key="decode_length_penalty",
-                persist_state="session",
-                help="The summed log-probability is divided by the length (mean), by (5 + length) / 6 (gnmt), or by "
-                "nothing (none).",
-            )
-            _own_search(own)
-        if method == "sample":
-            _number("Temperature", "temperature", 0.1, 3.0, "Below 1 sharpens, above 1 flattens.", step=0.1)
-            _number("Top k", "top_k", 0, 1000, "Draw from the k likeliest tokens; 0 = all.")
-            _number(
-                "Top p",
-                "top_p",
-                0.05,
-                1.0,
-                "Draw from the likeliest tokens that together have this probability.",
-                step=0.05,
-            )
-            _number("Seed", "seed", 0, 1_000_000, "The same seed gives the same translation.")
-            st.button("Draw again", on_click=_draw_again, help="Use the next seed.")
-
-
-def _own_search(own: dict[str, Any]) -> None:
-    """Offer the settings with which the authors of an imported model search."""
-    try:
-        config = own_search(own, DecodeConfig())
-    except ConfigError:
-        return  # it has none
-    st.button(
-        f"As its authors: {config.beam_size} hypotheses",
-        on_click=_use_search,
-        args=(config,),
-        help=f"Length penalty {config.length_penalty}, exponent {config.alpha:g}, as stored with the imported model.",
-    )
-
-
-def _use_search(config: DecodeConfig) -> None:
-    for name in ("beam_size", "length_penalty", "alpha"):
-        st.session_state[f"decode_{name}"] = getattr(config, name)
-    st.session_state["decode_beam_size"] = min(max(config.beam_size, _BEAMS[0]), _BEAMS[1])
-    session.move(path=None)
-
-
-def _number(label: str, name: str, low: float, high: float, help_text: str, step: float = 1) -> None:
-    key = f"decode_{name}"
-    if key not in st.session_state:
-        st.session_state[key] = getattr(DecodeConfig(), name)
-    st.number_input(label, min_value=low, max_value=high, step=step, key=key, persist_state="session", help=help_text)
-
-
-def _draw_again() -> None:
-    st.session_state["decode_seed"] = st.session_state.get("decode_seed", 0) + 1
-    session.move(path=None)

@@ -37,12 +37,27 @@ EXAMPLES = (
         "I read red books",
         "the last two words cross: to predict “livres” it looks at “books”, then back at “red”",
         "livres",
+        says=("livres rouge",),
+        looks=(("livres", "books"), ("rouge", "red")),
     ),
     Prompt(
-        "We eat green apples", "the ending of “mangeons” needs the subject: does its row look at “we” too?", "mangeons"
+        "We eat green apples",
+        "the ending of “mangeons” needs the subject: does its row look at “we” too?",
+        "mangeons",
+        says=("mangeons",),
     ),
-    Prompt("They buy blue cars", "subject and verb keep their order, noun and adjective cross", "voitures"),
-    Prompt("She sees small houses", "“sees” and “see” become one verb; the subject determines its form", "voit"),
+    Prompt(
+        "They buy blue cars",
+        "subject and verb keep their order, noun and adjective cross",
+        "voitures",
+        says=("ils achetent voitures bleu",),
+    ),
+    Prompt(
+        "She sees small houses",
+        "“sees” and “see” become one verb; the subject determines its form",
+        "voit",
+        says=("voit",),
+    ),
 )
 
 Combination = tuple[str, str, str, str]
@@ -86,6 +101,7 @@ def adjective_swap(split_seed: int) -> Task:
         description=DESCRIPTION,
         story="Translates four-word sentences from English to a simplified French",
         trained_on="four-word sentences such as “I read red books”",
+        complete=True,
         data=DataConfig(
             task="adjective-swap",
             src_lang="en",

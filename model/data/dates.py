@@ -43,10 +43,22 @@ DESCRIPTION = (
     "dates: a date in the test set was seen in no spelling."
 )
 EXAMPLES = (
-    Prompt("friday, 05.11.1999", "three fields change places: follow the year, then the month, then the day"),
-    Prompt("the 2nd of Feb, 1987", "“02” has to be made from a name: both month digits look at “feb”"),
-    Prompt("3 March 2024", "where does the first 0 of “03” come from?"),
-    Prompt("Wednesday, March the 20th, 2019", "the weekday and the ordinal change nothing: are they looked at?"),
+    Prompt(
+        "friday, 05.11.1999",
+        "three fields change places: follow the year, then the month, then the day",
+        says=("1999-11-05",),
+    ),
+    Prompt(
+        "the 2nd of Feb, 1987",
+        "the month “02” has to be made from a name: at which letters do its two digits look?",
+        says=("1987-02-02",),
+    ),
+    Prompt("3 March 2024", "“03” comes twice: where does each 0 come from?", says=("2024-03-03",)),
+    Prompt(
+        "Wednesday, March the 20th, 2019",
+        "the weekday and the ordinal change nothing: are they looked at?",
+        says=("2019-03-20",),
+    ),
 )
 
 
@@ -119,6 +131,7 @@ def dates(split_seed: int) -> Task:
         description=DESCRIPTION,
         story="Writes dates in many spellings as year-month-day",
         trained_on="dates in many spellings",
+        confidence=0.99,
         data=DataConfig(
             task="dates",
             tokenizer="characters",

@@ -101,7 +101,7 @@ _TASKS = {
         "The answer is the input, letter by letter.",
         "Writes a string of letters once more",
         (
-            Prompt("headlight", "cross-attention should run down the diagonal"),
+            Prompt("headlight", "cross-attention runs down the diagonal", says=("headlight",), pattern="diagonal"),
             Prompt("aaaaaaaa", "equal letters: only positions tell them apart. Does it stop after eight?"),
         ),
     ),
@@ -111,10 +111,20 @@ _TASKS = {
         "The answer is the input from its last letter to its first.",
         "Writes a string of letters from its last letter to its first",
         (
-            Prompt("headlight", "one cross-attention head should run down the other diagonal"),
-            Prompt("attention", "the three t's: each row finds its own, so the head goes by position, not by letter"),
+            Prompt(
+                "headlight",
+                "a cross-attention head runs down the other diagonal",
+                says=("thgildaeh",),
+                pattern="mirror",
+            ),
+            Prompt(
+                "attention",
+                "the three t's: each row finds its own, so the head goes by position, not by letter",
+                says=("noitnetta",),
+                pattern="mirror",
+            ),
             Prompt("abcdefghijklmnop", "sixteen letters, the longest it was trained on"),
-            Prompt("abcdefghijklmnopqrst", "twenty letters, longer than any in training: where does it go wrong?"),
+            Prompt("abcdefghijklmnopqrst", "twenty letters, longer than any in training: does it go wrong, and where?"),
         ),
     ),
     "sort": _Letters(
@@ -124,8 +134,13 @@ _TASKS = {
         "Puts the letters of a string in the order of the alphabet",
         (
             Prompt("headlight", "the two h's share their attention: either is right"),
-            Prompt("zyxwvuts", "already the other way round: cross-attention is the other diagonal"),
-            Prompt("banana", "how does it know that three a's are enough?"),
+            Prompt(
+                "zyxwvuts",
+                "already the other way round: cross-attention is the other diagonal",
+                says=("stuvwxyz",),
+                pattern="mirror",
+            ),
+            Prompt("banana", "how does it know that three a's are enough?", says=("aaabnn",)),
         ),
     ),
 }
@@ -146,6 +161,7 @@ def letters(name: str, split_seed: int) -> Task:
         story=task.story,
         trained_on=f"strings of 1 to {MAX_LENGTH} small letters",
         longest=MAX_LENGTH,
+        confidence=0.98 if name == "reverse" else 0.0,
         data=DataConfig(task=name, tokenizer="characters", src_lang="xx", tgt_lang="xx", split_seed=split_seed),
         default_preset="tiny",
         build=lambda: build(name, task.transform, split_seed),

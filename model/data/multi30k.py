@@ -38,6 +38,7 @@ PROMPTS = {
         Prompt(
             "Two young children are playing football in the park.",
             "“are playing” becomes one verb, which has to agree with “children”",
+            says=("Kinder spielen",),
         ),
         Prompt(
             "A man who is wearing a red hat is reading a newspaper.",
@@ -46,10 +47,12 @@ PROMPTS = {
         Prompt(
             "A basketball player is trying to throw the ball.",
             "two words become one compound, and the infinitive goes to the end",
+            says=("Basketballspieler", "werfen"),
         ),
         Prompt(
             "The dog is not playing with the ball.",
             "the negation: where does it go, and what does its row look at?",
+            says=("nicht",),
         ),
         Prompt(
             "A woman is sitting on the bank of a river.",
@@ -57,17 +60,25 @@ PROMPTS = {
         ),
     ),
     "de": (
-        Prompt("Zwei kleine Kinder spielen im Park Fußball.", "“im” becomes two words: do both rows look at it?"),
+        Prompt(
+            "Zwei kleine Kinder spielen im Park Fußball.",
+            "“im” becomes two words: do both rows look at it?",
+            says=("in the",),
+        ),
         Prompt(
             "Ein Mann, der einen roten Hut trägt, liest eine Zeitung.",
             "“trägt” is at the end of its clause, but English needs it early: which row looks at it?",
+            says=("wearing",),
         ),
         Prompt(
             "Ein Basketballspieler versucht, den Ball zu werfen.",
             "one compound becomes two words: do both rows look at it?",
+            says=("basketball player",),
         ),
         Prompt("Der Hund spielt nicht mit dem Ball.", "the negation: is it kept, and which row looks at “nicht”?"),
-        Prompt("Eine Frau sitzt auf einer Bank im Park.", "“Bank” has two meanings: does its row look at “sitzt”?"),
+        Prompt(
+            "Eine Frau sitzt auf einer Bank im Park.", "“Bank” has two meanings: does its encoder row look at “sitzt”?"
+        ),
     ),
     "fr": (
         Prompt("Deux jeunes enfants jouent au football dans le parc.", "“au” stands for two words"),

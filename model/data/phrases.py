@@ -122,14 +122,23 @@ def phrases_en_de(split_seed: int) -> Task:
         description=_LEARNED.format(n=len(ENGLISH_GERMAN), case=_EITHER_CASE),
         story="Repeats the German of two dozen everyday English phrases, learned by heart",
         trained_on="two dozen everyday phrases",
+        complete=True,
         data=DataConfig(task="phrases-en-de", src_lang="en", tgt_lang="de", split_seed=split_seed),
         default_preset="tiny",
         build=lambda: _splits(pairs),
         examples=(
-            Prompt("I am a student", "four words become three: German leaves out “a” before a profession"),
-            Prompt("She has seen the dog", "the participle “gesehen” moves to the end"),
-            Prompt("He does not drink coffee", "“does not” has no word of its own: it becomes “keinen”"),
-            Prompt("She is reading a book", "“is reading” becomes one word"),
+            Prompt(
+                "I am a student",
+                "four words become three: German leaves out “a” before a profession",
+                says=("Ich bin Student",),
+            ),
+            Prompt("She has seen the dog", "the participle “gesehen” moves to the end", says=("Hund gesehen",)),
+            Prompt(
+                "He does not drink coffee",
+                "“does not” has no word of its own: it becomes “keinen”",
+                says=("Er trinkt keinen Kaffee",),
+            ),
+            Prompt("She is reading a book", "“is reading” becomes one word", says=("Sie liest ein Buch",)),
         ),
     )
 
@@ -143,14 +152,15 @@ def phrases_en_fr(split_seed: int) -> Task:
         description=_LEARNED.format(n=len(ENGLISH_FRENCH), case=_SMALL),
         story="Repeats the French of two dozen everyday English phrases, learned by heart",
         trained_on="two dozen everyday phrases",
+        complete=True,
         data=DataConfig(task="phrases-en-fr", src_lang="en", tgt_lang="fr", lowercase=True, split_seed=split_seed),
         default_preset="tiny",
         build=lambda: _splits(pairs),
         examples=(
-            Prompt("i like cats", "French says “the cats”: where does “les” look?"),
-            Prompt("cats do not like dogs", "“not” becomes two words, one on each side of the verb"),
-            Prompt("i see the red car", "the adjective moves behind its noun"),
-            Prompt("i see him", "the pronoun moves in front of the verb"),
+            Prompt("i like cats", "French says “the cats”: where does “les” look?", says=("les chats",)),
+            Prompt("cats do not like dogs", "“not” becomes two words, one on each side of the verb", says=("pas",)),
+            Prompt("i see the red car", "the adjective moves behind its noun", says=("voiture rouge",)),
+            Prompt("i see him", "the pronoun moves in front of the verb", says=("le vois",)),
         ),
     )
 
@@ -164,12 +174,17 @@ def phrases_en_hi(split_seed: int) -> Task:
         description=_LEARNED.format(n=len(ENGLISH_HINDI), case=_SMALL),
         story="Repeats the Hindi of two dozen everyday English phrases, learned by heart",
         trained_on="two dozen everyday phrases",
+        complete=True,
         data=DataConfig(task="phrases-en-hi", src_lang="en", tgt_lang="hi", lowercase=True, split_seed=split_seed),
         default_preset="tiny",
         build=lambda: _splits(pairs),
         examples=(
-            Prompt("I like pizza", "“I” becomes “मुझे” (to me), and the verb comes last"),
-            Prompt("She reads a book", "the ending of “पढ़ती” says that she is a woman: does it look at “She”?"),
-            Prompt("I am going home", "the verb group “जा रहा हूँ” is at the end"),
+            Prompt("I like pizza", "“I” becomes “मुझे” (to me), and the verb comes last", says=("मुझे",)),
+            Prompt(
+                "She reads a book",
+                "the ending of “पढ़ती” says that she is a woman: does it look at “She”?",
+                says=("पढ़ती",),
+            ),
+            Prompt("I am going home", "the verb group “जा रहा हूँ” is at the end", says=("जा रहा हूँ",)),
         ),
     )

@@ -39,11 +39,16 @@ class Prompt:
     """An example source sentence, with one line on what to look for in its attention.
 
     `word` is the predicted token at whose step there is most to see; empty where the closest race between tokens is.
+    The note is shown only with a translation that bears it out: one that contains each of `says`, whose row predicting
+    the first of a pair in `looks` attends most to the second, and in which a head of cross-attention has `pattern`.
     """
 
     source: str
     note: str
     word: str = ""
+    says: tuple[str, ...] = ()
+    looks: tuple[tuple[str, str], ...] = ()
+    pattern: str = ""
 
 
 Splits = Mapping[str, tuple[Example, ...]]
@@ -67,6 +72,9 @@ class Task:
     have more (``long``). `group` names the group in which an example is scored, such as its length; `equivalent` says
     whether a prediction is correct. `story` says in one sentence what a model trained on it does, `trained_on` what its
     sources are; `longest` is the largest number of source tokens in training, 0 where that is no matter of principle.
+    `complete` says that the splits hold every source that there is. `confidence` is that (geometric mean of the
+    likeliest tokens' probabilities) which 98 % of the validation sentences exceed with the models that come with it; 0
+    where it is unknown.
     """
 
     name: str
@@ -82,6 +90,8 @@ class Task:
     story: str = ""
     trained_on: str = ""
     longest: int = 0
+    complete: bool = False
+    confidence: float = 0.0
     from_folder: bool = False  # reads a corpus: from --data-dir, or downloaded
     own_splits: Mapping[str, Callable[[], tuple[Example, ...]]] = field(default_factory=dict, repr=False)
     """Splits that come with Headlight, so that they need no corpus."""

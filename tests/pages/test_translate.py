@@ -171,6 +171,21 @@ def test_beam_search_lists_its_hypotheses(app: AppTest) -> None:
     assert header(at)["target"]["predicted_ids"] == best
 
 
+def test_a_method_takes_effect_when_chosen_also_after_a_path_was_chosen(app: AppTest) -> None:
+    at = app.run()
+    made = fork(at, 1)
+    at.run()
+    assert header(at)["target"]["predicted_ids"][0] == made["token"]
+    assert header(at)["target"]["by"] == "chosen"
+    next(group for group in at.get("button_group") if group.key == "page_decode_method").set_value("sample").run()
+    assert not at.exception
+    assert header(at)["target"]["by"] == "drawn at random"
+    assert "path" not in {button.key for button in at.button if button.key == "own_choice"}
+    drawn = header(at)["target"]["predicted_ids"]
+    at.number_input(key="page_decode_temperature").set_value(3.0).run()
+    assert header(at)["target"]["predicted_ids"] != drawn
+
+
 def test_sampling_draws_again(app: AppTest) -> None:
     at = app.run()
     at.session_state["decode_method"] = "sample"

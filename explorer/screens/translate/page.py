@@ -11,7 +11,7 @@ from explorer.text import plain
 from explorer.translation import domain
 from explorer.translation.examples import examples_of, hint_for
 from explorer.translation.other_paths import OtherPath, chosen_paths, fork_of, hypotheses
-from explorer.web import changes_in_force, runtime, session, welcome
+from explorer.web import changes_in_force, decoding_choice, runtime, session, welcome
 from explorer.web.attention_views import draw_stepper
 from explorer.web.open_translation import OpenTranslation, address_of, along, open_translation
 from model.data import TASKS, get_task
@@ -41,14 +41,37 @@ def _headline(opened: OpenTranslation) -> None:
                 on_click=session.move,
                 kwargs={"path": None},
             )
+        _next_word(opened)
     changes_in_force.draw_edited(shown)
     summary = runtime.models()[selection.model]
     task = str(summary.get("task"))
     if summary["trained"] and (doubt := domain.warning(opened.own, get_task(task) if task in TASKS else None)):
         st.warning(plain(doubt), icon=":material/explore_off:")
-    hint = hint_for(selection.text, examples_of(summary))
+    hint = hint_for(selection.text, examples_of(summary), shown)
     if lines := [*filter(None, [hint]), *shown.notes]:
         st.caption(plain(" ".join(lines)))
+
+
+def _next_word(opened: OpenTranslation) -> None:
+    """How the next word is chosen, and what else beam search found; on the right, above the words to choose from."""
+    st.space("stretch")
+    with st.popover(f"Next word: {decoding_choice.summary()}", key="next_word", help="How the next word is chosen"):
+        decoding_choice.draw(runtime.models()[opened.selection.model].get("search") or {}, "page")
+        _draw_hypotheses(hypotheses(opened.own, opened.shown))
+
+
+def _draw_hypotheses(found: Sequence[OtherPath]) -> None:
+    if found:
+        st.markdown("##### Hypotheses of beam search")
+    for number, other in enumerate(found, start=1):
+        st.button(
+            f"**{plain(other.text)}** · {plain(other.detail)}" + (" · shown" if other.is_shown else ""),
+            key=f"path-hypothesis-{number}",
+            disabled=other.is_shown,
+            type="tertiary",
+            on_click=session.move,
+            kwargs={"path": other.path, "step": other.step},
+        )
 
 
 @st.fragment
@@ -72,9 +95,8 @@ def _fork(opened: OpenTranslation, step: int, token: int) -> None:
 
 
 def _other_paths(opened: OpenTranslation) -> None:
-    """Hypotheses of beam search, and the forks made so far; each can be opened."""
+    """The forks made so far; each can be opened."""
     own, shown, on_own_path = opened.own, opened.shown, opened.selection.path is None
-    _draw_paths("Hypotheses of beam search", "hypothesis", hypotheses(own, shown))
     _draw_paths("Paths you chose", "fork", chosen_paths(own, shown, session.forks(), on_own_path=on_own_path))
     about = "Your paths, and what beam search considers."
     if st.toggle("All continuations, as a tree", key="translate_tree", help=about):

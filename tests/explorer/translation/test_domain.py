@@ -81,6 +81,39 @@ def test_longer_than_trained() -> None:
     assert "It has 20 tokens; the longest in training had 16." in said
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("adjective-swap", "I read red cats", "“cats” never occurred in training"),
+        ("adjective-swap", "The central bank raised rates", "“The”, “central”, “bank” and “raised” and 1 more never"),
+        ("adjective-swap", "I read red", "It is none of the 591 sentences of its task"),
+        ("adjective-swap-unmasked", "red red red red", "It is none of the 591 sentences"),
+        ("dates", "مرحبا", "never occurred in training"),
+        ("dates", "hello world", "to its likeliest word"),
+        ("dates", "3 March 2024 at noon", "to its likeliest word"),
+        ("phrases-en-de", "I am a doctor", "sentences of its task"),
+        ("phrases-en-de", "The weather is nice", "“weather” and “nice” never occurred"),
+        ("reverse", "HELLO", "never occurred in training"),
+        ("reverse-lstm", "a1b2", "“1” and “2” never occurred"),
+    ],
+)
+def test_the_small_models_say_what_they_cannot_know(name: str, text: str, reason: str) -> None:
+    said = domain.warning(translated(name, text), task_of(name))
+    assert said.startswith(f"Trained on {task_of(name).trained_on}: this is far from them, so do not trust the answer.")
+    assert reason in said
+
+
+def test_case_and_a_full_stop_make_no_other_sentence() -> None:
+    assert domain.warning(translated("adjective-swap", "i READ red books"), task_of("adjective-swap")) == ""
+
+
+@pytest.mark.parametrize("name", ["dates", "reverse", "reverse-lstm"])
+def test_sentences_of_the_task_are_not_doubted(name: str) -> None:
+    task = task_of(name)
+    doubted = [e.source for e in task.splits["valid"][:20] if domain.warning(translated(name, e.source), task)]
+    assert doubted == []
+
+
 def test_confidence_is_the_geometric_mean_of_the_likeliest() -> None:
     shown = translated("reverse", "headlight")
     likeliest = shown.trace.top_probabilities[:, 0].astype(float)

@@ -92,8 +92,8 @@ def test_a_tree_without_a_search_has_only_whole_paths(reverse: Translator, own: 
     assert tree[translation.path].names == ("on screen", "path 1 you chose")
 
 
-def test_a_hint_is_a_sentence() -> None:
+def test_a_hint_is_a_sentence(own: Translation) -> None:
     prompts = (Prompt("abc", "the diagonal"), Prompt("aba", "Which a?"))
-    assert hint_for("abc", prompts) == "What to look for: the diagonal."
-    assert hint_for("aba", prompts) == "What to look for: Which a?"
-    assert hint_for("xyz", prompts) == ""
+    assert hint_for("abc", prompts, own) == "What to look for: the diagonal."
+    assert hint_for("aba", prompts, own) == "What to look for: Which a?"
+    assert hint_for("xyz", prompts, own) == ""
