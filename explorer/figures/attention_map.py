@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 NUMBERS_UP_TO = 225  # cells; in larger maps the numbers do not fit
 NUMBERS_ACROSS, NUMBERS_ACROSS_WIDE = 10, 15  # columns, in half the page width and in all of it
 LEAST_HIGH = 290  # pixels; the title of the query axis needs this much
+FEW = 2  # rows; a map of so few is low, and its query axis is named below it
 TICKS_UP_TO = 80
 # Blue below zero, orange above, neutral grey at zero; readable on white and on black.
 DIVERGING = [[0.0, "#2a6da3"], [0.25, "#8fb8d9"], [0.5, "#d9dde1"], [0.75, "#efb178"], [1.0, "#bf641c"]]
@@ -65,8 +66,8 @@ def map_figure(shown: LabelledMap, *, height: int | None = None, wide: bool = Fa
         )
     _axes(figure, shown)
     figure.update_layout(
-        margin={"l": 10, "r": 10, "t": 10, "b": 10},
-        height=height or min(640, max(LEAST_HIGH, 120 + 26 * n_rows)),
+        margin={"l": 10, "r": 10, "t": 10, "b": 30 if n_rows <= FEW else 10},
+        height=height or (150 + 44 * n_rows if n_rows <= FEW else min(640, max(LEAST_HIGH, 120 + 26 * n_rows))),
         plot_bgcolor="rgba(0,0,0,0)",
         dragmode=False if n_columns * n_rows <= NUMBERS_UP_TO else "zoom",
     )
@@ -88,6 +89,19 @@ def _axes(figure: go.Figure, shown: LabelledMap) -> None:
             ticktext=[_short(label) for label in labels[::stride]],
             showgrid=False,
             zeroline=False,
+        )
+    if len(rows) <= FEW:
+        figure.update_yaxes(title_text="")
+        figure.add_annotation(
+            text=f"row: {shown.row_title}",
+            xref="paper",
+            yref="paper",
+            x=0,
+            y=0,
+            yshift=-8,
+            xanchor="left",
+            yanchor="top",
+            showarrow=False,
         )
     figure.update_xaxes(side="top", tickangle=-45 if len(columns) > 4 else 0, range=[-0.5, len(columns) - 0.5])
     figure.update_yaxes(range=[len(rows) - 0.5, -0.5])

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from explorer.components.copy_link import copy_link
 from explorer.text import plain
@@ -33,7 +34,7 @@ def draw(*, sentence_on_page: bool = False, welcome: bool = False) -> None:
             st.warning("There is no model in the checkpoints folder yet. Train one with `python -m model.train`.")
             st.session_state[_SELECTION] = None
             return
-        name = _model(summaries)
+        name = _model(summaries, page)
         summary = summaries[name]
         prompts = examples_of(summary)
         with page if sentence_on_page else st.container():
@@ -59,12 +60,13 @@ def selection() -> Selection | None:
     return current
 
 
-def _model(summaries: dict[str, dict[str, Any]]) -> str:
+def _model(summaries: dict[str, dict[str, Any]], page: DeltaGenerator) -> str:
     names = sorted(summaries, key=lambda name: (not summaries[name]["bundled"], name))
     asked = st.session_state.get(session.MODEL)
     if asked not in summaries:
         if asked is not None:
-            st.warning(plain(f"There is no model '{asked}' here{nearest(asked, names)}"))
+            # On the page: on a phone the sidebar is closed.
+            page.warning(plain(f"There is no model '{asked}' here{nearest(asked, names)}"))
             session.forget_selection()
         st.session_state[session.MODEL] = next((name for name in PREFERRED if name in summaries), names[0])
     return st.selectbox(

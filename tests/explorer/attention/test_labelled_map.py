@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -103,6 +105,17 @@ def test_one_token_and_a_hundred_draw(size: int) -> None:
         figure = map_figure(head_map(attention_maps(trace, kind), 1, 1))
         assert len(figure.layout.xaxis.ticktext) <= 80
         assert np.asarray(figure.data[0].z).shape == (size, size)
+
+
+def test_a_single_row_is_low_and_still_names_both_axes() -> None:
+    whole = planted("cross")
+    one = dataclasses.replace(
+        whole, values=whole.values[:1], mask=whole.mask[:1], rows=whole.rows[:1], predicted=whole.predicted[:1]
+    )
+    figure, full = map_figure(one), map_figure(whole)
+    assert figure.layout.height < full.layout.height - 80
+    assert figure.layout.annotations[0].text == f"row: {whole.row_title}"
+    assert figure.layout.xaxis.title.text == whole.column_title
 
 
 def test_numbers_are_written_only_where_there_is_room() -> None:

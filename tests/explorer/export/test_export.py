@@ -232,6 +232,46 @@ def test_a_head_in_svg_says_its_numbers_axes_and_labels() -> None:
     assert "hatched" in masked
 
 
+def labels_in(svg: bytes) -> list[str]:
+    """The texts of an SVG figure, stripped."""
+    return [text.strip("\u200e \n") for text in ElementTree.fromstring(svg).itertext()]
+
+
+def test_all_heads_name_their_tokens() -> None:
+    trace = planted_trace(("I", "read", "books"), ("<sos>", "je", "lis"), layers=(2, 2), heads=(3, 3))
+    cross = labels_in(draw(on_screen(trace, "heads", "cross"), "svg").content)
+    assert [cross.count(row) for row in ("1 <sos> → je", "2 je → lis")] == [2, 2], "beside the first head of each layer"
+    assert [cross.count(key) for key in ("1 I", "2 read", "3 books")] == [3, 3, 3], "above the heads of the first layer"
+    assert {"source (key)", "decoder reads (query)"} <= set(cross)
+    encoder = labels_in(draw(on_screen(trace, "heads", "encoder"), "svg").content)
+    assert encoder.count("2 read") == 2 + 3, "as rows and as columns"
+
+
+def test_a_head_keeps_its_colour_whatever_is_shown_beside_it() -> None:
+    def colours_of(heads: str) -> dict[str, str]:
+        svg = draw(on_screen(noisy(heads=(3, 3)), f"lines.h-{heads}"), "svg").content.decode()
+        pairs = re.findall(r'style="[^"]*fill: (#\w{6})[^"]*"[^>]*>\s*(head \d|mean over its heads)\s*<', svg)
+        return {name: colour for colour, name in pairs}
+
+    assert colours_of("2-3") == {"head 2": HEAD_COLOURS[1], "head 3": HEAD_COLOURS[2]}
+    three = colours_of("0-1-3")
+    assert (three["head 1"], three["head 3"]) == (HEAD_COLOURS[0], HEAD_COLOURS[2])
+    assert three["mean over its heads"] not in HEAD_COLOURS
+
+
+def test_the_title_counts_heads_without_their_mean() -> None:
+    assert on_screen(noisy(heads=(4, 4)), "lines.h-0-1-2-3-4").title.endswith("4 heads and the mean over all heads")
+
+
+def test_the_sentence_of_several_heads_is_shaded_by_their_mean() -> None:
+    shown = on_screen(noisy(heads=(3, 3)), "text.h-1-2-3")
+    assert [place.head for place in shown.places] == [1, 2, 3]
+    mean = np.mean([one.values[shown.row] for one in shown.maps], axis=0)
+    labels = labels_in(draw(shown, "svg").content)
+    assert f"{int(100 * mean[4] + 0.5)} %" in labels
+    assert {"head 1", "head 2", "head 3"} <= set(labels)
+
+
 def test_the_same_view_gives_the_same_file() -> None:
     for kind in ("png", "svg", "pdf"):
         assert (
