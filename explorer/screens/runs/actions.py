@@ -122,8 +122,8 @@ def draw_import(runs: Runs) -> None:
     if closed("Importing is"):
         return
     st.caption(
-        "A zip file that was exported here or on another machine, or a MarianMT translator (OPUS-MT) as Hugging Face "
-        "stores it: zipped, or as a folder on this server. Nothing in it is executed or unpickled."
+        "A zip file that was exported here or on another machine, or a MarianMT (OPUS-MT) or BART model as Hugging "
+        "Face stores it: zipped, or as a folder on this server. Nothing in it is executed or unpickled."
     )
     file = st.file_uploader("Zip file", type=["zip"], max_upload_size=MAX_ZIP_MEGABYTES, key="runs_zip")
     columns = st.columns(2)
@@ -131,7 +131,8 @@ def draw_import(runs: Runs) -> None:
         "or a folder on this server",
         key="runs_folder",
         placeholder="/home/me/opus-mt-en-de",
-        help="With config.json, model.safetensors, vocab.json, source.spm and target.spm.",
+        help="With config.json, model.safetensors and, for MarianMT, vocab.json, source.spm and target.spm; for BART, "
+        "tokenizer.json, or vocab.json and merges.txt.",
     )
     name = columns[1].text_input(
         "Name",

@@ -13,7 +13,7 @@ from explorer.runs.viewer_mode import VARIABLE
 from model.checkpoint import load_model
 from model.folder import CheckpointError
 from model.importing.source_folder import ImportFailed
-from tests.model.importing import peer
+from tests.model.importing import bart_peer, peer
 
 
 def zipped(folder: Path, *, top: str = "opus-mt-en-de/", **more: bytes) -> io.BytesIO:
@@ -38,6 +38,36 @@ def test_from_a_zip_file_and_from_a_folder_the_same_model(tmp_path: Path) -> Non
     assert load_model(tmp_path / "again").summary["error"] is None
     with pytest.raises(ArchiveError, match="already a model"):
         import_translator(peer.standard(), tmp_path, "again")
+
+
+def test_a_bart_model_from_a_zip_file_with_either_form_of_tokenizer(tmp_path: Path) -> None:
+    """vocab.json and merges.txt, or the one tokenizer.json, which our own folders have as well."""
+    assert import_zip(zipped(bart_peer.standard(), top="bart/"), tmp_path) == "bart"
+    folder = bart_peer.copied(tmp_path / "theirs")
+    for name in ("vocab.json", "merges.txt"):
+        (folder / name).unlink()
+    bart_peer.tokenizer().save_pretrained(folder)
+    assert import_zip(zipped(folder, top=""), tmp_path, "one-file") == "one-file"
+    one, other = (load_model(tmp_path / name) for name in ("bart", "one-file"))
+    assert one.source == other.source
+    assert one.source.encode("ein Rad — “so”") == other.source.encode("ein Rad — “so”")
+
+
+@pytest.mark.parametrize("name", ["merges.txt", "vocab.json", "tokenizer_config.json"])
+def test_bombs_and_links_among_the_files_of_a_bart_model_are_refused(name: str, tmp_path: Path) -> None:
+    folder = bart_peer.copied(tmp_path / "theirs")
+    (folder / name).write_bytes(b"a b\n" * 1_500_000)
+    with pytest.raises(ArchiveError, match="times as large"):
+        import_zip(zipped(folder), tmp_path / "models")
+    made = zipped(bart_peer.standard(), top="x/")
+    with zipfile.ZipFile(made, "a") as archive:
+        info = zipfile.ZipInfo(f"x/{name}.link")
+        info.external_attr = 0o120777 << 16
+        archive.writestr(info, "/etc/passwd")
+    made.seek(0)
+    with pytest.raises(ArchiveError, match="link"):
+        import_zip(made, tmp_path / "models")
+    assert not (tmp_path / "models").exists()
 
 
 def test_only_a_pickle_is_refused_with_the_way_to_convert_it(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from model.text.tokenizer import tokenizer_from_dict
 from tests.model.importing import bart_peer
 from tests.model.text.test_sentencepiece import strange_strings
 
-MERGES = [("Ġ", "a"), ("a", "b"), ("Ã", "¤"), ("Ġ", "Ġ")]
+MERGES = [("Ġ", "a"), ("a", "b"), ("Ã", "¤"), ("Ġ", "Ġ"), ("Ġ", "x"), ("Ġx", "x")]
 
 
 def toy(**changes: Any) -> ByteLevelTokenizer:
@@ -63,6 +63,7 @@ def test_pieces_are_shown_as_text_and_bytes_by_their_number() -> None:
     assert tokenizer.id_of("a") == tokenizer.encode("a").ids[1]
     assert tokenizer.piece(tokenizer.id_of("ä")) == "ä"
     assert tokenizer.id_of("<s>") == 4
+    assert tokenizer.id_of("xx") == tokenizer.encode("a xx").ids[-1], "which the vocabulary has after a space only"
     assert tokenizer.id_of("abc") == UNK
     assert tokenizer.encode("").ids == ()
 

@@ -1,0 +1,132 @@
+"""Whatever tokenizer.json, vocab.json and merges.txt hold: one sentence, or a tokenizer that gives any text back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from model.importing.byte_pairs import read_byte_pairs
+from model.importing.source_folder import ImportFailed, SourceFolder
+from model.importing.vocabulary import reorder
+from model.text.bytelevel import LETTERS, ByteLevelTokenizer
+from model.text.pieces import TokenizerError
+from model.text.tokenizer import tokenizer_from_dict
+
+SPECIAL = ("<s>", "<pad>", "</s>", "<unk>")
+# Without new files for each example, a fixture of the test function may be used by all of them.
+SAME_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+
+letters = st.sampled_from([*"abĠÃ¤Ċ"])
+merges = st.lists(
+    st.tuples(st.text(letters, min_size=1, max_size=3), st.text(letters, min_size=1, max_size=3)), max_size=8
+)
+texts = st.text(max_size=30)
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 300) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def described(pairs: list[tuple[str, str]]) -> dict[str, Any]:
+    """A tokenizer.json of all bytes and these merges."""
+    names = dict.fromkeys((*SPECIAL, *LETTERS.values(), *map("".join, pairs)))
+    return {
+        "added_tokens": [{"id": i, "content": name, "special": True} for i, name in enumerate(SPECIAL)],
+        "normalizer": None,
+        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False},
+        "post_processor": {"type": "RobertaProcessing", "sep": ["</s>", 2], "cls": ["<s>", 0]},
+        "model": {
+            "type": "BPE",
+            "vocab": {name: i for i, name in enumerate(names)},
+            "merges": [list(p) for p in pairs],
+        },
+    }
+
+
+def read(folder: Path) -> ByteLevelTokenizer | str:
+    """The tokenizer of a folder, or the sentence that refuses it."""
+    try:
+        pairs = read_byte_pairs(SourceFolder(folder))
+        size = len(pairs.names)
+        found = reorder(pairs.names, size, pad=1, start=2, eos=pairs.end, unk="<unk>", file=pairs.file)
+        return ByteLevelTokenizer(found.pieces, pairs.merges, begin=pairs.begin, prefix_space=pairs.prefix_space)
+    except (ImportFailed, TokenizerError) as error:
+        said = str(error)
+        assert "\n" not in said
+        assert 10 < len(said) < 400
+        return said
+
+
+def check(tokenizer: ByteLevelTokenizer | str, text: str) -> None:
+    if isinstance(tokenizer, str):
+        return
+    encoding = tokenizer.encode(text)
+    assert 3 not in encoding.ids
+    assert tokenizer.decode(encoding.ids) == encoding.text
+    assert all(0 <= start <= end <= len(text) for start, end in encoding.offsets)
+    assert sorted(encoding.words) == list(encoding.words)
+    assert tokenizer.words_of(encoding.ids) == encoding.words
+
+
+@SAME_FOLDER
+@given(merges, texts)
+def test_any_merges(tmp_path: Path, pairs: list[tuple[str, str]], text: str) -> None:
+    (tmp_path / "tokenizer.json").write_text(json.dumps(described(pairs)), encoding="utf-8")
+    found = read(tmp_path)
+    known = set(LETTERS.values())
+    whole = all(left in known and right in known and not known.add(left + right) for left, right in pairs)
+    assert isinstance(found, ByteLevelTokenizer) == whole
+    check(found, text)
+
+
+@SAME_FOLDER
+@given(st.sampled_from(["model", "added_tokens", "pre_tokenizer", "post_processor", "normalizer"]), json_values, texts)
+def test_any_json_in_the_place_of_a_part(tmp_path: Path, part: str, value: Any, text: str) -> None:
+    values = described([("a", "b")])
+    (tmp_path / "tokenizer.json").write_text(json.dumps(values | {part: value}), encoding="utf-8")
+    check(read(tmp_path), text)
+
+
+@SAME_FOLDER
+@given(
+    st.sampled_from(["type", "vocab", "merges", "add_prefix_space", "use_regex", "cls", "sep", "single", "dropout"]),
+    st.sampled_from(["model", "pre_tokenizer", "post_processor"]),
+    json_values,
+)
+def test_any_json_in_the_place_of_a_field(tmp_path: Path, field: str, part: str, value: Any) -> None:
+    values = described([("a", "b")])
+    values[part][field] = value
+    (tmp_path / "tokenizer.json").write_text(json.dumps(values), encoding="utf-8")
+    check(read(tmp_path), "ab a")
+
+
+@SAME_FOLDER
+@given(st.binary(max_size=60))
+def test_any_bytes_in_the_place_of_merges(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "vocab.json").write_text(json.dumps(described([])["model"]["vocab"]), encoding="utf-8")
+    (tmp_path / "merges.txt").write_bytes(content)
+    check(read(tmp_path), "ab a")
+
+
+@given(st.sampled_from(["pieces", "merges", "begin", "prefix_space", "lowercase", "counts", "lang"]), json_values)
+def test_any_json_in_a_stored_tokenizer(name: str, value: Any) -> None:
+    whole = ByteLevelTokenizer(["<s>", *LETTERS.values()], (), begin="<s>").to_dict()
+    try:
+        again = tokenizer_from_dict(whole | {name: value})
+    except TokenizerError as error:
+        said = str(error)
+    else:
+        said = again.decode(again.encode("ä b").ids)
+        assert said == "ä b"
+    assert "\n" not in said
+
+
+def test_a_folder_without_any_of_these_files_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ImportFailed, match=r"no vocab\.json"):
+        read_byte_pairs(SourceFolder(tmp_path))
