@@ -107,6 +107,8 @@ def our_times(browser: Browser, url: str, size: tuple[int, int, int], tabs: int 
                 found.size = received
             else:
                 found.later = received
+        if not page.locator(".panel").is_visible():
+            page.locator(".options").click()
         for scale in ("max", "log", "unit"):
             chosen = "scale => __bench.arm('input', () => __bench.find('select[name=scale]').value === scale)"
             page.evaluate(chosen, scale)
