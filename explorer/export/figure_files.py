@@ -9,6 +9,8 @@ from __future__ import annotations
 import io
 import threading
 import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -56,13 +58,20 @@ class Drawing:
 
 def draw(shown: ShownMaps, kind: Format) -> Drawing:
     """The maps on screen as a file; layers and heads are labelled from 1, masked cells are hatched."""
+    with drawing(texts_of(shown)) as missing:
+        return Drawing(_save(figure_of(shown), kind), missing)
+
+
+@contextmanager
+def drawing(texts: Iterable[str]) -> Iterator[str]:
+    """Draw figures with these texts, with our settings and nobody else; gives the characters that no font has."""
     import matplotlib as mpl
 
-    families, missing = fonts_for(texts_of(shown))
+    families, missing = fonts_for(texts)
     settings: Any = _SETTINGS | {"font.family": families}
     with _ONE_AT_A_TIME, mpl.rc_context(settings), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from")  # the note about `missing` tells the reader
-        return Drawing(_save(figure_of(shown), kind), missing)
+        yield missing
 
 
 def _save(figure: Figure, kind: Format) -> bytes:

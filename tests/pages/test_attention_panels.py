@@ -274,6 +274,15 @@ def test_export_offers_every_format(app: AppTest, view: str) -> None:
     assert "On screen: Cross-attention" in said(at)
 
 
+def test_the_steps_are_drawn_on_request_and_offered_as_gif_and_apng(app: AppTest) -> None:
+    at = opened(app, "export")
+    assert "moving_gif" not in {button.key for button in at.get("download_button")}
+    at.button(key="export_moving").click().run()
+    assert not at.exception
+    labels = [button.proto.label for button in at.get("download_button")]
+    assert [label.split(",")[0] for label in labels if label.startswith(("GIF", "APNG"))] == ["GIF", "APNG"]
+
+
 def test_a_manifest_reopens_exactly_the_view(app: AppTest, checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = translation(checkpoints)
     path = (*shown.path[:1], int(shown.trace.top_ids[1][2]))

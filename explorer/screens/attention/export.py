@@ -8,6 +8,7 @@ import streamlit as st
 
 from explorer.attention.coordinates import Place
 from explorer.export.manifest import ManifestError, link, manifest_text, model_hash, read_manifest
+from explorer.screens.attention import moving_picture
 from explorer.screens.attention.download_buttons import draw_downloads
 from explorer.screens.attention.panels import LED
 from explorer.text import plain
@@ -34,6 +35,7 @@ def draw(selection: Selection, shown: Translation, at: Place) -> None:
     draw_downloads(
         shown.trace, at, selection.view, seq=shown.seq, model=shown.model, facts=facts, key="export", manifest=manifest
     )
+    moving_picture.draw(shown, at)
     st.markdown("##### Open exactly this view again")
     download_button(
         "Manifest",
