@@ -51,6 +51,7 @@ def test_each_page_shows_its_subject(model: str, page: str) -> None:
     assert not at.exception
     assert not at.error
     assert at.selectbox(key="model").value == model
+    assert "in training" not in " ".join(str(each.value) for each in at.warning), "which nobody knows here"
     if page == "pages/probe.py" and model == "bart":
         assert "enter sentences of your own" in " ".join(str(each.value) for each in at.info)
     else:

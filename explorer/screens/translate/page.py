@@ -45,7 +45,8 @@ def _headline(opened: OpenTranslation) -> None:
     changes_in_force.draw_edited(shown)
     summary = runtime.models()[selection.model]
     task = str(summary.get("task"))
-    if summary["trained"] and (doubt := domain.warning(opened.own, get_task(task) if task in TASKS else None)):
+    known = summary["trained"] and not summary["imported"]  # of a model from elsewhere, the data are not known here
+    if known and (doubt := domain.warning(opened.own, get_task(task) if task in TASKS else None)):
         st.warning(plain(doubt), icon=":material/explore_off:")
     hint = hint_for(selection.text, examples_of(summary), shown)
     if lines := [*filter(None, [hint]), *shown.notes]:
