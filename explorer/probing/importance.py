@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from explorer.attention.names import index_name
 from explorer.probing.quality import interval, reference_scores, subsample
-from explorer.probing.sample import Measured, Report
 from explorer.text import fixed, plural, rounded
 from model.analysis.bootstrap import Estimate
 from model.analysis.importance import (
@@ -29,7 +28,10 @@ from model.analysis.importance import (
 )
 from model.analysis.recorded_batches import Sample
 from model.checkpoint import LoadedModel
+from model.data import Task
 from model.points import Head
+
+Report = Callable[[float, str], None]
 
 SENTENCES = 100  # of the sample, at most
 _STILL_GOOD = 90.0  # percent of the whole model's quality
@@ -192,10 +194,16 @@ def measure_importance(loaded: LoadedModel, sample: Sample, report: Report) -> I
 
 
 def measure_curve(
-    loaded: LoadedModel, measured: Measured, order: Sequence[Head], report: Report, *, sentences: int = SENTENCES
+    loaded: LoadedModel,
+    sample: Sample,
+    task: Task | None,
+    order: Sequence[Head],
+    report: Report,
+    *,
+    sentences: int = SENTENCES,
 ) -> PruningCurve:
     """The pruning curve in a given order, with translations where all references are known."""
-    part = subsample(measured.sample, sentences)
+    part = subsample(sample, sentences)
     known = all(part.references)
     counts = pruning_counts(len(order))
     n_batches = len(batches_of(part.pairs))
@@ -208,7 +216,7 @@ def measure_curve(
         whole = step.scores if whole is None else whole
         losses.append(step.scores.loss)
         changes.append(whole.loss_change(step.scores))
-        exact, score = reference_scores(loaded, part, measured.task, step.translations) if known else (None, None)
+        exact, score = reference_scores(loaded, part, task, step.translations) if known else (None, None)
         exacts.append(exact)
         bleus.append(score)
     joined = Estimate(*(np.array([part.at()[nth] for part in changes]) for nth in range(3)))

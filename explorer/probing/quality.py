@@ -79,14 +79,7 @@ def reference_scores(
 
 def subsample(sample: Sample, most: int) -> Sample:
     """At most `most` sentences, evenly spaced."""
-    rows = evenly_spaced(len(sample), most)
-    return Sample(
-        tuple(sample.sources[i] for i in rows),
-        tuple(sample.targets[i] for i in rows),
-        tuple(sample.alignments[i] for i in rows),
-        tuple(sample.references[i] for i in rows),
-        links=tuple(sample.links[i] for i in rows),
-    )
+    return sample.part(evenly_spaced(len(sample), most))
 
 
 def quality_words(before: Quality, after: Quality, sentences: int) -> str:

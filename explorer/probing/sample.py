@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from explorer.probing import stored
+from explorer.probing.importance import Importance
 from explorer.probing.measurement import Probe, Tally
 from explorer.probing.word_alignment import is_alignment, word_links
 from explorer.text import plural
@@ -72,7 +74,8 @@ class SampleChoice:
 class Measured:
     """A model measured on a sample.
 
-    `observed` are the sentences in the order of the sample; `about` describes the sample in words.
+    `observed` are the sentences in the order of the sample, empty where stored results were taken (see
+    :func:`observe_again`); `about` describes the sample in words; `importance` is known where it was stored, too.
     """
 
     model: str
@@ -82,6 +85,7 @@ class Measured:
     probe: Probe
     about: str
     task: Task | None
+    importance: Importance | None = None
 
 
 def lines_of(text: str) -> tuple[str, ...]:
@@ -255,15 +259,53 @@ def _with_alignments(sample: Sample, examples: Sequence[Example], loaded: Loaded
     )
 
 
+def seeds_for(loaded: LoadedModel) -> tuple[int, ...]:
+    """The seeds of the untrained models beside a model; each takes the model's memory again."""
+    return SEEDS if count_parameters(loaded.transformer) <= LARGE else SEEDS[:2]
+
+
 def measure(choice: SampleChoice, loaded: LoadedModel, report: Report) -> Measured:
-    """Measure every head of a model, in one pass over the sample.
+    """The heads of a model on a sample: results stored beside the model if they are of this sample, else measured.
 
     Raises:
         SampleError: there is nothing to measure on. Exceptions from `report` propagate.
     """
     report(0.0, "Gathering sentences")
     sample, about, task = gather(choice, loaded, report)
-    seeds = SEEDS if count_parameters(loaded.transformer) <= LARGE else SEEDS[:2]  # each takes the model's memory again
+    known = stored.load(loaded.folder, stored.sample_hash(sample, seeds_for(loaded)))
+    if known is not None:
+        return Measured(loaded.name, choice, sample, (), known.probe, about, task, known.importance)
+    return _measured(choice, loaded, report, sample, about, task)
+
+
+def measure_again(choice: SampleChoice, loaded: LoadedModel, report: Report) -> Measured:
+    """Measure every head of a model, in one pass over the sample, whatever is stored.
+
+    Raises: as :func:`measure`.
+    """
+    return _measured(choice, loaded, report, *gather(choice, loaded, report))
+
+
+def observe_again(
+    measured: Measured, loaded: LoadedModel, report: Report, indices: Sequence[int] | None = None
+) -> dict[int, Observed]:
+    """The sentences at some indices of a sample, or all, as the model reads them: for results that were stored."""
+    wanted = range(len(measured.sample)) if indices is None else indices
+    known = {i: measured.observed[i] for i in wanted} if measured.observed else {}
+    if known:
+        return known
+    part = measured.sample.part(list(wanted))
+    found: dict[int, Observed] = {}
+    for index, observed, _ in observe([loaded.transformer], part, loaded.source, loaded.target):
+        found[wanted[index]] = observed
+        report(len(found) / len(part), f"Reading: {len(found)} of {plural(len(part), 'sentence')}")
+    return {i: found[i] for i in wanted}
+
+
+def _measured(
+    choice: SampleChoice, loaded: LoadedModel, report: Report, sample: Sample, about: str, task: Task | None
+) -> Measured:
+    seeds = seeds_for(loaded)
     models = [loaded.transformer, *(untrained_like(loaded.transformer, seed) for seed in seeds)]
     tally, by_index = Tally(), {}
     for index, observed, weights in observe(models, sample, loaded.source, loaded.target):

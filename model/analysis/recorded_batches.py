@@ -50,6 +50,16 @@ class Sample:
     def __len__(self) -> int:
         return len(self.sources)
 
+    def part(self, indices: Sequence[int]) -> Sample:
+        """The sentences at these indices."""
+        return Sample(
+            tuple(self.sources[i] for i in indices),
+            tuple(self.targets[i] for i in indices),
+            tuple(self.alignments[i] for i in indices),
+            tuple(self.references[i] for i in indices),
+            links=tuple(self.links[i] for i in indices),
+        )
+
     @property
     def pairs(self) -> EncodedPairs:
         """Sources and targets as ids."""

@@ -33,9 +33,11 @@ def test_compute_statistics_and_open_a_card(visit: Visit) -> None:
     measured(page)
     expect(page.get_by_text("5 of 12 heads have a clear role")).to_be_visible()
     expect(page.get_by_test_id("stDataFrame").first).to_be_visible()
-    tab(page, "One head")
+    grid = page.get_by_test_id("stPlotlyChart").nth(2).bounding_box()
+    assert grid is not None
+    page.mouse.click(grid["x"] + 0.3 * grid["width"], grid["y"] + 90)  # the first thumbnail of cross-attention
     expect(page.get_by_role("heading", name="Cross L1 H1: alignment (predicts)")).to_be_visible()
-    expect(page.get_by_text(re.compile("over 199 sentences; uniform attention .* untrained"))).to_be_visible()
+    expect(page.get_by_text(re.compile("over 199 sentences; beside uniform attention .* untrained"))).to_be_visible()
     expect(page.get_by_test_id("stPlotlyChart").first).to_be_visible()
 
 

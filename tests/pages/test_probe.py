@@ -44,9 +44,12 @@ def test_statistics_are_computed_with_sample_and_baselines(app: AppTest) -> None
     assert len(table) == 8 + 2 + 2
     assert table.loc[("cross", "L1 H1"), "alignment error rate"] <= 0.05
     assert table.loc[("cross", "L1 H1"), "role"] == "alignment (predicts)"
-    maps = plotted(at)
+    grids, maps = plotted(at)[:3], plotted(at)[3:]
     assert len(maps) == 3
     assert maps[0]["data"][0]["z"].shape == (2, 4)
+    assert [len(grid["data"][1]["x"]) for grid in grids] == [8, 2, 2], "a thumbnail for each head"
+    assert "Lp" not in said
+    assert "Ap = alignment (predicts)" in said
 
 
 def test_the_table_can_be_filtered(app: AppTest) -> None:
@@ -68,6 +71,44 @@ def test_every_number_with_its_baselines(app: AppTest) -> None:
     wanted |= {"uniform standard deviation", "untrained standard deviation"}
     assert wanted <= set(numbers.columns)
     assert (numbers["untrained models"] == 5).all()
+
+
+def test_one_score_against_another(app: AppTest) -> None:
+    at = app.run()
+    at.session_state["probe_scatter"] = True
+    at.run()
+    assert not at.exception
+    assert "10 heads: effective keys and previous token have a rank correlation of " in words(at)
+
+
+def test_patching_shows_where_a_letter_is_carried(app: AppTest) -> None:
+    at = on_tab(app, "Patching")
+    assert "Both sentences are the same for this model" in words(at)
+    at.text_input(key="patching_other").set_value("headlight!").run()
+    assert "equal length in tokens: this one has 9 tokens" in words(at)
+    at.text_input(key="patching_other").set_value("beadlight").run()
+    assert not at.exception
+    source, target = plotted(at)
+    assert source["data"][0]["z"].shape == (3, 10)
+    assert target["data"][0]["z"].shape[0] == 2
+    last = next(box for box in at.selectbox if box.label == "The prediction to watch")
+    last.set_value(8).run()
+    assert "The largest effect of a single vector is at 1 “h ← b”" in words(at)
+    assert "“b” becomes likeliest" in words(at)
+
+
+def test_cross_checks(app: AppTest) -> None:
+    at = on_tab(app, "Cross-checks")
+    assert not at.exception
+    maps = plotted(at)
+    assert [figure["data"][0]["z"].shape for figure in maps] == [(10, 10)] * 3
+    assert "the largest key is the same in" in words(at)
+    next(button for button in at.button if button.label.startswith("Count over")).click().run()
+    assert not at.exception
+    (row,) = tables(at)[0].to_dict("records")
+    assert row["predicted word"] == "all"
+    assert row["uniform"] < 0.5, "this model copies what it looks at"
+    assert "in 50 sentences" in words(at)
 
 
 def test_own_sentences(app: AppTest) -> None:
@@ -121,7 +162,7 @@ def test_a_card(app: AppTest) -> None:
     assert "untrained" in said
     assert "Coverage" in said
     assert "L1 H1:" in said, "the other head is the only one that can look alike"
-    assert "Not measured yet" in said
+    assert "rank " in said, "the importance of a shipped model comes with it"
     maps, covers = plotted(at)[::2], plotted(at)[1::2]
     assert len(maps) == len(covers) == 3, "the best, the median and the worst sentence"
     assert "Sorted by: aligned, sinks left out, above that of uniform attention" in said
@@ -129,11 +170,17 @@ def test_a_card(app: AppTest) -> None:
     for weights, cover in zip(maps, covers, strict=True):
         assert np.allclose(cover["data"][0]["y"], weights["data"][0]["z"].sum(axis=0), atol=1e-5)
     assert at.query_params["head"] == "2"
+    next(button for button in at.button if button.label.startswith("Take its scores apart")).click().run()
+    assert not at.exception
+    assert "Over 50 sentences." in words(at)
+    assert "as key and" in words(at)
 
 
 def test_importance(app: AppTest) -> None:
     at = on_tab(app, "Importance")
     assert not at.exception
+    assert len(plotted(at)) == 6, "what is stored is shown, and the rest is measured when asked for"
+    next(button for button in at.button if button.label == "Measure the pruning curve").click().run()
     said = words(at)
     assert len(plotted(at)) == 7
     rows = tables(at)[0]
@@ -195,12 +242,13 @@ def test_grammar_with_a_pipeline(app: AppTest, monkeypatch: pytest.MonkeyPatch) 
     probe_grammar._pipeline.clear()
 
 
-def test_export_offers_three_files(app: AppTest) -> None:
+def test_export_offers_four_files(app: AppTest) -> None:
     at = on_tab(app, "Export")
     assert not at.exception
     assert [button.proto.label for button in at.get("download_button")] == [
         "Table (CSV)",
         "Everything (JSON)",
+        "Role map (SVG)",
         "Report (HTML)",
     ]
 

@@ -30,6 +30,7 @@ def test_without_its_aligned_heads_reverse_fails_and_undo_restores_it(app: AppTe
     assert not at.exception
     said = words(at).replace("**", "")
     assert "In force: cross L1 H1, L1 H2 switched off" in said
+    assert not at.pills(key="surgery_heads_cross").value, "the next operation starts from no head"
     assert "The translation changes." in said
     assert "exactly right 100.0 % → " in said
     assert at.query_params["edit"] == "cross.1.1.zero~cross.1.2.zero"

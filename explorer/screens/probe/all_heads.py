@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from explorer.attention.names import index_name
 from explorer.figures.measured_heads import layer_head_map, similarity_plot
+from explorer.figures.role_grid import THUMBNAILS, role_grid, score_scatter
 from explorer.probing.measurement import STATISTICS, WITHOUT_SINKS, Probe
 from explorer.probing.roles import RULE
 from explorer.probing.sample import Measured
@@ -25,14 +28,64 @@ from explorer.probing.tables import (
 )
 from explorer.text import plain
 from explorer.web import page_parts, session
-from model.config import ATTENTION_KINDS
+from model.config import ATTENTION_KINDS, AttentionKind
 
 _ROW_PIXELS, _ROWS_SHOWN = 35, 8
 
 
+_GRID = "probe_grid"
+ONE_HEAD = "One head"
+
+
 def draw_heads(measured: Measured) -> None:
-    """Draw the table, the map, the similar heads and the numbers."""
+    """Draw the grid of thumbnails, then the table, one score as a map, two against each other, and the numbers."""
     st.markdown(f"**{plain(summary(measured.probe))}**")
+    _draw_grid(measured.probe)
+    st.caption(plain(f"{THUMBNAILS} Click a thumbnail, or choose a row of the table, to open the head's card. {RULE}"))
+    if measured.probe.gold != "words":
+        st.caption(plain(gold_note(measured.probe)))
+    _draw_table(measured)
+    _draw_map(measured.probe)
+    _draw_scatter(measured.probe)
+    _draw_alike(measured.probe)
+    fold = st.expander("Every number with its baselines", key="probe_numbers", on_change="rerun")
+    if fold.open:
+        with fold:
+            _draw_numbers(measured.probe)
+
+
+def _draw_grid(probe: Probe) -> None:
+    known = roles(probe)
+    for kind, column in zip(ATTENTION_KINDS, st.columns(len(ATTENTION_KINDS)), strict=True):
+        item = probe.kinds[kind]
+        places = {(layer, head): known[kind, layer, head] for layer, head in np.ndindex(item.n_layers, item.n_heads)}
+        plot = role_grid(item.relative, places, kind)
+        with column:
+            st.markdown(f"##### {plain(plot.title)}")
+            st.plotly_chart(
+                plot.figure,
+                key=f"{_GRID}_{kind}",
+                alt=plot.caption,
+                on_select=partial(_open_card, kind),
+                selection_mode="points",
+                config={"displayModeBar": False},
+            )
+            st.caption(plain(plot.caption))
+            page_parts.draw_numbers(plot.table, plot.caption, f"{_GRID}_{kind}")
+
+
+def _open_card(kind: AttentionKind) -> None:
+    """Open the card of the head that was clicked."""
+    points = st.session_state[f"{_GRID}_{kind}"]["selection"]["points"]
+    chosen = [point["customdata"] for point in points if point.get("customdata") is not None]
+    if not chosen:
+        return
+    layer, head = chosen[0]
+    session.move(kind=kind, layer=int(layer) + 1, head=int(head) + 1)
+    st.session_state["probe_tab"] = ONE_HEAD
+
+
+def _draw_table(measured: Measured) -> None:
     names = sorted({role.name for role in roles(measured.probe).values()})
     left, right = st.columns([2, 3])
     kinds = left.segmented_control(
@@ -54,13 +107,28 @@ def draw_heads(measured: Measured) -> None:
     )
     rows = [row for row in head_rows(measured.probe, kinds or ATTENTION_KINDS) if not wanted or row["role"] in wanted]
     _draw_rows(rows)
-    st.caption(plain(f"Choose a row to open the head's card in the next tab. {RULE}"))
-    _draw_map(measured.probe)
-    _draw_alike(measured.probe)
-    fold = st.expander("Every number with its baselines", key="probe_numbers", on_change="rerun")
-    if fold.open:
-        with fold:
-            _draw_numbers(measured.probe)
+
+
+def _draw_scatter(probe: Probe) -> None:
+    fold = st.expander("One score against another", key="probe_scatter", on_change="rerun")
+    if not fold.open:
+        return
+    with fold:
+        names = [name for name in STATISTICS if kinds_with(probe, name)]
+        across, up = st.columns(2)
+        chosen = [
+            column.selectbox(
+                title,
+                names,
+                index=names.index(default) if default in names else 0,
+                format_func=title_of,
+                key=f"probe_scatter_{title.lower()}",
+            )
+            for title, default, column in (("Across", "effective_keys", across), ("Up", "previous", up))
+        ]
+        values = [{kind: probe.kinds[kind].scores[name].mean for kind in kinds_with(probe, name)} for name in chosen]
+        titles = (title_of(chosen[0]), title_of(chosen[1]))
+        page_parts.draw_plot(score_scatter(values[0], values[1], titles, roles(probe)), "probe_scatter_plot")
 
 
 def _draw_rows(rows: list[dict[str, Any]]) -> None:

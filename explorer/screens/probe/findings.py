@@ -10,7 +10,7 @@ from explorer.probing.findings import findings
 from explorer.probing.importance import progress_check
 from explorer.probing.sample import Measured
 from explorer.screens.probe.importance import known_importance
-from explorer.screens.probe.progress import measurement_key, with_progress
+from explorer.screens.probe.progress import asked, known, measurement_key, with_progress
 from explorer.text import plain
 from explorer.translation.model_description import ModelDescription
 from explorer.web import runtime
@@ -31,8 +31,11 @@ def draw_findings(described: ModelDescription, measured: Measured) -> None:
         check = progress_check(report, 8 * len(batches_of(measured.sample.pairs)), _LABEL)
         return findings(loaded, measured, importance, check)
 
+    key = measurement_key(described, measured.choice, "findings")
+    if known(key) is None and not asked(key, "Check the findings by switching heads off together"):
+        return
     work = partial(runtime.compute_in_parts, described.name, make)
-    lines = with_progress(measurement_key(described, measured.choice, "findings"), work, _LABEL)
+    lines = with_progress(key, work, _LABEL)
     if lines is not None:
         st.markdown("##### Findings, checked by ablation")
         st.markdown("\n".join(f"- {plain(line)}" for line in lines))

@@ -9,7 +9,7 @@ import streamlit as st
 from explorer.probing.sample import Measured
 from explorer.probing.syntax import PIPELINES, Parsed, by_relation, by_tag, load_pipeline, parse, targets_of
 from explorer.probing.syntax_tables import relation_rows, relation_sentence, tag_rows, tag_sentence
-from explorer.screens.probe.progress import measurement_key, with_progress
+from explorer.screens.probe.progress import measurement_key, observations, with_progress
 from explorer.text import listed, plain
 from explorer.translation.model_description import ModelDescription
 from explorer.web import runtime
@@ -66,15 +66,18 @@ def draw_grammar(described: ModelDescription, measured: Measured) -> None:
     grammar = grammar_of(described, measured)
     if grammar is None:
         return
+    observed = observations(described, measured)
+    if observed is None:
+        return
     kind: AttentionKind = st.segmented_control(
         "Kind", ["encoder", "cross"], default="encoder", required=True, key="grammar_kind", bind=URL
     )
     st.markdown("##### Weight by part of speech of the key")
-    tags = by_tag(measured.observed, grammar, kind)
+    tags = by_tag(observed, grammar, kind)
     st.dataframe(tag_rows(tags), hide_index=True, alt="Weight on each part of speech")
     st.caption(plain(tag_sentence(tags)))
     st.markdown("##### From a word to the word that it depends on (encoder)")
-    relations = by_relation(measured.observed, grammar)
+    relations = by_relation(observed, grammar)
     st.dataframe(
         relation_rows(relations), hide_index=True, alt="How often a head finds the word that another depends on"
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
 from explorer.attention.names import index_name
 from explorer.figures.measured_heads import coverage_plot, head_plot
+from explorer.figures.score_terms import terms_plot
 from explorer.probing.formulas import coverage
 from explorer.probing.head_card import (
     DECILES,
@@ -19,15 +21,20 @@ from explorer.probing.head_card import (
     similar_heads,
     strongest_rows,
 )
+from explorer.probing.mean_terms import SENTENCES, MeanTerms, mean_terms
 from explorer.probing.measurement import Probe
 from explorer.probing.roles import role_of, second_job
 from explorer.probing.sample import Measured
 from explorer.probing.tables import head_numbers, title_of
 from explorer.screens.probe.importance import known_importance
+from explorer.screens.probe.progress import asked, known, measurement_key, some_observations, with_progress
 from explorer.text import plain, quoted
 from explorer.translation.model_description import ModelDescription
-from explorer.web import page_parts, session
+from explorer.web import page_parts, runtime, session
+from explorer.web.measurements import Report
 from model.analysis.recorded_batches import Observed
+from model.analysis.score_terms import ScoreTermsError
+from model.checkpoint import LoadedModel
 from model.config import ATTENTION_KINDS
 from model.points import Head
 
@@ -68,7 +75,7 @@ def draw_card(described: ModelDescription, measured: Measured) -> None:
     examples = deciles(scores, statistic, layer, head)
     left, right = st.columns([3, 2])
     with left:
-        _draw_deciles(measured, (kind, layer, head), statistic, examples)
+        _draw_deciles(described, measured, (kind, layer, head), statistic, examples)
     with right:
         st.markdown("##### Its importance")
         importance = known_importance(described, measured)
@@ -79,6 +86,7 @@ def draw_card(described: ModelDescription, measured: Measured) -> None:
         st.markdown("##### Heads that look alike")
         for line in similar_heads(scores, layer, head) or (f"There is no other {kind} head to compare it with.",):
             st.caption(plain(line))
+    _draw_terms(described, measured, (kind, layer, head))
     st.markdown("##### Its scores beside both baselines")
     st.dataframe(
         [
@@ -90,7 +98,33 @@ def draw_card(described: ModelDescription, measured: Measured) -> None:
     )
 
 
-def _draw_deciles(measured: Measured, place: Head, statistic: str, examples: tuple[Example, ...]) -> None:
+def _draw_terms(described: ModelDescription, measured: Measured, place: Head) -> None:
+    """Draw what draws the head's weight to where it goes, over the sample, once somebody has asked for it."""
+    st.markdown("##### Why does it look there?")
+    key = measurement_key(described, measured.choice, f"terms {place}")
+    if known(key) is None and not asked(key, f"Take its scores apart over {SENTENCES} sentences"):
+        return
+
+    def make(loaded: LoadedModel, report: Report) -> MeanTerms:
+        return mean_terms(loaded, measured.sample, place, report)
+
+    try:
+        found = with_progress(key, partial(runtime.compute_in_parts, described.name, make), "Taking scores apart")
+    except ScoreTermsError as variant:
+        st.info(plain(str(variant)))
+        return
+    if found is not None:
+        plot = terms_plot(found.table, found.query_parts, found.key_parts, found.caption())
+        page_parts.draw_plot(plot, "card_terms")
+        st.caption(
+            "How much higher the score is where the weight goes than on an average key, as a sum over pairs: what "
+            "wrote the query and what wrote the key. The page Attention takes single scores apart, under 'One cell'."
+        )
+
+
+def _draw_deciles(
+    described: ModelDescription, measured: Measured, place: Head, statistic: str, examples: tuple[Example, ...]
+) -> None:
     """Draw the best, the median and the worst sentence, and a choice of the deciles between them."""
     title = title_of(statistic)
     st.markdown(f"##### {plain('From the best sentence to the worst')}")
@@ -98,10 +132,10 @@ def _draw_deciles(measured: Measured, place: Head, statistic: str, examples: tup
         st.info("No sentence of the sample shows this score.")
         return
     st.caption(plain(f"Sorted by: {title}, above that of uniform attention in the same sentence."))
+    shown = some_observations(described, measured, [examples[decile].index for decile in SHOWN.values()])
     for name, decile in SHOWN.items():
-        _draw_sentence(
-            measured.observed[examples[decile].index], place, examples[decile], name, open_at_first=decile == DECILES
-        )
+        example = examples[decile]
+        _draw_sentence(shown[example.index], place, example, name, open_at_first=decile == DECILES)
     others = [decile for decile in reversed(range(len(examples))) if decile not in SHOWN.values()]
     chosen = st.selectbox(
         "Another sentence of the order",
@@ -113,7 +147,8 @@ def _draw_deciles(measured: Measured, place: Head, statistic: str, examples: tup
     )
     if chosen is not None:
         example = examples[chosen]
-        _draw_sentence(measured.observed[example.index], place, example, f"Decile {chosen}", open_at_first=True)
+        other = some_observations(described, measured, [example.index])
+        _draw_sentence(other[example.index], place, example, f"Decile {chosen}", open_at_first=True)
 
 
 def _draw_sentence(item: Observed, place: Head, example: Example, name: str, *, open_at_first: bool) -> None:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from explorer.figures.measured_heads import layer_head_map, pruning_plot
 from explorer.probing.importance import Importance, PruningCurve, measure_curve, measure_importance
 from explorer.probing.sample import Measured
-from explorer.screens.probe.progress import known, measurement_key, with_progress
+from explorer.screens.probe.progress import asked, known, measurement_key, with_progress
 from explorer.text import plain
 from explorer.translation.model_description import ModelDescription
 from explorer.web import page_parts, runtime
@@ -21,12 +21,14 @@ _BY_LOSS, _BY_GRADIENT = "loss without the head", "gradient score"
 
 def known_importance(described: ModelDescription, measured: Measured) -> Importance | None:
     """The importance already measured on this sample; None if it has not been requested."""
+    if measured.importance is not None:
+        return measured.importance
     importance: Importance | None = known(measurement_key(described, measured.choice, "importance"))
     return importance
 
 
 def draw_importance(described: ModelDescription, measured: Measured) -> None:
-    """Draw the maps and the curve; they are measured when this tab is opened."""
+    """Draw the maps and the curve; what is not known yet is measured when somebody asks for it."""
     st.caption(
         plain(
             "A pattern that looks meaningful need not matter. Here every head is switched off by itself, and the "
@@ -34,19 +36,28 @@ def draw_importance(described: ModelDescription, measured: Measured) -> None:
             "matters little alone may matter much once another is gone."
         )
     )
-    importance = with_progress(
-        measurement_key(described, measured.choice, "importance"),
-        lambda report: runtime.compute_in_parts(
-            described.name, lambda loaded, report: measure_importance(loaded, measured.sample, report), report
-        ),
-        "Switching off heads one by one",
-    )
+    importance = known_importance(described, measured)
+    key = measurement_key(described, measured.choice, "importance")
+    if importance is None and not asked(key, f"Switch off all {_n_heads(measured)} heads, one by one"):
+        return
+    if importance is None:
+        importance = with_progress(
+            key,
+            lambda report: runtime.compute_in_parts(
+                described.name, lambda loaded, report: measure_importance(loaded, measured.sample, report), report
+            ),
+            "Switching off heads one by one",
+        )
     if importance is None:
         return
     _draw_maps(importance)
     st.dataframe(importance.rows(), hide_index=True, height=250, alt="Importance of every head")
     st.caption(plain(importance.summary()))
     _draw_curve(described, measured, importance)
+
+
+def _n_heads(measured: Measured) -> int:
+    return sum(item.n_layers * item.n_heads for item in measured.probe.kinds.values())
 
 
 def _draw_maps(importance: Importance) -> None:
@@ -83,11 +94,16 @@ def _draw_curve(described: ModelDescription, measured: Measured, importance: Imp
         key="probe_prune_by",
         bind=page_parts.URL,
     )
+    key = measurement_key(described, measured.choice, f"curve {by}")
+    if known(key) is None and not asked(key, "Measure the pruning curve"):
+        return
     order = least_first(importance.ablation.loss_change if by == _BY_LOSS else importance.gradient)
     curve: PruningCurve | None = with_progress(
         measurement_key(described, measured.choice, f"curve {by}"),
         lambda report: runtime.compute_in_parts(
-            described.name, lambda loaded, report: measure_curve(loaded, measured, order, report), report
+            described.name,
+            lambda loaded, report: measure_curve(loaded, measured.sample, measured.task, order, report),
+            report,
         ),
         "Switching heads off",
     )

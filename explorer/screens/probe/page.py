@@ -9,14 +9,18 @@ from functools import partial
 import streamlit as st
 
 from explorer.probing.report import as_csv, as_json, as_report
+from explorer.probing.role_map import role_map_svg
 from explorer.probing.sample import Measured
 from explorer.probing.syntax import tags_of
 from explorer.probing.tables import number_rows
-from explorer.screens.probe.all_heads import draw_heads
+from explorer.screens.probe.all_heads import ONE_HEAD, draw_heads
+from explorer.screens.probe.cross_checks import draw_cross_checks
 from explorer.screens.probe.findings import draw_findings
 from explorer.screens.probe.grammar import draw_grammar, grammar_of
 from explorer.screens.probe.head_card import draw_card
 from explorer.screens.probe.importance import draw_importance, known_importance
+from explorer.screens.probe.patching import draw_patching
+from explorer.screens.probe.progress import observations
 from explorer.screens.probe.sample_choice import adopt, draw_choice, measured
 from explorer.screens.probe.search import draw_search
 from explorer.screens.probe.surgery import draw_surgery
@@ -62,7 +66,7 @@ def draw() -> None:
 
 
 def _sample(described: ModelDescription) -> Measured | None:
-    choice, description = st.columns([1, 4], vertical_alignment="center")
+    choice, description = st.columns([2, 7], vertical_alignment="center")
     with choice:
         draw_choice(described.name)
     caption = description.empty()
@@ -88,8 +92,10 @@ def _tabs(described: ModelDescription, text: str, result: Measured | None) -> No
         "probe",
         {
             "All heads": measured_only(draw_heads),
-            "One head": measured_only(partial(draw_card, described)),
+            ONE_HEAD: measured_only(partial(draw_card, described)),
             SURGERY: lambda: draw_surgery(described, text, result),
+            "Patching": lambda: draw_patching(described, text),
+            "Cross-checks": lambda: draw_cross_checks(described, text, result),
             "Importance": measured_only(partial(_importance, described)),
             "Search": measured_only(partial(_search, described)),
             "Grammar": measured_only(partial(draw_grammar, described)),
@@ -108,8 +114,11 @@ def _importance(described: ModelDescription, result: Measured) -> None:
 
 
 def _search(described: ModelDescription, result: Measured) -> None:
-    tags = tags_of(grammar_of(described, result, "source"), grammar_of(described, result, "target"), result.observed)
-    draw_search(result, tags, whole_words=described.data_config.tokenizer != "characters")
+    observed = observations(described, result)
+    if observed is None:
+        return
+    tags = tags_of(grammar_of(described, result, "source"), grammar_of(described, result, "target"), observed)
+    draw_search(result, observed, tags, whole_words=described.data_config.tokenizer != "characters")
 
 
 def _export(described: ModelDescription, result: Measured) -> None:
@@ -122,11 +131,12 @@ def _export(described: ModelDescription, result: Measured) -> None:
     numbers = plural(len(rows), "number")
     st.caption(plain(f"{numbers}, each with its standard deviation, both baselines and the number of sentences."))
     if importance is None:
-        st.caption("To include the importance of each head in the report, open the tab 'Importance' first.")
+        st.caption("To include the importance of each head in the report, measure it in the tab 'Importance' first.")
     with st.container(horizontal=True):
         files = {
             "Table (CSV)": ("csv", "text/csv", partial(as_csv, rows)),
             "Everything (JSON)": ("json", "application/json", partial(as_json, probe, name, result.about)),
+            "Role map (SVG)": ("svg", "image/svg+xml", partial(role_map_svg, probe, name, result.about)),
             "Report (HTML)": ("html", "text/html", partial(as_report, probe, name, result.about, importance, about)),
         }
         for label, (kind, mime, make) in files.items():

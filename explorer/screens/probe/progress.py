@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import streamlit as st
 
-from explorer.probing.sample import SampleChoice
+from explorer.probing.sample import Measured, SampleChoice, observe_again
 from explorer.text import plain
 from explorer.translation.model_description import ModelDescription
 from explorer.web import runtime
 from explorer.web.measurements import PATIENCE, Key, Report, store
+from model.analysis.recorded_batches import Observed
+from model.checkpoint import LoadedModel
 
 Result = TypeVar("Result")
-_STOPPED = "probe_stopped"
+_STOPPED, _ASKED = "probe_stopped", "probe_asked"
 
 
 def measurement_key(described: ModelDescription, choice: SampleChoice, what: str) -> Key:
@@ -25,6 +28,40 @@ def measurement_key(described: ModelDescription, choice: SampleChoice, what: str
 def known(key: Key) -> Any | None:
     """A result that has already been measured, or None."""
     return store().known(key)
+
+
+def asked(key: Key, label: str) -> bool:
+    """Draw a button that starts long work, until it has been pressed; whether it has been."""
+    started: set[Key] = st.session_state.setdefault(_ASKED, set())
+    if key in started:
+        return True
+    st.button(label, type="primary", key=f"ask-{'-'.join(key)}", on_click=started.add, args=(key,))
+    return False
+
+
+def observations(described: ModelDescription, measured: Measured) -> tuple[Observed, ...] | None:
+    """All sentences of the sample as the model reads them, read again where results were stored; None while stopped."""
+    if measured.observed:
+        return measured.observed
+
+    def make(loaded: LoadedModel, report: Report) -> tuple[Observed, ...]:
+        return tuple(observe_again(measured, loaded, report).values())
+
+    key = measurement_key(described, measured.choice, "sentences")
+    return with_progress(key, partial(runtime.compute_in_parts, described.name, make), "Reading the sentences")
+
+
+def some_observations(described: ModelDescription, measured: Measured, indices: Sequence[int]) -> dict[int, Observed]:
+    """A few sentences of the sample as the model reads them."""
+    if measured.observed:
+        return {i: measured.observed[i] for i in indices}
+
+    def make() -> dict[int, Observed]:
+        with runtime.model(described.name) as translator:
+            return observe_again(measured, translator.loaded, lambda done, words: None, indices)
+
+    key = measurement_key(described, measured.choice, f"sentences {sorted(set(indices))}")
+    return store().quick(key, make)
 
 
 def with_progress(key: Key, make: Callable[[Report], Result], label: str) -> Result | None:

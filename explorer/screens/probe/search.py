@@ -12,9 +12,12 @@ from explorer.probing.syntax import Tags
 from explorer.screens.probe.head_card import choose_head
 from explorer.text import plain
 from explorer.web.page_parts import URL
+from model.analysis.recorded_batches import Observed
 
 
-def draw_search(measured: Measured, tags: Sequence[Tags] = (), *, whole_words: bool = True) -> None:
+def draw_search(
+    measured: Measured, observed: Sequence[Observed], tags: Sequence[Tags] = (), *, whole_words: bool = True
+) -> None:
     """Draw the search fields and the results."""
     st.caption(
         "Where in the sample does a head look from one word to another? Leave a field empty for any word. "
@@ -36,7 +39,6 @@ def draw_search(measured: Measured, tags: Sequence[Tags] = (), *, whole_words: b
                 key="search_rows",
                 bind=URL,
             )
-    observed = measured.observed
     hits = search(observed, kind, layer, head, query, key, rows=rows, tags=tags, whole_words=whole_words)
     if not hits:
         st.info(plain(no_hit_sentence(query, key)))

@@ -47,8 +47,8 @@ def draw_tools(described: ModelDescription, shown: Translation) -> None:
         type="primary",
         key="surgery_do",
         disabled=not chosen,
-        on_click=changes_in_force.put,
-        args=([Change(kind, layer + 1, head + 1, op) for layer, head in chosen or []],),
+        on_click=_put_heads,
+        args=(kind, [Change(kind, layer + 1, head + 1, op) for layer, head in chosen or []]),
     )
     problem = st.session_state.pop(_PROBLEM, None)
     if problem:
@@ -64,6 +64,12 @@ def draw_tools(described: ModelDescription, shown: Translation) -> None:
         if fold.open:
             with fold:
                 _draw_patch(config, kind)
+
+
+def _put_heads(kind: AttentionKind, new: list[Change]) -> None:
+    """Put the changes in force; no head stays selected, so that the next operation does not hit it unasked."""
+    changes_in_force.put(new)
+    st.session_state[f"surgery_heads_{kind}"] = []
 
 
 def _kind() -> AttentionKind:

@@ -43,7 +43,7 @@ def test_the_pruning_curve_starts_whole_and_ends_with_nothing() -> None:
     loaded = load_model(CHECKPOINTS / "adjective-swap")
     found = measure(SampleChoice(), loaded, quiet)
     importance = measure_importance(loaded, found.sample, quiet)
-    curve = measure_curve(loaded, found, least_first(importance.ablation.loss_change), quiet)
+    curve = measure_curve(loaded, found.sample, found.task, least_first(importance.ablation.loss_change), quiet)
     assert curve.counts[0] == 0
     assert curve.counts[-1] == 24
     assert curve.exact[0] == 1.0

@@ -1,0 +1,92 @@
+"""Patching on one sentence: which vector carries the difference to another sentence, in words and numbers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.attention.names import short_layer
+from explorer.text import fixed, percent, quoted
+from explorer.translation.translator import Translation, Translator
+from model.analysis.patching import PatchGrid, patch_grid
+from model.config import EOS, SOS
+
+Floats = NDArray[np.float64]
+Stack = Literal["encoder", "decoder"]
+
+
+@dataclass(frozen=True, eq=False)
+class Patched:
+    """A grid of patches with the tokens at its positions.
+
+    `tokens` and `other_tokens`: the source of this sentence and of the other one, with <eos>; `read`: the target tokens
+    up to the row that predicts `predicted`. `instead` names the likeliest token of each patch, by stack.
+    """
+
+    grid: PatchGrid
+    tokens: tuple[str, ...]
+    other_tokens: tuple[str, ...]
+    read: tuple[str, ...]
+    predicted: str
+    instead: dict[Stack, tuple[tuple[str, ...], ...]]
+
+    def change(self, stack: Stack) -> Floats:
+        """[point, position]: the change of the log-probability of the predicted token, in nats."""
+        values = self.grid.encoder if stack == "encoder" else self.grid.decoder
+        difference: Floats = values - self.grid.own
+        return difference
+
+    def columns(self, stack: Stack) -> tuple[str, ...]:
+        """The labels of the positions; in the source, both tokens where they differ."""
+        if stack == "decoder":
+            return self.read
+        pairs = zip(self.tokens, self.other_tokens, strict=True)
+        return tuple(one if one == two else f"{one} ← {two}" for one, two in pairs)
+
+    def caption(self, stack: Stack) -> str:
+        """What the patch with the largest effect does."""
+        change = self.change(stack)
+        point, position = (int(i) for i in np.unravel_index(int(np.abs(change).argmax()), change.shape))
+        patched = math.exp(self.grid.own + change[point, position])
+        where = "embedding" if point == 0 else f"output of {short_layer(point)}"
+        instead = self.instead[stack][point][position]
+        outcome = f"{quoted(instead)} becomes likeliest" if instead != self.predicted else "it stays the likeliest"
+        return (
+            f"{stack.capitalize()}: {quoted(self.predicted)} has {percent(math.exp(self.grid.own), 1)} here and "
+            f"{percent(math.exp(self.grid.other), 1)} with all of the other source. The largest effect of a single "
+            f"vector is at {position + 1} {quoted(self.columns(stack)[position])}, {where}: {percent(patched, 1)} "
+            f"({fixed(float(change[point, position]), 2, signed=True)} nats); {outcome}."
+        )
+
+
+def point_names(n_points: int) -> list[str]:
+    """What the rows of a grid are called: "embedding", "L1", …"""
+    return ["embedding", *(short_layer(layer) for layer in range(1, n_points))]
+
+
+def patched(translator: Translator, shown: Translation, other_text: str, row: int) -> Patched:
+    """Patch another source into a translation, vector by vector, and watch the prediction of one row (from 0).
+
+    Raises:
+        PatchError: the sentences do not fit each other.
+    """
+    loaded = translator.loaded
+    other = loaded.source.encode(other_text)
+    read = (SOS, *shown.path[:row])
+    grid = patch_grid(loaded.transformer, (*shown.source.ids, EOS), (*other.ids, EOS), read, token=shown.path[row])
+
+    def names(ids: NDArray[np.int64]) -> tuple[tuple[str, ...], ...]:
+        return tuple(tuple(loaded.target.label(int(token)) for token in line) for line in ids)
+
+    return Patched(
+        grid,
+        tuple(shown.trace.src_tokens),
+        (*other.tokens, loaded.target.label(EOS)),
+        tuple(shown.trace.read_tokens[: row + 1]),
+        shown.trace.predicted_tokens[row],
+        {"encoder": names(grid.encoder_instead), "decoder": names(grid.decoder_instead)},
+    )

@@ -1,0 +1,39 @@
+"""Measure the shipped models and store the results beside their weights: `python -m explorer.probing.ship [NAME …]`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from explorer.probing.importance import measure_importance
+from explorer.probing.sample import default_choice, measure_again, seeds_for
+from explorer.probing.stored import sample_hash, save
+from model.checkpoint import find_model, load_model
+from model.folder import list_models
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure each named model on its default sample and write its file."""
+    parser = argparse.ArgumentParser(prog="python -m explorer.probing.ship", description=__doc__)
+    parser.add_argument("names", nargs="*", help="models in the checkpoints folder (default: all Transformers)")
+    parser.add_argument("--checkpoints", type=Path, default=Path("checkpoints"))
+    options = parser.parse_args(arguments)
+    names = options.names or [str(entry["name"]) for entry in list_models(options.checkpoints)]
+    for name in names:
+        loaded = load_model(find_model(options.checkpoints, name))
+        if loaded.model_config.architecture != "transformer" or loaded.folder is None:
+            continue
+        found = measure_again(default_choice(loaded.data_config), loaded, _quiet)
+        importance = measure_importance(loaded, found.sample, _quiet)
+        hashed = sample_hash(found.sample, seeds_for(loaded))
+        path = save(loaded.folder, found.probe, importance, hashed)
+        print(f"{path}: {path.stat().st_size / 1e3:.0f} kB, {found.about}")
+
+
+def _quiet(done: float, words: str) -> None:
+    del done, words
+
+
+if __name__ == "__main__":
+    main()

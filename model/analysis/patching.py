@@ -1,0 +1,131 @@
+"""Patching: one value of the residual stream is replaced by that from another sentence, point by point.
+
+A run on one sentence in which a single vector comes from a run on another shows where the difference between both lies
+(Vig et al. 2020, "causal mediation"; Meng et al. 2022, "causal tracing"). Unlike removing something, it keeps every
+vector one that the model really computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from model.config import ModelConfig
+from model.decoding.search import output_rules, target_log_probs
+from model.edits import patch
+from model.plurals import plural
+from model.points import embedded, layer_output
+from model.recording import PointRecorder
+from model.tap import Tap
+from model.transformer import Transformer
+
+Floats = NDArray[np.float64]
+Stack = Literal["encoder", "decoder"]
+
+
+class PatchError(ValueError):
+    """Two sentences that cannot be patched into each other; the message says why and what to do."""
+
+
+@dataclass(frozen=True, eq=False)
+class PatchGrid:
+    """What the prediction of one row does when a single vector comes from another sentence.
+
+    Shapes: encoder [point, src], decoder [point, tgt]: log-probability of `token`, in nats, with the vector at this
+    point and position replaced; point 0 is the embedding, point l the output of layer l. The decoder's positions are
+    those that the row sees. `own` and `other`: the log-probability of `token` in the sentence itself, and with all of
+    the source of the other one. `instead` [point, position] for both: the likeliest token with the patch.
+    """
+
+    token: int
+    own: float
+    other: float
+    encoder: Floats
+    decoder: Floats
+    encoder_instead: NDArray[np.int64]
+    decoder_instead: NDArray[np.int64]
+
+
+def patched_points(config: ModelConfig, stack: Stack) -> tuple[str, ...]:
+    """The points at which vectors are replaced: the embedding, then the output of each layer."""
+    side, n_layers = ("src", config.n_encoder_layers) if stack == "encoder" else ("tgt", config.n_decoder_layers)
+    return (embedded(side, config), *(layer_output(config, stack, layer) for layer in range(n_layers)))
+
+
+@torch.inference_mode()
+def patch_grid(
+    model: Transformer,
+    src: Sequence[int],
+    other: Sequence[int],
+    read: Sequence[int],
+    token: int,
+    *,
+    check: Callable[[], None] = lambda: None,
+) -> PatchGrid:
+    """Replace every vector of both stacks, one at a time, by that from a run on another source.
+
+    Both runs read the same target, so that all their positions correspond; only the source differs.
+
+    Shapes: src and other: ids with <eos>, equally many; read: target ids, <sos> first, up to the row whose prediction
+    of `token` is measured. `check` is called before each layer and may raise.
+
+    Raises:
+        PatchError: the sources differ in length, or are equal.
+    """
+    if len(src) != len(other):
+        raise PatchError(
+            f"Patching needs two sentences of equal length in tokens: this one has {plural(len(src) - 1, 'token')}, "
+            f"the other one {len(other) - 1}. Change a word for another one."
+        )
+    if list(src) == list(other):
+        raise PatchError("Both sentences are the same for this model: nothing changes. Change a word.")
+    config = model.config
+    rules = output_rules(config)
+    tgt = torch.tensor([list(read)])
+
+    def run(source: Sequence[int], rows: int = 1, tap: Tap | None = None) -> Tensor:
+        """[rows, vocab]: log-probabilities after the last token read."""
+        logits = model(torch.tensor([list(source)]).expand(rows, -1), tgt.expand(rows, -1), tap=tap)
+        return target_log_probs(logits, rules)[:, -1]
+
+    points = {stack: patched_points(config, stack) for stack in ("encoder", "decoder")}
+    donor = PointRecorder([point for names in points.values() for point in names])
+    whole = run(other, tap=donor)
+    own = run(src)
+    grids, likeliest = {}, {}
+    for stack, names in points.items():
+        n = len(src) if stack == "encoder" else len(read)
+        values, tokens = np.zeros((len(names), n)), np.zeros((len(names), n), dtype=np.int64)
+        for row, point in enumerate(names):
+            check()
+            log_probs = run(src, n, patch(config, {point: _one_each(donor.tensors[point])}))
+            values[row] = log_probs[:, token].double().numpy()
+            tokens[row] = log_probs.argmax(dim=-1).numpy()
+        grids[stack], likeliest[stack] = values, tokens
+    return PatchGrid(
+        token,
+        float(own[0, token]),
+        float(whole[0, token]),
+        grids["encoder"],
+        grids["decoder"],
+        likeliest["encoder"],
+        likeliest["decoder"],
+    )
+
+
+def _one_each(donor: Tensor) -> Callable[[Tensor], Tensor]:
+    """Replace position p in row p: [position, position, d_model], of which only the diagonal is changed."""
+
+    def replaced(x: Tensor) -> Tensor:
+        positions = torch.arange(x.size(0))
+        changed = x.clone()
+        changed[positions, positions] = donor[0, positions]
+        return changed
+
+    return replaced

@@ -1,0 +1,118 @@
+"""Results beside the weights: equal to what was measured, and never shown for other weights or sentences."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from explorer.probing import stored
+from explorer.probing.importance import Importance
+from explorer.probing.sample import SEEDS, Measured, SampleChoice, default_choice, gather, measure, observe_again
+from explorer.probing.tables import roles, summary
+from model.analysis.bootstrap import Estimate
+from model.analysis.importance import Ablation
+from model.checkpoint import LoadedModel, load_model
+from model.config import ATTENTION_KINDS
+from tests.explorer.probed import quiet
+from tests.paths import CHECKPOINTS
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A copy of `reverse` without results."""
+    copy = tmp_path / "reverse"
+    shutil.copytree(CHECKPOINTS / "reverse", copy, ignore=shutil.ignore_patterns("snapshots", stored.FILE))
+    return copy
+
+
+def importance_of(measured: Measured) -> Importance:
+    shapes = {kind: (item.n_layers, item.n_heads) for kind, item in measured.probe.kinds.items()}
+    rng = np.random.default_rng(0)
+    values = {kind: rng.normal(size=shape) for kind, shape in shapes.items()}
+    changes = {kind: Estimate(value, value - 0.1, value + 0.2) for kind, value in values.items()}
+    return Importance(Ablation(1.0, 0.5, changes, changes), values, values, 60)
+
+
+def test_what_is_stored_is_what_was_measured(measured: Measured, folder: Path) -> None:
+    hashed = stored.sample_hash(measured.sample, SEEDS)
+    known = importance_of(measured)
+    stored.save(folder, measured.probe, known, hashed)
+    again = stored.load(folder, hashed)
+    assert again is not None
+    assert (again.probe.sentences, again.probe.seeds, again.probe.gold) == (60, 5, "tokens")
+    assert [role.name for role in roles(again.probe).values()] == [role.name for role in roles(measured.probe).values()]
+    for kind in ATTENTION_KINDS:
+        one, two = measured.probe.kinds[kind], again.probe.kinds[kind]
+        assert set(one.scores) == set(two.scores)
+        for name, item in one.scores.items():
+            for part in ("estimate", "over_uniform", "over_untrained"):
+                for end in ("value", "low", "high"):
+                    found, expected = (getattr(getattr(scores, part), end) for scores in (two.scores[name], item))
+                    assert np.allclose(found, expected, atol=1e-4, equal_nan=True), (name, part, end)
+        assert np.allclose(one.relative, two.relative, atol=1e-6)
+        assert np.allclose(one.similarity, two.similarity, atol=1e-6)
+    assert again.importance is not None
+    assert np.array_equal(again.importance.ablation.loss_change["cross"], known.ablation.loss_change["cross"])
+    assert again.importance.sentence_about(("cross", 0, 0)) == known.sentence_about(("cross", 0, 0))
+    corpus = again.probe.kinds["cross"].corpus["error_rate"]
+    assert np.array_equal(corpus.own, measured.probe.kinds["cross"].corpus["error_rate"].own)
+
+
+def test_stale_results_are_not_shown(measured: Measured, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hashed = stored.sample_hash(measured.sample, SEEDS)
+    path = stored.save(folder, measured.probe, None, hashed)
+    found = stored.load(folder, hashed)
+    assert found is not None
+    assert found.importance is None
+    other = stored.sample_hash(measured.sample.part(range(59)), SEEDS)
+    assert stored.load(folder, other) is None, "another sample"
+    unaligned = dataclasses.replace(measured.sample, alignments=(None,) * 60)
+    assert stored.load(folder, stored.sample_hash(unaligned, SEEDS)) is None, "other right alignments"
+    assert stored.load(folder, stored.sample_hash(measured.sample, SEEDS[:2])) is None, "other untrained models"
+    monkeypatch.setattr(stored, "VERSION", stored.VERSION + 1)
+    assert stored.load(folder, hashed) is None, "another formula"
+    monkeypatch.undo()
+    weights = folder / "model.safetensors"
+    content = weights.read_bytes()
+    weights.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    assert stored.load(folder, hashed) is None, "trained on"
+    weights.write_bytes(content)
+    whole = path.read_bytes()
+    for damaged in (b"", whole[: len(whole) // 2], b"PK" + whole[2:200], b"\x80\x04K\x00."):
+        path.write_bytes(damaged)
+        assert stored.load(folder, hashed) is None, "damaged"
+
+
+def test_a_model_opens_with_its_results(measured: Measured, folder: Path) -> None:
+    stored.save(folder, measured.probe, None, stored.sample_hash(measured.sample, SEEDS))
+    loaded = load_model(folder)
+    found = measure(SampleChoice(size=60), loaded, quiet)
+    assert found.observed == ()
+    assert found.about == measured.about
+    read = observe_again(found, loaded, quiet, [7, 3])
+    for index, item in read.items():
+        assert np.allclose(item.trace.cross, measured.observed[index].trace.cross, atol=1e-6)
+        assert item.trace.src_tokens == measured.observed[index].trace.src_tokens
+    assert list(read) == [7, 3]
+    assert observe_again(measured, loaded, quiet, [2]) == {2: measured.observed[2]}
+
+
+NAMES = sorted(path.parent.name for path in CHECKPOINTS.glob(f"*/{stored.FILE}"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_shipped_results_are_of_the_shipped_weights_and_sample(name: str) -> None:
+    loaded: LoadedModel = load_model(CHECKPOINTS / name)
+    sample, _, _ = gather(default_choice(loaded.data_config), loaded, quiet)
+    found = stored.load(CHECKPOINTS / name, stored.sample_hash(sample, SEEDS))
+    assert found is not None, f"measure it again: python -m explorer.probing.ship {name}"
+    assert found.importance is not None
+    assert f"- {summary(found.probe)} " in loaded.card, "the card quotes other results"
+
+
+def test_all_transformers_come_with_results() -> None:
+    assert set(NAMES) == {path.parent.name for path in CHECKPOINTS.glob("*/config.json")} - {"reverse-lstm"}

@@ -1,0 +1,101 @@
+"""Counterfactual rows and zeroed values, against single runs with head edits and with values changed one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from model.analysis.cross_checks import COUNTERFACTUALS, counterfactual_rows, value_zeroing
+from model.config import EOS, SOS
+from model.decoding.search import allowed_log_probs, output_rules
+from model.edits import HeadEdit, HeadEdits, patch
+from model.recording import AttentionRecorder, PointRecorder
+from model.tap import compose
+from tests.tiny import random_ids, tiny_model
+
+SRC = [*random_ids(5, seed=3).tolist(), EOS]
+READ = [SOS, *random_ids(4, seed=4).tolist()]
+
+
+def best(logits: torch.Tensor, config: object) -> int:
+    return int(allowed_log_probs(logits, output_rules(config)).argmax())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_counterfactual_row_is_an_edit_of_that_row_in_every_head(seed: int) -> None:
+    """The rows of the untouched model, changed by hand layer by layer, since each layer sees the change below it."""
+    model = tiny_model(seed=seed)
+    src, read = torch.tensor([SRC]), torch.tensor([READ])
+    found = counterfactual_rows(model, SRC, READ)
+    with torch.inference_mode():
+        plain = model(src, read)[0]
+        assert found.predicted.tolist() == [best(row, model.config) for row in plain]
+        for row in range(len(READ)):
+            uniform = HeadEdits(
+                tuple(
+                    HeadEdit("cross", layer, head, "row", row=row, values=np.ones(len(SRC), np.float32))
+                    for layer in range(3)
+                    for head in range(4)
+                )
+            )
+            logits = model(src, read, tap=uniform.tap(model.config))[0, row]
+            assert found.stays["uniform"][row] == (best(logits, model.config) == found.predicted[row])
+
+            def removed(weights: torch.Tensor, row: int = row) -> torch.Tensor:
+                copy = weights.clone()
+                for head in range(4):
+                    own = copy[0, head, row]
+                    own[int(own.argmax())] = 0
+                    own /= own.sum()
+                return copy
+
+            names = [f"decoder.{layer}.cross_attn.weights" for layer in range(3)]
+            logits = model(src, read, tap=patch(model.config, dict.fromkeys(names, removed)))[0, row]
+            assert found.stays["largest removed"][row] == (best(logits, model.config) == found.predicted[row])
+    assert set(found.stays) == set(COUNTERFACTUALS)
+    again = counterfactual_rows(model, SRC, READ)
+    assert np.array_equal(found.stays["shuffled"], again.stays["shuffled"]), "drawn with a seed"
+
+
+def test_uniform_attention_does_not_mind_being_uniform() -> None:
+    model = tiny_model()
+    with torch.no_grad():
+        for layer in model.decoder.layers:
+            layer.cross_attn.q_proj.weight.zero_()  # type: ignore[union-attr,operator]
+            layer.cross_attn.q_proj.bias.zero_()  # type: ignore[union-attr,operator]
+    found = counterfactual_rows(model, SRC, READ)
+    assert found.stays["uniform"].all()
+    assert found.stays["shuffled"].all()
+
+
+@pytest.mark.parametrize(("kind", "layer"), [("encoder", 1), ("decoder", 2), ("cross", 0)])
+@pytest.mark.parametrize("norm_first", [True, False])
+def test_value_zeroing_compares_the_layers_output_key_by_key(kind: str, layer: int, norm_first: bool) -> None:
+    model = tiny_model(norm_first=norm_first)
+    found = value_zeroing(model, SRC, READ, kind, layer)  # type: ignore[arg-type]
+    src, read = torch.tensor([SRC]), torch.tensor([READ])
+    stack, block, nth = ("encoder", "self_attn", 2) if kind == "encoder" else ("decoder", "self_attn", 3)
+    block = "cross_attn" if kind == "cross" else block
+    point = f"{stack}.{layer}.{'residual' if norm_first else 'norm'}{nth}"
+    whole, rows = PointRecorder([point]), []
+    with torch.inference_mode():
+        model(src, read, tap=whole)
+        for key in range(found.shape[1]):
+            changed, weights = PointRecorder([point]), AttentionRecorder()
+
+            def zero(value: torch.Tensor, key: int = key) -> torch.Tensor:
+                copy = value.clone()
+                copy[:, :, key] = 0
+                return copy
+
+            tap = compose(patch(model.config, {f"{stack}.{layer}.{block}.value": zero}), changed, weights)
+            model(src, read, tap=tap)
+            a, b = (recorder.tensors[point][0].double().numpy() for recorder in (changed, whole))
+            rows.append(1 - (a * b).sum(-1) / np.linalg.norm(a, axis=-1) / np.linalg.norm(b, axis=-1))
+    expected = np.array(rows).T
+    expected = np.where(expected < 1e-6, 0, expected)
+    total = expected.sum(axis=1, keepdims=True)
+    assert np.allclose(found, np.divide(expected, total, out=np.zeros_like(expected), where=total > 0), atol=1e-3)
+    if kind == "decoder":
+        assert np.allclose(np.triu(found, 1), 0), "a key that a row may not see cannot matter"

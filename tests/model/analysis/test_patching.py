@@ -1,0 +1,93 @@
+"""Patched values, against a model that is run from the patched vector on by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from model.analysis.patching import PatchError, patch_grid, patched_points
+from model.config import EOS, SOS
+from model.decoding.search import allowed_log_probs, output_rules
+from model.masks import padding_mask, target_mask
+from model.recording import PointRecorder
+from model.transformer import Transformer
+from tests.tiny import random_ids, tiny_model
+
+SRC, OTHER = ([*random_ids(5, seed=seed).tolist(), EOS] for seed in (3, 9))
+READ = [SOS, *random_ids(3, seed=4).tolist()]
+
+
+@pytest.mark.parametrize("norm_first", [True, False])
+def test_a_patched_layer_is_the_rest_of_the_model_run_on_the_patched_vectors(norm_first: bool) -> None:
+    model = tiny_model(norm_first=norm_first)
+    found = patch_grid(model, SRC, OTHER, READ, token=7)
+    own, donor = _recorded(model, SRC), _recorded(model, OTHER)
+    assert found.encoder.shape == (3, 6)
+    assert found.decoder.shape == (4, 4)
+    for point in range(3):
+        for position in (0, 3):
+            x = own[patched_points(model.config, "encoder")[point]].clone()
+            x[0, position] = donor[patched_points(model.config, "encoder")[point]][0, position]
+            log_probs = _from_encoder(model, x, point)
+            assert found.encoder[point, position] == pytest.approx(float(log_probs[7]), abs=1e-5)
+            assert found.encoder_instead[point, position] == int(log_probs.argmax())
+    for point in range(4):
+        for position in (1, 3):
+            x = own[patched_points(model.config, "decoder")[point]].clone()
+            x[0, position] = donor[patched_points(model.config, "decoder")[point]][0, position]
+            assert found.decoder[point, position] == pytest.approx(float(_from_decoder(model, x, point)[7]), abs=1e-5)
+    assert found.own == pytest.approx(float(_from_encoder(model, own["src.positions"], 0)[7]), abs=1e-5)
+    assert found.other == pytest.approx(float(_from_encoder(model, donor["src.positions"], 0)[7]), abs=1e-5)
+    # Nothing after the last layer mixes positions: only the last row's own vector matters there.
+    assert np.allclose(found.decoder[-1, :-1], found.own, atol=1e-5)
+    assert found.decoder[-1, -1] == pytest.approx(found.other, abs=1e-5)
+    assert np.allclose(found.decoder[0], found.own, atol=1e-5), "both runs read the same target"
+
+
+def _recorded(model: Transformer, src: list[int]) -> dict[str, torch.Tensor]:
+    recorder = PointRecorder()
+    with torch.inference_mode():
+        model(torch.tensor([src]), torch.tensor([READ]), tap=recorder)
+    return recorder.tensors
+
+
+@torch.inference_mode()
+def _from_encoder(model: Transformer, x: torch.Tensor, first: int) -> torch.Tensor:
+    mask = padding_mask(torch.tensor([SRC]))
+    for layer in model.encoder.layers[first:]:
+        x = layer(x, mask=mask)
+    memory = model.encoder.norm(x)
+    logits = model.logits(model.decode(torch.tensor([READ]), memory, src_mask=mask))
+    return allowed_log_probs(logits[:, -1], output_rules(model.config))[0]
+
+
+@torch.inference_mode()
+def _from_decoder(model: Transformer, x: torch.Tensor, first: int) -> torch.Tensor:
+    mask = padding_mask(torch.tensor([SRC]))
+    cross_kv = model.decoder.project_memory(model.encode(torch.tensor([SRC])))
+    rows = target_mask(torch.tensor([READ]), causal=True)
+    for layer, key_value in zip(model.decoder.layers[first:], cross_kv[first:], strict=True):
+        x, _ = layer(x, key_value, self_mask=rows, cross_mask=mask)
+    logits = model.logits(model.decoder.norm(x))
+    return allowed_log_probs(logits[:, -1], output_rules(model.config))[0]
+
+
+def test_sentences_that_do_not_fit_are_refused() -> None:
+    model = tiny_model()
+    with pytest.raises(PatchError, match="5 tokens, the other one 4"):
+        patch_grid(model, SRC, OTHER[1:], READ, token=7)
+    with pytest.raises(PatchError, match="the same"):
+        patch_grid(model, SRC, SRC, READ, token=7)
+
+
+def test_it_can_be_stopped() -> None:
+    calls: list[int] = []
+
+    def check() -> None:
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        patch_grid(tiny_model(), SRC, OTHER, READ, token=7, check=check)
