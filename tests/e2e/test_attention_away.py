@@ -18,6 +18,7 @@ from matplotlib.image import imread
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from explorer.attention.attention_file import read_own
+from explorer.text import cell_number
 from explorer.translation.translator import Translator
 from model.checkpoint import load_model
 from model.config import DecodeConfig
@@ -113,7 +114,7 @@ def test_exported_figures_are_complete_and_not_blank(visit: Visit, trace: Attent
     assert drawing.tag.endswith("svg")
     texts = {MARKS.sub("", "".join(node.itertext())) for node in drawing.iter() if node.tag.endswith("text")}
     assert {f"{i} {token}" for i, token in enumerate(trace.src_tokens, start=1)} <= texts
-    assert {f"{weight:.2f}".lstrip("0") for weight in trace.cross[1, 1].flat if weight >= 0.005} <= texts
+    assert {cell_number(float(weight)) for weight in trace.cross[1, 1].flat} - {""} <= texts
     document = download(page, "PDF", tmp_path).read_bytes()
     assert document.startswith(b"%PDF-")
     assert document.rstrip().endswith(b"%%EOF")
@@ -145,7 +146,7 @@ def test_the_page_opens_offline_with_the_same_numbers(
 
 def shown(page: Page) -> list[str]:
     """What the views say in words."""
-    parts = (".explorer figcaption:visible", ".cell", ".caption", ".player output", ".legend select[name=scale]")
+    parts = (".explorer figcaption:visible", ".cell", ".caption", ".player output", ".panel select[name=scale]")
     return [page.locator(part).first.evaluate("e => e.value ?? e.innerText") for part in parts]
 
 
