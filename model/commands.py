@@ -62,6 +62,10 @@ def run_command(main: Callable[[Sequence[str]], int], arguments: Sequence[str] |
     except BrokenPipeError:  # the reader (head, less) has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
+    except OSError as error:
+        if error.filename is None:  # standard output cannot be written; what waits there would fail again at the exit
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        fail(f"{error.filename or 'standard output'} cannot be read or written: {error.strerror or error}.")
     except KeyboardInterrupt:
         fail("interrupted.", code=130)
     sys.exit(code)

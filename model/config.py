@@ -35,6 +35,22 @@ FORMER_NAMES = {
 FORMER_VALUES = {("schedule", "inverse_sqrt"): "warmup"}
 
 
+LIMITS = {
+    **dict.fromkeys(("d_model", "d_ff"), 2**17),
+    **dict.fromkeys(("n_encoder_layers", "n_decoder_layers"), 1000),
+    **dict.fromkeys(("n_encoder_heads", "n_decoder_heads"), 1024),
+    **dict.fromkeys(("src_vocab_size", "tgt_vocab_size", "vocab_size"), 10**7),
+    "max_positions": 10**6,
+    "embedding_factor": 10**4,
+    "beam_size": 1000,
+    "alpha": 100,
+    "seed": 2**63 - 1,
+    "split_seed": 2**63 - 1,
+}
+"""The largest size of a setting; others are below :data:`LIMIT`. No model or run comes near, and nothing overflows."""
+LIMIT = 10**12
+
+
 class ConfigError(ValueError):
     """A configuration that cannot be used; the message names the field and its allowed values."""
 
@@ -211,8 +227,6 @@ class TrainConfig:
             ),
         )
         _check(self, non_negative=("weight_decay", "epsilon", "seed", "consistency_weight"))
-        if not math.isfinite(self.consistency_weight):
-            raise ConfigError(f"consistency_weight={self.consistency_weight} must be a finite number.")
         if self.weight_decay and self.optimizer != "adamw":
             raise ConfigError("weight_decay needs optimizer=adamw; Adam has none.")
         if not 0 < self.learning_rate < math.inf:
@@ -240,8 +254,6 @@ class DecodeConfig:
 
     def __post_init__(self) -> None:
         _check(self, positive=("beam_size",), non_negative=("max_length",))
-        if not math.isfinite(self.alpha):
-            raise ConfigError(f"alpha={self.alpha} must be a number.")
         if not 0 < self.temperature < math.inf:
             raise ConfigError(
                 f"temperature={self.temperature} must be above 0; use method=greedy for the most probable token."
@@ -363,6 +375,10 @@ def _check(
     fractions: tuple[str, ...] = (),
     non_negative: tuple[str, ...] = (),
 ) -> None:
+    for name, value in vars(config).items():
+        limit = LIMITS.get(name, LIMIT)
+        if isinstance(value, (int, float)) and not abs(value) <= limit:  # NaN is not below anything either
+            raise ConfigError(f"{name}={value} must be a number of at most {limit:,}.")
     for name in non_negative:
         if not getattr(config, name) >= 0:
             raise ConfigError(f"{name}={getattr(config, name)} must be 0 or more.")

@@ -17,7 +17,10 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from model.config import FORMAT_VERSION, ConfigError, ModelConfig, from_dict, nearest, to_dict, with_current_names
+from model.file_formats import Config, FormatError, Status, Tensor, check, decode
 
 CONFIG, TOKENIZER, WEIGHTS, CARD = "config.json", "tokenizer.json", "model.safetensors", "README.md"
 METRICS, STATUS, STOP, STATE, SNAPSHOTS = "metrics.jsonl", "status.json", "stop", "state", "snapshots"
@@ -133,18 +136,18 @@ def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object.
 
     Raises:
-        CheckpointError: missing, too large, not UTF-8, not JSON, or not an object.
+        CheckpointError: missing, too large, not JSON within the limits of model.file_formats, or not an object.
     """
     try:
         if path.stat().st_size > MAX_JSON_BYTES:
             raise CheckpointError(f"{label(path)} is larger than {MAX_JSON_BYTES >> 20} MB, which is no configuration.")
-        value = json.loads(path.read_text(encoding="utf-8"))
+        value = decode(path.read_bytes())
     except FileNotFoundError:
         raise CheckpointError(f"{label(path)} is missing; the model folder is not complete.") from None
     except OSError as error:
         raise CheckpointError(f"{label(path)} cannot be read: {error.strerror or error}.") from None
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
-        raise CheckpointError(f"{label(path)} is not valid JSON; it is damaged or was cut off.") from None
+    except FormatError as error:
+        raise CheckpointError(f"{label(path)} {error}") from None
     if not isinstance(value, dict):
         raise CheckpointError(f"{label(path)} must hold a JSON object, not {type(value).__name__}.")
     return value
@@ -168,6 +171,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     for section in ("model", "data", "training"):
         if not isinstance(config.get(section), dict):
             raise CheckpointError(f"{label(path)} has no section '{section}'.")
+    checked(path, config, Config)
     try:
         renamed = {
             section: with_current_names(config[section])
@@ -212,45 +216,40 @@ def tensor_shapes(path: Path) -> dict[str, tuple[int, ...]]:
                 if start.startswith(_PICKLE_STARTS):
                     raise CheckpointError(f"{label(path)} is a pickle, not safetensors; pickles are never opened.")
                 raise broken
-            header = json.loads(file.read(length))
+            header = decode(file.read(length))
     except FileNotFoundError:
         raise CheckpointError(f"{label(path)} is missing; the model folder is not complete.") from None
     except OSError as error:
         raise CheckpointError(f"{label(path)} cannot be read: {error.strerror or error}.") from None
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+    except FormatError:
         raise broken from None
     try:
-        header.pop("__metadata__", None)
-        spans = sorted((entry["data_offsets"], entry["dtype"], name) for name, entry in header.items())
-        shapes = {name: _shape(entry["shape"]) for name, entry in header.items()}
+        header.pop("__metadata__", None)  # anything but a dictionary has no such method, or takes no default
+        tensors = msgspec.convert(header, dict[str, Tensor])
         at = 0
-        for (begin, end), dtype, name in spans:
-            if begin != at or end - begin != math.prod(shapes[name]) * BYTES_PER_NUMBER[dtype]:
+        for entry in sorted(tensors.values(), key=lambda tensor: tensor.data_offsets):
+            begin, end = entry.data_offsets
+            if begin != at or end - begin != math.prod(entry.shape) * BYTES_PER_NUMBER[entry.dtype]:
                 raise broken
             at = end
-    except (AttributeError, KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, TypeError, msgspec.ValidationError):
         raise broken from None
     if 8 + length + at != size:
         raise broken
-    return shapes
+    return {name: tuple(entry.shape) for name, entry in tensors.items()}
 
 
-def _shape(sizes: Any) -> tuple[int, ...]:
-    """A shape from an untrusted header."""
-    if not isinstance(sizes, list) or not all(type(n) is int and n >= 0 for n in sizes):
-        raise ValueError(sizes)
-    return tuple(sizes)
+def checked(path: Path, value: dict[str, Any], kind: type[msgspec.Struct]) -> dict[str, Any]:
+    """The content of a JSON file, once it fits its format.
 
-
-def _results(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
-    """The scores in an untrusted configuration, checked to be nested dictionaries."""
-    results = config.get("results") or {}
-    parts = (
-        [results, *(results.get(split) or {} for split in ("valid", "test"))] if isinstance(results, dict) else [None]
-    )
-    if not all(isinstance(part, dict) for part in parts):
-        raise CheckpointError(f"{label(folder / CONFIG)}: 'results' must be an object of objects; delete that section.")
-    return results
+    Raises:
+        CheckpointError: it does not; the message names the file and the part.
+    """
+    try:
+        check(value, kind)
+    except FormatError as error:
+        raise CheckpointError(f"{label(path)} {error}") from None
+    return value
 
 
 def _section(config: dict[str, Any], name: str) -> dict[str, Any]:
@@ -265,6 +264,11 @@ def _model_settings(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
         return to_dict(from_dict(ModelConfig, config["model"]))
     except (ConfigError, TypeError) as error:
         raise CheckpointError(f"{label(folder / CONFIG)}: {error}") from None
+
+
+def _state(folder: Path) -> str | None:
+    path = folder / STATUS
+    return checked(path, read_json(path), Status).get("state") if path.is_file() else "finished"
 
 
 def summarize(folder: Path) -> dict[str, Any]:
@@ -285,7 +289,7 @@ def summarize(folder: Path) -> dict[str, Any]:
         refuse_pickles(folder)
         config = read_config(folder)
         weights = folder / WEIGHTS
-        results = _results(folder, config)
+        results = config.get("results") or {}
         summary |= {
             "task": config["data"].get("task"),
             "title": config.get("title") or folder.name,
@@ -296,7 +300,7 @@ def summarize(folder: Path) -> dict[str, Any]:
             "imported": _section(config, "imported"),
             "search": _section(config, "search"),
             "results": results,
-            "state": read_json(folder / STATUS).get("state") if (folder / STATUS).is_file() else "finished",
+            "state": _state(folder),
             "model": _model_settings(folder, config),
             "data": config["data"],
             "training": config["training"],

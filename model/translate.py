@@ -9,7 +9,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from model.commands import CommandError, OneSentenceParser, add_checkpoints, add_length_penalty, run_command
+from model.commands import (
+    EXIT_WRONG_USE,
+    CommandError,
+    OneSentenceParser,
+    add_checkpoints,
+    add_length_penalty,
+    run_command,
+)
 from model.config import DecodeConfig, own_search
 
 if TYPE_CHECKING:
@@ -76,10 +83,12 @@ def main(arguments: Sequence[str]) -> int:
     loaded = load_model(find_model(options.checkpoints, options.model))
     if options.own_search:
         config = own_search(loaded.summary["search"], config)
-    lines = (" ".join(line.splitlines()) for line in options.sentences) if options.sentences else _stdin_lines()
+    source: Iterator[str | CommandError]
+    source = (" ".join(line.splitlines()) for line in options.sentences) if options.sentences else _stdin_lines()
+    lines = _Sentences(loaded, source, skips=not options.sentences)
     if options.json or options.trace:
-        for line in lines:
-            recorded = _record(loaded, line, config)
+        for line, encoding in lines:
+            recorded = _record(loaded, encoding, config)
             if options.trace:
                 _write_trace(recorded, options.trace)
             print(
@@ -87,19 +96,44 @@ def main(arguments: Sequence[str]) -> int:
                 if options.json
                 else _text(loaded, recorded)
             )
-        return 0
+        return lines.exit_code
     for text in _translations(loaded, lines, config):
         print(text)
-    return 0
+    return lines.exit_code
 
 
-def _stdin_lines() -> Iterator[str]:
-    """Lines of standard input, decoded as UTF-8 whatever the encoding of the system."""
+def _stdin_lines() -> Iterator[str | CommandError]:
+    """Lines of standard input, decoded as UTF-8 whatever the encoding of the system, or why a line cannot be."""
     for number, line in enumerate(sys.stdin.buffer, start=1):
         try:
             yield line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
         except UnicodeDecodeError:
-            raise CommandError(f"line {number} of standard input is not UTF-8 text.") from None
+            yield CommandError(f"line {number} of standard input is not UTF-8 text.")
+
+
+class _Sentences:
+    """Lines with their tokens; None for an empty line.
+
+    Where it `skips`, a line that cannot be read counts as empty once standard error says so: the others still get
+    their answers, each on its own line. Elsewhere it is an error.
+    """
+
+    def __init__(self, loaded: LoadedModel, lines: Iterable[str | CommandError], *, skips: bool) -> None:
+        self._loaded, self._lines, self._skips = loaded, lines, skips
+        self.exit_code = 0
+
+    def __iter__(self) -> Iterator[tuple[str, Encoding | None]]:
+        for line in self._lines:
+            try:
+                if isinstance(line, CommandError):
+                    raise line
+                yield line, _encode(self._loaded, line)
+            except CommandError as error:
+                if not self._skips:
+                    raise
+                print(" ".join(str(error).split()), file=sys.stderr)
+                self.exit_code = EXIT_WRONG_USE
+                yield "", None
 
 
 def _encode(loaded: LoadedModel, line: str) -> Encoding | None:
@@ -118,7 +152,7 @@ def _encode(loaded: LoadedModel, line: str) -> Encoding | None:
     return encoding if line.strip() else None
 
 
-def _translations(loaded: LoadedModel, lines: Iterable[str], config: DecodeConfig) -> Iterator[str]:
+def _translations(loaded: LoadedModel, lines: _Sentences, config: DecodeConfig) -> Iterator[str]:
     """Translate in small batches, in order, so that output for a long input starts early."""
     from model.data.batching import EncodedPairs
     from model.scoring import translate_pairs
@@ -132,17 +166,16 @@ def _translations(loaded: LoadedModel, lines: Iterable[str], config: DecodeConfi
         yield from (next(texts) if encoding is not None else "" for encoding in waiting)
         waiting.clear()
 
-    for line in lines:
-        waiting.append(_encode(loaded, line))
+    for _, encoding in lines:
+        waiting.append(encoding)
         if len(waiting) == (1 if sys.stdin.isatty() else BATCH):
             yield from flush()
     yield from flush()
 
 
-def _record(loaded: LoadedModel, line: str, config: DecodeConfig) -> Decoding | None:
+def _record(loaded: LoadedModel, encoding: Encoding | None, config: DecodeConfig) -> Decoding | None:
     from model.decoding.decode import decode_recorded
 
-    encoding = _encode(loaded, line)
     if encoding is None:
         return None
     return decode_recorded(loaded.model, encoding, loaded.target, config, n_alternatives=ALTERNATIVES)

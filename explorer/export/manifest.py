@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from explorer.translation.selection import Selection, from_query, to_query
+from model.file_formats import FormatError, decode
 
 MANIFEST_VERSION = 1
 MAX_BYTES = 1_000_000
@@ -83,9 +84,9 @@ def read_manifest(content: bytes) -> Manifest:
     if len(content) > MAX_BYTES:
         raise ManifestError(f"A manifest is a small file; this one has {len(content):,} bytes.")
     try:
-        values = json.loads(content.decode("utf-8-sig"))
-    except (UnicodeDecodeError, ValueError, RecursionError):
-        raise ManifestError("This file is not a manifest: it is not JSON text.") from None
+        values = decode(content)
+    except FormatError as error:
+        raise ManifestError(f"This file is not a manifest: it {error}") from None
     if not isinstance(values, dict) or "manifest_version" not in values:
         raise ManifestError("This file is not a manifest: it has no manifest_version.")
     if values["manifest_version"] != MANIFEST_VERSION:

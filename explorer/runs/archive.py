@@ -31,6 +31,7 @@ from explorer.runs.zip_reading import (
     unpack,
 )
 from model.data.files import DATA_FILE
+from model.file_formats import Status
 from model.folder import (
     CARD,
     CONFIG,
@@ -42,6 +43,8 @@ from model.folder import (
     WEIGHTS,
     CheckpointError,
     check_name,
+    checked,
+    read_json,
     replace_file,
     tensor_shapes,
 )
@@ -216,11 +219,8 @@ def _settle_status(folder: Path) -> None:
     path = folder / STATUS
     if not path.is_file():
         return
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-        state = values["state"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise CheckpointError(f"{STATUS} cannot be understood.") from None
+    values = checked(path, read_json(path), Status)
+    state = values.get("state")
     if state != "finished" and not (folder / STATE / "state.json").is_file():
         path.unlink()
         return

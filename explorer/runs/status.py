@@ -14,13 +14,15 @@ import psutil
 
 from explorer.runs.process import Launch, exit_code, is_alive, last_lines
 from explorer.text import plural
-from model.folder import STATUS, STOP, CheckpointError, read_json
+from model.file_formats import Status
+from model.folder import STATUS, STOP, CheckpointError, checked, read_json
 
 State = Literal["starting", "queued", "running", "stopping", "stopped", "finished", "failed"]
 BUSY: tuple[State, ...] = ("starting", "queued", "running", "stopping")
 STATES: tuple[State, ...] = (*BUSY, "stopped", "finished", "failed")
 
 _MAX_NUMBER = 10**15  # steps, seconds; no run writes larger numbers
+_LATEST = 1e11  # seconds since 1970: the year 5138; calendars end soon after
 _FULL_DISK_BYTES = 20 * 1024**2
 _OUT_OF_MEMORY = ("out of memory", "memoryerror", "bad_alloc", "can't allocate memory", "cannot allocate memory")
 _SAVE_MEMORY = "lower 'Tokens in a batch' (max_tokens) or choose a smaller model"
@@ -74,7 +76,8 @@ def read_status(checkpoints: Path, name: str, launch: Launch | None = None) -> R
         CheckpointError: status.json is damaged.
     """
     folder = checkpoints / name
-    values = read_json(folder / STATUS) if (folder / STATUS).is_file() else None
+    path = folder / STATUS
+    values = checked(path, read_json(path), Status) if path.is_file() else None
     if launch is not None and not _has_reported(values, launch) and not _is_active(values):
         if launch.alive:
             return RunStatus(name, "starting", step=_number(values, "step"), max_steps=_number(values, "max_steps"))
@@ -141,7 +144,8 @@ def _number(values: dict[str, Any] | None, name: str) -> int:
 
 
 def _updated(values: dict[str, Any]) -> float:
-    return _seconds(values.get("updated")) or 0.0
+    updated = _seconds(values.get("updated")) or 0.0
+    return updated if updated < _LATEST else 0.0
 
 
 def _seconds(value: Any) -> float | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from explorer.attention.head_summary import summarise
 from model.data import TASKS, get_task
 from model.data.scenes import scenes
 from model.data.task import IMPORTED, Prompt
+from model.file_formats import Evaluation, FormatError, check, decode
 from model.folder import METRICS
 
 if TYPE_CHECKING:
@@ -92,12 +92,12 @@ def _samples(folder: Path) -> list[str]:
     path = folder / METRICS
     if not path.is_file():
         return []
-    for line in reversed(path.read_text(encoding="utf-8", errors="replace").splitlines()):
+    for line in reversed(path.read_bytes().splitlines()):
         try:
-            samples = json.loads(line).get("samples") or []
-        except (json.JSONDecodeError, AttributeError):
+            evaluation = decode(line)
+            check(evaluation, Evaluation)
+        except FormatError:
             continue  # the last line of a file that is being written, or was truncated, may be incomplete
-        sources = [sample["source"] for sample in samples if isinstance(sample, dict) and "source" in sample]
-        if sources:
-            return [str(source) for source in sources]
+        if evaluation.get("samples"):
+            return [sample["source"] for sample in evaluation["samples"]]
     return []

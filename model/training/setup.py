@@ -7,6 +7,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+import psutil
+
+from model.analysis.size import budget
 from model.architectures import Model, make_model
 from model.checkpoint import LoadedModel
 from model.config import ConfigError, ModelConfig, TrainConfig, from_dict, to_dict
@@ -71,6 +74,8 @@ def prepare(
     model_config = from_dict(
         ModelConfig, {**to_dict(settings.model), "src_vocab_size": len(source), "tgt_vocab_size": len(target)}
     )
+    if start_from is None:
+        check_memory(model_config, on_cpu=runtime.torch_device.type == "cpu")
     limit = model_config.max_positions
     fitting, pairs = fitting_pairs(examples, source, target, max_positions=limit, what="training")
     valid, valid_pairs = fitting_pairs(task.splits["valid"], source, target, max_positions=limit, what="validation")
@@ -113,6 +118,22 @@ def _resampling(
         seed=training.seed,
         longest=model.max_positions - 1,  # room for <eos> or <sos>
     )
+
+
+def check_memory(config: ModelConfig, *, on_cpu: bool) -> None:
+    """Refuse sizes whose weights cannot fit, before anything is allocated.
+
+    Raises:
+        ConfigError: this machine has less memory than the weights need (on the CPU: with gradients and two moments).
+    """
+    parameters = sum(part.parameters for part in budget(config, 1, 1))
+    tables = 2 * config.max_positions * config.d_model  # a row for each position, on both sides
+    needed, memory = 4 * tables + (16 if on_cpu else 4) * parameters, psutil.virtual_memory().total
+    if needed > memory:
+        raise ConfigError(
+            f"a model of these sizes has {parameters:,} parameters and needs {needed / 1e9:,.0f} GB of memory, "
+            f"but this machine has {memory / 1e9:,.0f} GB; lower d_model, d_ff, the number of layers or max_positions."
+        )
 
 
 def fresh_model(config: ModelConfig, seed: int, start_from: LoadedModel | None) -> Model:

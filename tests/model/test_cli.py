@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -52,6 +53,47 @@ def test_translate_reads_standard_input(
     translate.main(["--model", "run", "--checkpoints", str(checkpoints), "abc", "fade"])
     abc, fade = capsys.readouterr().out.splitlines()
     assert lines == [abc, "", fade] * 30
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_a_line_that_cannot_be_read_is_answered_with_an_empty_line(
+    checkpoints: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, form: list[str]
+) -> None:
+    """Finding D13: one overlong line ended the command, and the good lines of its batch were lost."""
+    stdin(monkeypatch, b"abc\n" + b"f" * 3000 + b"\nb\xe4d\nabc\n" + b"abc\n" * 60)
+    assert translate.main(["--model", "run", "--checkpoints", str(checkpoints), *form]) == 2
+    printed = capsys.readouterr()
+    texts = [json.loads(line)["translation"] if form else line for line in printed.out.split("\n")[:-1]]
+    assert texts == [texts[0], "", "", *[texts[0]] * 61]
+    assert texts[0]
+    long, wrong = printed.err.splitlines()
+    assert long.startswith(f"the sentence that begins with '{'f' * 40}' has 3000 tokens")
+    assert wrong == "line 3 of standard input is not UTF-8 text."
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (FileExistsError(17, "File exists", "/a/file"), "/a/file cannot be read or written: File exists."),
+        (PermissionError(13, "Permission denied", "/a"), "/a cannot be read or written: Permission denied."),
+    ],
+)
+def test_an_error_of_the_file_system_is_a_sentence(
+    error: OSError, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def command(arguments: Sequence[str]) -> int:
+        raise error
+
+    assert failure(command, [], capsys) == said
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+def test_a_full_disk_behind_standard_output_is_a_sentence(checkpoints: Path) -> None:
+    command = [sys.executable, "-m", "model.translate", "--model", "run", "--checkpoints", str(checkpoints), "abc"]
+    with open("/dev/full", "w") as full:
+        run = subprocess.run(command, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
+    assert run.returncode == 2
+    assert run.stderr == "standard output cannot be read or written: No space left on device.\n"
 
 
 def test_translate_json_tells_each_step(checkpoints: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,161 @@
+"""What the JSON files of a model folder may hold, checked before anything else reads them.
+
+:func:`decode` accepts JSON within the limits of every reader: UTF-8 without lone surrogates, integers of at most 64
+bits, finite numbers, nesting that fits the stack. :func:`check` compares the result with one of the classes below, each
+of which is the documentation of one file; keys that a class does not name are left alone. A folder that fails either is
+listed with the sentence of its :class:`FormatError`, and concerns nobody else.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
+
+Count = Annotated[int, Meta(ge=0, le=10**15)]
+"""A number of steps, sentences or tokens."""
+
+Seconds = Annotated[float, Meta(ge=0, le=1e11)]
+"""A duration."""
+
+Share = Annotated[float, Meta(ge=0, le=1)]
+Loss = Annotated[float, Meta(ge=0, le=1e6)]
+"""In nats per target token."""
+
+Bleu = Annotated[float, Meta(ge=0, le=100.001)]
+
+# Control characters, and marks that reorder the text around them (Unicode annex 9), would change the page they are on.
+_LINE = r"^[^\x00-\x1f\x7f-\x9f\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]*$"
+Line = Annotated[str, Meta(max_length=300, pattern=_LINE)]
+"""A short text for a heading or a list."""
+
+
+class FormatError(ValueError):
+    """A JSON file that is damaged, or holds what it must not; the message says what, without the file's name."""
+
+
+class Scores(Struct):
+    """The scores of one split, as `model.evaluate --json` prints them; each may be missing."""
+
+    exact_match: Share | None = None
+    token_accuracy: Share | None = None
+    loss: Loss | None = None
+    bleu: Bleu | None = None
+    bleu_lc_tok: Bleu | None = None
+    bleu_signature: Line | None = None
+    sentences: Count | None = None
+    step: Count | None = None
+
+
+class Results(Struct):
+    """Section `results` of config.json: the scores of the weights in the folder."""
+
+    step: Count | None = None
+    trained_steps: Count | None = None
+    seconds: Seconds | None = None
+    split: Line | None = None
+    valid: Scores | None = None
+    test: Scores | None = None
+    exact_match: Share | None = None
+    token_accuracy: Share | None = None
+    loss: Loss | None = None
+    bleu: Bleu | None = None
+    sentences: Count | None = None
+
+
+class Data(Struct):
+    """Section `data` of config.json, as far as lists of models read it; model.config.DataConfig has the rest."""
+
+    task: Line | None = None
+
+
+class Config(Struct):
+    """config.json without the settings, which model.config checks when the model is opened."""
+
+    data: Data
+    title: Line | None = None
+    preset: Line | None = None
+    init: Line | None = None
+    results: Results | None = None
+
+
+class Status(Struct):
+    """The texts of status.json, in which the training process describes itself.
+
+    Its numbers are read leniently (explorer/runs/status.py): a clock that was set back makes them odd, not the run.
+    """
+
+    state: Line | None = None
+    error: str | None = None
+
+
+class Sample(Struct):
+    """One validation sentence with its translation at an evaluation."""
+
+    source: str
+    target: str | None = None
+    prediction: str | None = None
+
+
+class Evaluation(Struct):
+    """A line of metrics.jsonl, as far as its sample translations go."""
+
+    samples: list[Sample] | None = None
+
+
+class Tensor(Struct):
+    """One entry of a safetensors header."""
+
+    dtype: str
+    shape: list[Annotated[int, Meta(ge=0, le=2**48)]]
+    data_offsets: tuple[Annotated[int, Meta(ge=0, le=2**60)], Annotated[int, Meta(ge=0, le=2**60)]]
+
+
+def decode(content: bytes) -> Any:
+    """The value of a JSON text.
+
+    Raises:
+        FormatError: it is not JSON, or exceeds a limit of :mod:`model.file_formats`.
+    """
+    try:
+        value = msgspec.json.decode(content.removeprefix(b"\xef\xbb\xbf"))
+    except RecursionError:
+        raise FormatError("is nested too deeply.") from None
+    except msgspec.ValidationError:  # a subclass of DecodeError
+        raise FormatError("holds a number that is too large.") from None
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise FormatError("is not valid JSON; it is damaged or was cut off.") from None
+    parts = [value]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, dict):
+            parts += part.values()
+        elif isinstance(part, list):
+            parts += part
+        elif isinstance(part, int) and not -(2**63) <= part < 2**63:
+            raise FormatError("holds a number that is too large.")
+    return value
+
+
+def check(value: Any, kind: type[Struct]) -> None:
+    """Check a decoded value.
+
+    Raises:
+        FormatError: a part of it has another type, or lies outside its range; the message names the part.
+    """
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        raise FormatError(_sentence(str(error))) from None
+
+
+def _sentence(message: str) -> str:
+    """The message of msgspec, "Expected `float` <= 1.0 - at `$.results.test.bleu`", as the end of a sentence."""
+    what, _, where = message.partition(" - at `$")
+    field = where.strip("`.") or "its content"
+    if "matching regex" in what:
+        return f"has control characters, or marks that reorder text, in '{field}'; remove them."
+    what = re.sub(r"`(\w+) \| null`", r"`\1`", what)
+    return f"is wrong at '{field}': {what[:1].lower()}{what[1:]}."
