@@ -16,7 +16,8 @@ _APP = Path(__file__).parents[2] / "app.py"
 _INSIDE = "_inside_shell"
 
 
-# Streamlit's header is an opaque bar over the page's first lines; here only its buttons cover anything.
+# Streamlit's header is an opaque bar over the page's first lines; here only its buttons cover anything. Below 768
+# pixels, where the sidebar is folded away, name and buttons stand there, and scrolled text must not run through them.
 # Its "Running … Stop" would flicker at each poll of a live run, so it appears only when a script run takes long.
 # In our colours, its captions have a contrast of 4.15:1, and small text needs 4.5:1.
 # Its frame around the whole page, when the page itself has the keyboard's focus, is a line at its edge here.
@@ -33,8 +34,12 @@ _STYLE = """<style>
 .stApp :is([data-selected="true"], [data-testid="stSliderThumbValue"]) [data-testid="stMarkdownContainer"] p {
   color: light-dark(#0f5e7d, #7cc4de); }
 .st-key-top_line_row { flex-wrap: nowrap !important; }
+@media (max-width: 768px) {
+  .stMainBlockContainer { padding: 4rem 1.5rem 2rem; }
+  [data-testid="stHeader"] { background: light-dark(#ffffff, #0f151b); }
+}
 @media (max-width: 640px) {
-  .stMainBlockContainer { padding: 3.5rem 0.75rem 2rem; }
+  .stMainBlockContainer { padding: 4rem 0.75rem 2rem; }
   .st-key-sentence_row > * { flex: 1 1 100% !important; width: 100% !important; }
   [class*="st-key-wide_"] { overflow-x: auto; }
   [class*="st-key-wide_"] > * { min-width: 540px; }
