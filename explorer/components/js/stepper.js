@@ -183,9 +183,12 @@ function draw(S) {
 
 /** Where in the model the map in question sits. @param {StepperState} S */
 function drawPlace(S) {
-  const box = S.find(".model"), { diagram } = S.data;
+  const box = S.find(".model"), { diagram } = S.data, { layer } = S.pick[S.kind], { placed } = S;
+  // A step changes nothing here, and the size of the box, once asked for, would have to be computed anew.
+  if (placed?.diagram === diagram && placed.kind === S.kind && placed.layer === layer && placed.width === S.width) return;
+  S.placed = { diagram, kind: S.kind, layer, width: S.width };
   box.hidden = !diagram;
-  if (diagram) drawDiagram(box, diagram, { kind: S.kind, layer: S.pick[S.kind].layer }, (kind, layer) => pick(S, kind, { layer }));
+  if (diagram) drawDiagram(box, diagram, { kind: S.kind, layer }, (kind, at) => pick(S, kind, { layer: at }));
 }
 
 /** @param {StepperState} S */

@@ -264,6 +264,8 @@ export interface StepperState {
   kinds: Kind[];
   last: number;
   optionRows: number;
+  /** What the diagram shows. */
+  placed?: { diagram: Diagram | null, kind: Kind, layer: number, width: number };
   /** The index of the temperature of the bars. */
   heat: number;
   kind: Kind;
