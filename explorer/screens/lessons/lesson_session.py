@@ -9,7 +9,7 @@ import streamlit as st
 from explorer.lessons.lesson import Lesson
 from explorer.lessons.progress import PARAMETERS, Answer, LessonPosition, Outcome, StepRecord, read_position
 from explorer.screens.lessons.running_models import library, start_of
-from explorer.web import session
+from explorer.web import runtime, session
 from explorer.web.address import Parameters
 
 _ADDRESS = Parameters(PARAMETERS)
@@ -66,7 +66,7 @@ def go(name: str, step: int = 1) -> None:
 
 def _open_start(lesson: Lesson, step: int) -> None:
     link = lesson.step(step).link
-    if link is not None and link.models:
+    if link is not None and link.models and not lesson.step(step).missing(runtime.models()):
         session.open_selection(start_of(lesson.step(step)))
         if "decode_method" in st.session_state:  # answers are those of greedy search
             st.session_state["decode_method"] = "greedy"

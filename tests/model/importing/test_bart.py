@@ -42,6 +42,7 @@ class Pair:
     """A model in `transformers` and the same one imported, with the way from their ids to ours."""
 
     def __init__(self, folder: Path, *, half: bool = False, one_file: bool = False, **settings: Any) -> None:
+        self.half = half
         self.theirs = bart_peer.bart(**settings)
         self.source_folder = bart_peer.save(self.theirs, folder / "theirs", half=half, one_file=one_file)
         self.found = import_folder(self.source_folder, folder / "ours")
@@ -81,6 +82,7 @@ def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 def test_logits_and_attention_of_a_padded_batch(pair: Pair) -> None:
     theirs, ours = pair.batch((9, 7), (4, 3), (2, 5))
     assert_same_computation(pair.ours, pair.theirs, theirs, ours, pair.in_their_order)
+    assert pair.half == any("16 bits" in remark for remark in pair.found.remarks), "what was converted is said"
 
 
 @pytest.mark.parametrize("beams", [1, 4])
