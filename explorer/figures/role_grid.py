@@ -136,7 +136,7 @@ def _caption(maps: Scores, roles: Roles, kind: str, most: float) -> str:
     layer, head, row, column = np.unravel_index(int(np.nanargmax(maps)), maps.shape)
     strongest = index_name(int(layer), int(head))
     return (
-        f"{len(clear)} of {len(roles)} {kind} heads have a clear role{f' ({named})' if named else ''}. The darkest "
+        f"{len(clear)} of {len(roles)} {kind} heads have a clear role{f' ({named})' if named else ''}. The largest "
         f"cell ({percent(most)} of the weight) is in {strongest}, "
         f"{percent((row + 0.5) / BINS)} down and {percent((column + 0.5) / BINS)} across."
     )
