@@ -116,7 +116,7 @@ def _task(loaded: LoadedModel, name: str | None, data_dir: Path | None) -> Task:
         )
     if name == "files" and data_dir is None:
         data_dir = loaded.folder  # a user's own data is stored with the model trained on it
-    return get_task(name, split_seed=loaded.data_config.split_seed, data_dir=data_dir)
+    return get_task(name, split_seed=loaded.data_config.split_seed, data_dir=data_dir, fetch=True)
 
 
 def _split(task: Task, name: str) -> tuple[Example, ...]:

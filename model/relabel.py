@@ -72,7 +72,7 @@ def main(arguments: Sequence[str]) -> int:
 
     device = resolve_device(options.device)
     torch.set_num_threads(1)  # a batch is too little work for several threads; two runs use two cores better
-    task = get_task(options.task, data_dir=options.data_dir)
+    task = get_task(options.task, data_dir=options.data_dir, fetch=True)
     rows: list[str] = []
     for name, side in ((options.model, "target"), (options.reverse, "source")):
         if name is None:

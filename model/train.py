@@ -245,7 +245,8 @@ def _find_task(options: argparse.Namespace, *, split_seed: int) -> tuple[Task, d
     if options.task != "files":
         if given:
             raise CommandError(f"--{given[0]} brings your own data: use it with --task files.")
-        return get_task(options.task, split_seed=split_seed, data_dir=options.data_dir), {}
+        fetch = not options.dry_run  # the Train page makes a dry run while somebody only looks at the form
+        return get_task(options.task, split_seed=split_seed, data_dir=options.data_dir, fetch=fetch), {}
     if given not in (["data"], ["source", "target"]):
         raise CommandError("--task files takes either --data FILE, or --source FILE and --target FILE.")
     words = [word for name in given for word in (f"--{name}", getattr(options, name).name)]
@@ -300,7 +301,7 @@ def _resume(options: argparse.Namespace, world: World, signals: Signals) -> int:
     data_dir = options.data_dir or (Path(status["data_dir"]) if status.get("data_dir") else None)
     if saved.data.task == "files":
         data_dir = folder
-    task = get_task(saved.data.task, split_seed=saved.data.split_seed, data_dir=data_dir)
+    task = get_task(saved.data.task, split_seed=saved.data.split_seed, data_dir=data_dir, fetch=True)
     added_data = options.add_data or list(map(Path, status.get("added_data") or ()))
     added = read_added(added_data, task)
     check_added(added, saved.extra.get("added_data") or ())

@@ -5,10 +5,8 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from explorer.probing import stored
@@ -29,9 +27,9 @@ from model.analysis.word_alignment import word_gold
 from model.checkpoint import LoadedModel
 from model.config import DataConfig
 from model.data import TASKS, DataError, Example, Task, get_task
-from model.data.multi30k import FILES, MULTI30K_TASKS, cache_folder
+from model.data.multi30k import MULTI30K_TASKS
 from model.data.scenes import examples as scene_examples
-from model.data.task import IMPORTED
+from model.data.task import IMPORTED, MissingCorpusError
 from model.embeddings import count_parameters
 from model.scoring import evenly_spaced
 
@@ -118,36 +116,12 @@ def lines_of_file(content: bytes) -> tuple[str, ...]:
 
 
 def task_of(loaded: LoadedModel) -> Task | None:
-    """The task that a model was trained on, with its sentences; None where the task is unknown.
-
-    Raises:
-        SampleError: the sentences would have to be downloaded.
-    """
+    """The task that a model was trained on; None where it is unknown."""
     name, data = loaded.data_config.task, loaded.data_config
     if name not in TASKS and name != "files":
         return None
-    folder: Path | None = loaded.folder if name == "files" else None
-    if name in MULTI30K_TASKS:
-        folder = _corpus(name, (data.src_lang, data.tgt_lang))
+    folder = loaded.folder if name == "files" else None
     return get_task(name, split_seed=data.split_seed, data_dir=folder)
-
-
-def _corpus(name: str, languages: Sequence[str]) -> Path | None:
-    """The folder of Multi30k named by HEADLIGHT_DATA, or None for this user's cache.
-
-    Raises:
-        SampleError: neither is available.
-    """
-    given = os.environ.get("HEADLIGHT_DATA")
-    if given:
-        return Path(given)
-    needed = [cache_folder() / f"{stem}.{lang}.gz" for stem in FILES.values() for lang in languages]
-    if all(path.is_file() for path in needed):
-        return None
-    raise SampleError(
-        f"The test sentences of {name} are not on this machine. Fetch them on the Train page (choose the task, then "
-        f"'Fetch and show some'), name their folder in HEADLIGHT_DATA, or enter sentences of your own."
-    )
 
 
 def examples_for(choice: SampleChoice, loaded: LoadedModel) -> tuple[list[Example], str, Task | None]:
@@ -164,6 +138,8 @@ def examples_for(choice: SampleChoice, loaded: LoadedModel) -> tuple[list[Exampl
     try:
         task = task_of(loaded)
         splits = task.splits if task is not None else {}
+    except MissingCorpusError as missing:
+        raise SampleError(f"{missing} Or enter sentences of your own.") from missing
     except DataError as missing:
         raise SampleError(f"The sentences that this model was tested on cannot be read: {missing}") from missing
     split = next((name for name in ("test", "valid") if splits.get(name)), None)

@@ -29,11 +29,12 @@ MADE_HERE = tuple(_MADE)  # generated tasks: no file and no network needed
 TASKS = (*MADE_HERE, *MULTI30K_TASKS)
 
 
-def get_task(name: str, *, split_seed: int = 0, data_dir: Path | None = None) -> Task:
+def get_task(name: str, *, split_seed: int = 0, data_dir: Path | None = None, fetch: bool = False) -> Task:
     """The task of this name; its examples are generated, read or downloaded on the first access to `splits`.
 
-    `data_dir` is the folder of a corpus; without it, a corpus is downloaded into the user's cache folder. For the
-    task ``files`` (a person's own data) it is the folder of the run that stores them.
+    `data_dir` is the folder of a corpus; without it, a corpus is read from the folder named in HEADLIGHT_DATA or from
+    the user's cache folder, into which it is downloaded only if `fetch` allows it. For the task ``files`` (a person's
+    own data) `data_dir` is the folder of the run that stores them.
 
     Raises:
         DataError: there is no such task; the message names the nearest.
@@ -41,7 +42,7 @@ def get_task(name: str, *, split_seed: int = 0, data_dir: Path | None = None) ->
     if name in _MADE:
         return _MADE[name](split_seed)
     if name in MULTI30K_TASKS:
-        return MULTI30K_TASKS[name](split_seed=split_seed, data_dir=data_dir)
+        return MULTI30K_TASKS[name](split_seed=split_seed, data_dir=data_dir, fetch=fetch)
     if name == "files":
         return files_task(folder=data_dir)
     raise DataError(f"there is no task '{name}'{nearest(name, (*TASKS, 'files'))}")

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from model.config import DataConfig
-from model.data.task import DataError, Example, Prompt, Splits, Task
+from model.data.task import DataError, Example, MissingCorpusError, Prompt, Splits, Task
 
 ADDRESS = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw/"
 LANGUAGES = {"en": "English", "de": "German", "fr": "French"}
@@ -88,7 +88,7 @@ PROMPTS = {
 }
 
 
-def multi30k(src_lang: str, tgt_lang: str, *, words: bool, split_seed: int, data_dir: Path | None) -> Task:
+def multi30k(src_lang: str, tgt_lang: str, *, words: bool, split_seed: int, data_dir: Path | None, fetch: bool) -> Task:
     """The task for one direction, in subwords or (as in well-known tutorials) in lower-cased spaCy words."""
     name = task_name(src_lang, tgt_lang, words=words)
     source, target = LANGUAGES[src_lang], LANGUAGES[tgt_lang]
@@ -103,7 +103,7 @@ def multi30k(src_lang: str, tgt_lang: str, *, words: bool, split_seed: int, data
         description=(
             f"29,000 descriptions of photographs in {source} and {target}, 1,014 more for validation and the 1,000 of "
             f"the 2016 test set. {cut} The corpus is for research and education; it is read from a folder, or "
-            f"downloaded when it is first needed."
+            f"downloaded when training is started or a button says so."
         ),
         story=f"Translates descriptions of photographs from {source} to {target}",
         trained_on=f"descriptions of photographs in {source}",
@@ -117,7 +117,7 @@ def multi30k(src_lang: str, tgt_lang: str, *, words: bool, split_seed: int, data
             split_seed=split_seed,
         ),
         default_preset="small",
-        build=partial(read_splits, src_lang, tgt_lang, data_dir),
+        build=partial(read_splits, src_lang, tgt_lang, data_dir, fetch=fetch),
         examples=PROMPTS[src_lang],
         group=by_length,
         licence=LICENCE,
@@ -163,17 +163,19 @@ def cache_folder() -> Path:
     return Path(base) / "headlight" / "multi30k"
 
 
-def read_splits(src_lang: str, tgt_lang: str, data_dir: Path | None) -> Splits:
-    """The sentence pairs of each split, from `data_dir`, or downloaded where that is None.
+def read_splits(src_lang: str, tgt_lang: str, data_dir: Path | None, *, fetch: bool = False) -> Splits:
+    """The sentence pairs of each split, from `data_dir`, the folder named in HEADLIGHT_DATA, or this user's cache.
+
+    Nothing is downloaded unless `fetch` says so: looking at a page never speaks to another host.
 
     Raises:
         DataError: a file is missing or damaged, or the numbers of lines differ.
     """
-    return {split: _pairs(stem, src_lang, tgt_lang, data_dir) for split, stem in FILES.items()}
+    return {split: _pairs(stem, src_lang, tgt_lang, data_dir, fetch) for split, stem in FILES.items()}
 
 
-def _pairs(stem: str, src_lang: str, tgt_lang: str, data_dir: Path | None) -> tuple[Example, ...]:
-    sources, targets = (_lines(f"{stem}.{lang}", data_dir) for lang in (src_lang, tgt_lang))
+def _pairs(stem: str, src_lang: str, tgt_lang: str, data_dir: Path | None, fetch: bool) -> tuple[Example, ...]:
+    sources, targets = (_lines(f"{stem}.{lang}", data_dir, fetch) for lang in (src_lang, tgt_lang))
     if len(sources) != len(targets):
         raise DataError(
             f"{stem}.{src_lang} has {len(sources)} lines and {stem}.{tgt_lang} has {len(targets)}, but they must "
@@ -182,9 +184,9 @@ def _pairs(stem: str, src_lang: str, tgt_lang: str, data_dir: Path | None) -> tu
     return tuple(map(Example, sources, targets))
 
 
-def _lines(name: str, data_dir: Path | None) -> list[str]:
+def _lines(name: str, data_dir: Path | None, fetch: bool) -> list[str]:
     """The lines of a file such as train.en, plain or compressed."""
-    path = _find(name, data_dir)
+    path = _find(name, data_dir or named_folder(), fetch)
     try:
         data = path.read_bytes()
         text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8-sig")
@@ -199,11 +201,22 @@ def _lines(name: str, data_dir: Path | None) -> list[str]:
     return text.replace("\r\n", "\n").removesuffix("\n").split("\n")
 
 
-def _find(name: str, data_dir: Path | None) -> Path:
+def named_folder() -> Path | None:
+    """The folder of corpora that the environment variable HEADLIGHT_DATA names, if it does."""
+    folder = os.environ.get("HEADLIGHT_DATA")
+    return Path(folder) if folder else None
+
+
+def _find(name: str, data_dir: Path | None, fetch: bool) -> Path:
     if data_dir is None:
+        path = cache_folder() / f"{name}.gz"
+        if not path.is_file() and not fetch:
+            raise MissingCorpusError(
+                "The Multi30k sentences are not on this machine. Download them on the Train page (choose the task, "
+                "then 'Download and show some'), or name a folder with them in HEADLIGHT_DATA."
+            )
         from model.data.download import download  # its imports take longer than all of this package's
 
-        path = cache_folder() / f"{name}.gz"
         download(ADDRESS + path.name, path, SHA256[path.name])
         return path
     for folder in (data_dir, data_dir / "multi30k"):

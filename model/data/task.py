@@ -19,6 +19,10 @@ class DataError(ValueError):
     """Data that cannot be obtained or read; the message says what is wrong, where, and what to do."""
 
 
+class MissingCorpusError(DataError):
+    """A corpus that is not on this machine, where nobody has asked for a download."""
+
+
 @dataclass(frozen=True)
 class Example:
     """One sentence pair.

@@ -148,7 +148,7 @@ def core_speed(job: Job, data_dir: Path | None = None) -> float:
     from model.training.trial import choose_runtime
 
     recipe = job.recipe
-    task = get_task(recipe.base.task, data_dir=data_dir)
+    task = get_task(recipe.base.task, data_dir=data_dir, fetch=True)
     words = [*(f"{key}={value}" for key, value in recipe.settings.items()), f"seed={job.seed}", "log_every=1000000"]
     settings = make_settings(task.data, get_preset(recipe.preset), parse_assignments(words))
     settings = replace(settings, training=replace(settings.training, max_steps=10**9))
@@ -176,7 +176,7 @@ def _score(folder: Path, splits: Sequence[str], data_dir: Path | None) -> dict[s
     from model.scoring import evenly_spaced, score_examples
 
     loaded = load_model(folder)
-    task = get_task(loaded.data_config.task, split_seed=loaded.data_config.split_seed, data_dir=data_dir)
+    task = get_task(loaded.data_config.task, split_seed=loaded.data_config.split_seed, data_dir=data_dir, fetch=True)
     words = loaded.data_config.tokenizer != "characters"
     scores: dict[str, dict[str, float]] = {}
     groups: dict[str, dict[str, float]] = {}

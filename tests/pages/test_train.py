@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import shutil
@@ -17,7 +18,7 @@ from explorer.runs.dry_run import Plan, PlanError, read_plan
 from explorer.runs.process import LAUNCHES, read_launch, start_process
 from explorer.screens.train import form as train_form
 from explorer.web import runtime
-from model.data import TASKS
+from model.data import TASKS, multi30k
 from model.folder import PROBE, PROBE_ANSWER, STOP
 from model.train import parser
 from tests.explorer.planted import planted_trace
@@ -106,14 +107,55 @@ def test_every_task_made_here_shows_samples(app: AppTest, task: str) -> None:
     assert command(at)[3:5] == ["--task", task]
 
 
-def test_a_corpus_is_not_fetched_unasked(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("model.data.multi30k._lines", lambda *_: pytest.fail("the corpus was read"))
+def test_a_corpus_is_not_fetched_unasked(app: AppTest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("HEADLIGHT_DATA", raising=False)
+    monkeypatch.setattr("model.data.multi30k.cache_folder", lambda: tmp_path / "nothing")
+    monkeypatch.setattr("model.data.download._fetch", lambda *_: pytest.fail("the corpus was asked for"))
     at = app.run()
     at.selectbox(key="train_task").set_value("multi30k-en-de").run()
     assert not at.exception
     assert not at.dataframe
-    assert button(at, "Fetch and show some")
+    assert button(at, "Download and show some")
     assert at.segmented_control(key="train_preset_multi30k-en-de").value == "small"
+
+
+def test_a_failed_download_can_be_tried_again(app: AppTest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked = []
+
+    def fail(url: str, part: Path) -> None:
+        asked.append(url)
+        raise OSError("no route to host")
+
+    monkeypatch.delenv("HEADLIGHT_DATA", raising=False)
+    monkeypatch.setattr("model.data.multi30k.cache_folder", lambda: tmp_path / "nothing")
+    monkeypatch.setattr("model.data.download._fetch", fail)
+    at = app.run()
+    at.selectbox(key="train_task").set_value("multi30k-en-de").run()
+    button(at, "Download and show some").click().run()
+    assert not at.exception
+    assert len(asked) == 1
+    assert "could not be downloaded" in at.warning[0].value
+    button(at, "Try again").click().run()
+    assert len(asked) == 2
+
+
+@pytest.mark.parametrize("where", ["environment", "cache"])
+def test_a_corpus_on_this_machine_is_read(
+    app: AppTest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, where: str
+) -> None:
+    for stem in multi30k.FILES.values():
+        for lang, word in (("en", "dog"), ("de", "Hund")):
+            lines = "".join(f"{word} {i}\n" for i in range(40))
+            (tmp_path / f"{stem}.{lang}.gz").write_bytes(gzip.compress(lines.encode()))
+    if where == "environment":
+        monkeypatch.setenv("HEADLIGHT_DATA", str(tmp_path))
+    else:
+        monkeypatch.delenv("HEADLIGHT_DATA", raising=False)
+        monkeypatch.setattr("model.data.multi30k.cache_folder", lambda: tmp_path)
+    at = app.run()
+    at.selectbox(key="train_task").set_value("multi30k-en-de").run()
+    assert not at.exception
+    assert at.dataframe[0].value["target"].iloc[0].startswith("Hund")
 
 
 def test_changes_appear_in_the_command(app: AppTest, checkpoints: Path) -> None:

@@ -25,7 +25,12 @@ MAX_REPEATS = 24
 def draw_longer_tab(shown: Translation, model: ModelDescription) -> None:
     """Exact answers by length where the task has long sentences, and the current sentence repeated."""
     name, version = shown.model, runtime.fingerprint(shown.model)
-    trained, unknown = _longest_trained(name, version)
+    trained, unknown = 0, "it was trained on data of its own."
+    if model.data_config.task in TASKS:
+        try:
+            trained = _longest_trained(name, version)
+        except DataError as error:
+            unknown = str(error)
     if trained:
         st.markdown(f"In training the longest sentence had **{plural(trained, 'token')}** (without `<eos>`).")
     else:
@@ -84,17 +89,11 @@ def _draw_repeated(shown: Translation, model: ModelDescription, repeats: int, tr
 
 
 @st.cache_resource(max_entries=16, show_spinner="Looking for the longest training sentence …")
-def _longest_trained(name: str, version: str) -> tuple[int, str]:
-    """Tokens of the longest training sentence, or 0 and the reason why it is not known."""
+def _longest_trained(name: str, version: str) -> int:
+    """Tokens of the longest training sentence; an error is not kept, so that the next look tries again."""
     del version  # part of the key only
     model = runtime.describe(name)
-    task = model.data_config.task
-    if task not in TASKS:
-        return 0, "it was trained on data of its own."
-    try:
-        return longest(get_task(task).splits["train"], model.source), ""
-    except DataError as error:
-        return 0, str(error)
+    return longest(get_task(model.data_config.task).splits["train"], model.source)
 
 
 @st.cache_resource(max_entries=16, show_spinner="Translating sentences of every length …")

@@ -12,6 +12,7 @@ from explorer.text import plain, plural
 from model.config import DataConfig
 from model.data import MADE_HERE, TASKS, DataError, get_task
 from model.data.files import files_task, split_pairs
+from model.data.task import MissingCorpusError
 
 SHOWN = 5  # sample pairs on the page
 FILES = "files"
@@ -52,33 +53,39 @@ def _title(name: str) -> str:
 def _built_in(name: str) -> Data:
     task = get_task(name)
     st.caption(plain(task.description))
-    if name in MADE_HERE or st.session_state.get(f"train_fetched_{name}"):
-        _show_samples(name)
-    else:
+    fetching = bool(st.session_state.pop(f"train_fetch_{name}", False))
+    try:
+        _show_samples(name, fetch=fetching)
+    except MissingCorpusError:
         st.caption(
-            "These sentences do not come with Headlight: training reads them from this machine or downloads them."
+            "These sentences do not come with Headlight, and are not on this machine yet (nor in a folder that "
+            "HEADLIGHT_DATA names). Starting the training downloads them, too."
         )
-        if st.button("Fetch and show some", key=f"train_fetch_{name}"):
-            st.session_state[f"train_fetched_{name}"] = True
-            st.rerun()
+        _offer_download(name, "Download and show some")
+    except DataError as missing:
+        st.warning(plain(str(missing)))
+        if name not in MADE_HERE:
+            _offer_download(name, "Try again")
     return Data(name, task.data, task.default_preset, wanted_name=name)
 
 
-def _show_samples(name: str) -> None:
-    try:
-        rows, counts = _samples(name)
-    except DataError as missing:
-        st.warning(plain(str(missing)))
-        return
+def _offer_download(name: str, words: str) -> None:
+    if st.button(words, key=f"train_fetch_button_{name}"):
+        st.session_state[f"train_fetch_{name}"] = True
+        st.rerun()
+
+
+def _show_samples(name: str, *, fetch: bool) -> None:
+    rows, counts = _samples(name, _fetch=fetch)
     st.dataframe(rows, hide_index=True, height=35 * (SHOWN + 1) + 3, alt=plural(len(rows), "training pair"))
     pairs = plural(counts["train"], "training pair")
     st.caption(f"{len(rows)} of {pairs}; {counts['valid']:,} more for validation.")
 
 
 @st.cache_resource(max_entries=16, show_spinner="Reading the sentences …")
-def _samples(name: str) -> tuple[list[dict[str, str]], dict[str, int]]:
+def _samples(name: str, _fetch: bool) -> tuple[list[dict[str, str]], dict[str, int]]:
     """A few training pairs from all parts of the data, and the number of examples in each split."""
-    splits = get_task(name).splits
+    splits = get_task(name, fetch=_fetch).splits
     train = splits["train"]
     chosen = [train[(2 * i + 1) * len(train) // (2 * SHOWN)] for i in range(min(SHOWN, len(train)))]
     rows = [{"source": example.source, "target": example.target} for example in chosen]

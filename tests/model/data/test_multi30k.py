@@ -18,7 +18,7 @@ from model.config import DataConfig
 from model.data import TASKS, DataError, get_task, multi30k
 from model.data.download import download
 from model.data.multi30k import LANGUAGES, MULTI30K_TASKS, SHA256, by_length
-from model.data.task import Example
+from model.data.task import Example, MissingCorpusError
 from model.presets import get_preset
 from model.text.tokenizer import build_tokenizers
 from model.training.card import write_card
@@ -236,7 +236,9 @@ def test_no_such_file_and_no_connection_get_a_message(site: Site, tmp_path: Path
         download("http://127.0.0.1:9/a.gz", tmp_path / "a.gz", DIGEST)
 
 
-def test_a_task_downloads_what_it_needs(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_downloads_what_it_needs_once_that_is_allowed(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for stem, n in STEMS.items():
         for lang in ("en", "de"):
             data = gzip.compress("".join(line + "\n" for line in LINES[lang][:n]).encode())
@@ -244,8 +246,12 @@ def test_a_task_downloads_what_it_needs(site: Site, tmp_path: Path, monkeypatch:
             monkeypatch.setitem(SHA256, f"{stem}.{lang}.gz", hashlib.sha256(data).hexdigest())
     monkeypatch.setattr(multi30k, "ADDRESS", site.address)
     monkeypatch.setattr(multi30k, "cache_folder", lambda: tmp_path)
-    for _ in range(2):
-        splits = get_task("multi30k-de-en").splits
+    monkeypatch.delenv("HEADLIGHT_DATA", raising=False)
+    with pytest.raises(MissingCorpusError, match="are not on this machine"):
+        _ = get_task("multi30k-de-en").splits
+    assert not site.ranges
+    for fetch in (True, False):
+        splits = get_task("multi30k-de-en", fetch=fetch).splits
         assert [pair.source for pair in splits["train"]] == LINES["de"]
     assert len(site.ranges) == 6
 
