@@ -28,7 +28,7 @@ Bleu = Annotated[float, Meta(ge=0, le=100.001)]
 
 # Control characters, and marks that reorder the text around them (Unicode annex 9), would change the page they are on.
 _LINE = r"^[^\x00-\x1f\x7f-\x9f\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]*$"
-Line = Annotated[str, Meta(max_length=300, pattern=_LINE)]
+Line = Annotated[str, Meta(max_length=1000, pattern=_LINE)]
 """A short text for a heading or a list."""
 
 

@@ -25,9 +25,9 @@ from tests.explorer.toy_runs import save_run
 from tests.paths import ROOT
 
 GATEWAY = "explorer/web/runtime.py"
-# The modules that may load weights: the gateway, snapshots of a run (used inside `runtime.snapshot_turn`), and the
-# check of an imported folder, which computes nothing.
-LOADS = {GATEWAY, "explorer/runs/head_history.py", "explorer/runs/archive.py"}
+# The modules that may load weights: the gateway, snapshots of a run (used inside `runtime.snapshot_turn`), the check of
+# an imported folder, which computes nothing, and a command line, which serves nobody else.
+LOADS = {GATEWAY, "explorer/runs/head_history.py", "explorer/runs/archive.py", "explorer/probing/ship.py"}
 TURNS = {"runtime.model", "runtime.snapshot_turn"}
 # What gives access to a model's weights: attributes of a loaded model, and the functions that load one.
 REACHES = {"transformer", "loaded"}

@@ -21,6 +21,7 @@ test("text fields, menus and dialogs keep theirs", () => {
 test("a button that was clicked leaves the space bar to the view, one that was reached by Tab does not", () => {
   assert.ok(isFree(" ", path(["button"]), true));
   assert.ok(!isFree(" ", path(["button"]), false));
+  assert.ok(!isFree(" ", path(["[type=radio]"]), false));
   assert.ok(isFree("ArrowLeft", path(["button"]), false));
 });
 

@@ -72,7 +72,7 @@ def test_anything_else_is_read_as_python_reads_it(value: Any) -> None:
         ({"results": []}, "is wrong at 'results'"),
         ({"title": "a\u202eb"}, "marks that reorder text, in 'title'"),
         ({"title": "a\nb"}, "control characters"),
-        ({"title": "a" * 301}, "is wrong at 'title': expected `str` of length <= 300"),
+        ({"title": "a" * 1001}, "is wrong at 'title': expected `str` of length <= 1000"),
         ({"data": {"task": 5}}, "is wrong at 'data.task'"),
         ({"data": {"task": "a\x1b[2J"}}, "control characters"),
     ],

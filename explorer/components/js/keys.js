@@ -16,7 +16,7 @@ const POPUPS = "dialog,[role=dialog],[role=menu],[role=listbox]";
 const SLIDERS = "[type=range],[role=slider]";
 const ARROWED = "canvas,.tiles,[role=grid]"; // arrow keys move inside these, also after a click
 const CHOICES = "[role=tab],[role=radio],[type=radio],[role=toolbar]";
-const PRESSED = "button,a,summary,[type=checkbox],[role=button],[role=tab],[role=radio]";
+const PRESSED = "button,a,summary,[type=checkbox],[type=radio],[role=button],[role=tab],[role=radio]";
 const FIELD = ".st-key-sentence_row input"; // the sentence, on every page
 
 /**
@@ -42,7 +42,7 @@ export function isFree(key, path, pointed) {
  * @returns {Keys}
  */
 export function listenToKeys(box, { commands, help, run, escape }) {
-  let pointed = true, taken = "";
+  let pointed = false, taken = "";
   const showHelp = () => openHelp(box, [...help, ["Esc", "close what is open, end the choice"], ["?", "this list"]]);
   const onPointer = () => {
     pointed = true;

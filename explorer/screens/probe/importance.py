@@ -17,6 +17,7 @@ from model.analysis.importance import ByKind, least_first
 from model.config import ATTENTION_KINDS, AttentionKind
 
 _BY_LOSS, _BY_GRADIENT = "loss without the head", "gradient score"
+_CURVE_BY = "probe_prune_by"
 
 
 def known_importance(described: ModelDescription, measured: Measured) -> Importance | None:
@@ -38,7 +39,8 @@ def draw_importance(described: ModelDescription, measured: Measured) -> None:
     )
     importance = known_importance(described, measured)
     key = measurement_key(described, measured.choice, "importance")
-    if importance is None and not asked(key, f"Switch off all {_n_heads(measured)} heads, one by one"):
+    by_link = _CURVE_BY in st.query_params
+    if importance is None and not asked(key, f"Switch off all {_n_heads(measured)} heads, one by one", by_link=by_link):
         return
     if importance is None:
         importance = with_progress(
@@ -91,11 +93,11 @@ def _draw_curve(described: ModelDescription, measured: Measured, importance: Imp
         [_BY_LOSS, _BY_GRADIENT],
         default=_BY_LOSS,
         required=True,
-        key="probe_prune_by",
+        key=_CURVE_BY,
         bind=page_parts.URL,
     )
     key = measurement_key(described, measured.choice, f"curve {by}")
-    if known(key) is None and not asked(key, "Measure the pruning curve"):
+    if known(key) is None and not asked(key, "Measure the pruning curve", by_link=_CURVE_BY in st.query_params):
         return
     order = least_first(importance.ablation.loss_change if by == _BY_LOSS else importance.gradient)
     curve: PruningCurve | None = with_progress(

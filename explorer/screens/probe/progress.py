@@ -30,9 +30,14 @@ def known(key: Key) -> Any | None:
     return store().known(key)
 
 
-def asked(key: Key, label: str) -> bool:
-    """Draw a button that starts long work, until it has been pressed; whether it has been."""
+def asked(key: Key, label: str, *, by_link: bool = False) -> bool:
+    """Draw a button that starts long work, until it has been pressed; whether it has been.
+
+    `by_link`: the address shows what only this work can show, so whoever follows it has asked.
+    """
     started: set[Key] = st.session_state.setdefault(_ASKED, set())
+    if by_link:
+        started.add(key)
     if key in started:
         return True
     st.button(label, type="primary", key=f"ask-{'-'.join(key)}", on_click=started.add, args=(key,))
@@ -58,10 +63,15 @@ def some_observations(described: ModelDescription, measured: Measured, indices: 
 
     def make() -> dict[int, Observed]:
         with runtime.model(described.name) as translator:
-            return observe_again(measured, translator.loaded, lambda done, words: None, indices)
+            return observe_again(measured, translator.loaded, _quiet, indices)
 
     key = measurement_key(described, measured.choice, f"sentences {sorted(set(indices))}")
     return store().quick(key, make)
+
+
+def _quiet(done: float, words: str) -> None:
+    """Reports nothing."""
+    del done, words
 
 
 def with_progress(key: Key, make: Callable[[Report], Result], label: str) -> Result | None:

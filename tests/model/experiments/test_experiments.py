@@ -166,7 +166,7 @@ def test_the_stored_command_gives_the_same_run(tmp_path: Path) -> None:
 def test_a_run_that_fails_is_a_result(tmp_path: Path) -> None:
     from model.experiments.runner import make
 
-    hopeless = replace(MINIATURE.base, settings=f"{MINI} learning_rate=1e30 warmup_steps=0 clip_norm=0")
+    hopeless = replace(MINIATURE.base, settings=f"{MINI} learning_rate=1e12 warmup_steps=0 clip_norm=0")
     recipe = Recipe(hopeless, "", "tiny")
     run = make(Job(recipe, 1))
     assert "no longer a number" in run.error
