@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.probing.quality import subsample
+from explorer.probing.reporting import Report
 from explorer.text import fixed, listed, percent, plural, rounded
 from model.analysis import bootstrap
 from model.analysis.bootstrap import Estimate
@@ -19,8 +20,6 @@ from model.analysis.recorded_batches import Sample
 from model.checkpoint import LoadedModel
 from model.config import EOS, SOS
 from model.scoring import evenly_spaced
-
-Report = Callable[[float, str], None]
 
 SENTENCES = 50  # of the sample, at most
 CONTENT = ("NOUN", "PROPN", "VERB", "ADJ", "ADV", "NUM")  # coarse tags of words with a meaning of their own

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from explorer.attention.names import index_name, short_layer
-from explorer.probing.importance import SENTENCES, Importance
+from explorer.probing.importance import SENTENCES, Importance, name_of
 from explorer.probing.quality import Check, Quality, interval, quality_of, subsample
 from explorer.probing.sample import Measured
 from explorer.probing.tables import roles, summary
@@ -34,9 +34,11 @@ def findings(
     whole = score([])
     lines = [f"{summary(measured.probe)} (Over {plural(measured.probe.sentences, 'sentence')}.)"]
     lines += _alignment(measured)
-    lines.append(f"The head that matters most is {_name(order[-1])}: without it, {_change(whole, score(order[-1:]))}.")
+    lines.append(
+        f"The head that matters most is {name_of(order[-1])}: without it, {_change(whole, score(order[-1:]))}."
+    )
     if len(order) > LEAST_IMPORTANT:
-        named = ", ".join(_name(head) for head in order[:LEAST_IMPORTANT])
+        named = ", ".join(name_of(head) for head in order[:LEAST_IMPORTANT])
         change = _change(whole, score(order[:LEAST_IMPORTANT]))
         lines.append(f"Without the {LEAST_IMPORTANT} that matter least ({named}) together, {change}.")
     if 0 < len(with_role) < len(order):
@@ -66,11 +68,6 @@ def _alignment(measured: Measured) -> list[str]:
         f"alignment error rate {value} ({low} to {high}; {links}), of the mean over the heads of a layer at best "
         f"{fixed(float(rates.of_mean.value[mean]), 2)} ({short_layer(mean + 1)})."
     ]
-
-
-def _name(head: Head) -> str:
-    kind, layer, number = head
-    return f"{kind} {index_name(layer, number)}"
 
 
 def _change(before: Quality, after: Quality) -> str:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from explorer.attention.names import index_name
 from explorer.probing.quality import interval, reference_scores, subsample
+from explorer.probing.reporting import Report
 from explorer.text import fixed, plural, rounded
 from model.analysis.bootstrap import Estimate
 from model.analysis.importance import (
@@ -30,8 +31,6 @@ from model.analysis.recorded_batches import Sample
 from model.checkpoint import LoadedModel
 from model.data import Task
 from model.points import Head
-
-Report = Callable[[float, str], None]
 
 SENTENCES = 100  # of the sample, at most
 _STILL_GOOD = 90.0  # percent of the whole model's quality
@@ -108,14 +107,15 @@ class Importance:
         n_unclear = len(self.unclear())
         better = sum(int((item.high < 0).sum()) for item in self.ablation.loss_interval.values())
         return (
-            f"Over {plural(self.sentences, 'sentence')}. The loss changes most without {_name(most)}, "
-            f"by {self.words(most)}, and least without {_name(least)}, by {self.words(least)}. Of {len(order)} heads, "
-            f"{n_unclear} cannot be distinguished from zero, and without {better} the model is better. In brackets: "
-            f"95 % intervals over sentences."
+            f"Over {plural(self.sentences, 'sentence')}. The loss changes most without {name_of(most)}, "
+            f"by {self.words(most)}, and least without {name_of(least)}, by {self.words(least)}. Of {len(order)} "
+            f"heads, {n_unclear} cannot be distinguished from zero, and without {better} the model is better. "
+            f"In brackets: 95 % intervals over sentences."
         )
 
 
-def _name(head: Head) -> str:
+def name_of(head: Head) -> str:
+    """A head as a sentence names it: "cross L1 H2"."""
     kind, layer, number = head
     return f"{kind} {index_name(layer, number)}"
 

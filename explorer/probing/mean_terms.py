@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,14 +9,13 @@ from numpy.typing import NDArray
 
 from explorer.attention.score_parts import mean_explanation
 from explorer.probing.quality import subsample
+from explorer.probing.reporting import Report
 from explorer.text import plural
 from model.analysis.recorded_batches import Sample
 from model.analysis.score_terms import Part, grouped, head_terms
 from model.checkpoint import LoadedModel
 from model.config import EOS, SOS
 from model.points import Head
-
-Report = Callable[[float, str], None]
 
 SENTENCES = 50  # of the sample, at most
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from explorer.probing import stored
 from explorer.probing.importance import Importance
 from explorer.probing.measurement import Probe, Tally
+from explorer.probing.reporting import Report
 from explorer.probing.word_alignment import is_alignment, word_links
 from explorer.text import plural
 from model.analysis.recorded_batches import (
@@ -39,8 +40,6 @@ LARGE = 30_000_000  # parameters
 MAX_CHARACTERS = 400_000  # of a user's own list
 
 Origin = Literal["task", "own", "scenes"]
-Report = Callable[[float, str], None]
-"""Called often with the completed share, 0 to 1, and a label; it may raise to stop the work."""
 
 
 class SampleError(ValueError):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from explorer.probing.importance import measure_importance
+from explorer.probing.reporting import unheard
 from explorer.probing.sample import default_choice, measure_again, seeds_for
 from explorer.probing.stored import sample_hash, save
 from model.checkpoint import find_model, load_model
@@ -24,15 +25,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         loaded = load_model(find_model(options.checkpoints, name))
         if loaded.model_config.architecture != "transformer" or loaded.folder is None:
             continue
-        found = measure_again(default_choice(loaded.data_config), loaded, _quiet)
-        importance = measure_importance(loaded, found.sample, _quiet)
+        found = measure_again(default_choice(loaded.data_config), loaded, unheard)
+        importance = measure_importance(loaded, found.sample, unheard)
         hashed = sample_hash(found.sample, seeds_for(loaded))
         path = save(loaded.folder, found.probe, importance, hashed)
         print(f"{path}: {path.stat().st_size / 1e3:.0f} kB, {found.about}")
-
-
-def _quiet(done: float, words: str) -> None:
-    del done, words
 
 
 if __name__ == "__main__":

@@ -16,9 +16,10 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
+from explorer.probing.reporting import Report
+
 Result = TypeVar("Result")
 Key = tuple[str, ...]
-Report = Callable[[float, str], None]
 
 MOST = 48  # maximum number of results; most are small, a large model on 1,000 sentences takes some 50 MB
 PATIENCE = 300.0  # seconds for which work runs or waits while no session watches it

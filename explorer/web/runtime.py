@@ -24,6 +24,7 @@ from model.folder import CheckpointError, list_models
 
 if TYPE_CHECKING:
     from explorer.attention.aggregates import Floats
+    from explorer.probing.reporting import Report
     from explorer.translation.model_description import ModelDescription
     from explorer.translation.translator import Translation, Translator
     from model.analysis.head_details import HeadDetails
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from model.edits import HeadEdits
 
 Result = TypeVar("Result")
-Report = Callable[[float, str], None]  # the fraction of the work that is done, from 0 to 1, and the current activity
 
 _has_run = False
 _importing = 0

@@ -10,6 +10,7 @@ import streamlit as st
 from explorer.attention.aggregates import shares
 from explorer.figures.measured_heads import head_plot
 from explorer.probing.cross_checks import SENTENCES, KeptShares, agreement, kept_shares
+from explorer.probing.reporting import Report
 from explorer.probing.sample import Measured
 from explorer.screens.probe.grammar import grammar_of
 from explorer.screens.probe.progress import asked, known, measurement_key, with_progress
@@ -17,7 +18,7 @@ from explorer.text import plain
 from explorer.translation.model_description import ModelDescription
 from explorer.translation.translator import InputError
 from explorer.web import page_parts, runtime, session
-from explorer.web.measurements import Report, store
+from explorer.web.measurements import store
 from model.analysis.cross_checks import value_zeroing
 from model.checkpoint import LoadedModel
 from model.config import ATTENTION_KINDS, EOS, SOS, AttentionKind, DecodeConfig

@@ -8,13 +8,13 @@ import streamlit as st
 
 from explorer.probing.findings import findings
 from explorer.probing.importance import progress_check
+from explorer.probing.reporting import Report
 from explorer.probing.sample import Measured
 from explorer.screens.probe.importance import known_importance
 from explorer.screens.probe.progress import asked, known, measurement_key, with_progress
 from explorer.text import plain
 from explorer.translation.model_description import ModelDescription
 from explorer.web import runtime
-from explorer.web.measurements import Report
 from model.analysis.importance import batches_of
 from model.checkpoint import LoadedModel
 

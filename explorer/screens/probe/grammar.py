@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import streamlit as st
 
+from explorer.probing.reporting import Report
 from explorer.probing.sample import Measured
 from explorer.probing.syntax import PIPELINES, Parsed, by_relation, by_tag, load_pipeline, parse, targets_of
 from explorer.probing.syntax_tables import relation_rows, relation_sentence, tag_rows, tag_sentence
@@ -13,7 +14,6 @@ from explorer.screens.probe.progress import measurement_key, observations, with_
 from explorer.text import listed, plain
 from explorer.translation.model_description import ModelDescription
 from explorer.web import runtime
-from explorer.web.measurements import Report
 from explorer.web.page_parts import URL
 from model.config import AttentionKind
 

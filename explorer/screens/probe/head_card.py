@@ -23,6 +23,7 @@ from explorer.probing.head_card import (
 )
 from explorer.probing.mean_terms import SENTENCES, MeanTerms, mean_terms
 from explorer.probing.measurement import Probe
+from explorer.probing.reporting import Report
 from explorer.probing.roles import role_of, second_job
 from explorer.probing.sample import Measured
 from explorer.probing.tables import head_numbers, title_of
@@ -31,7 +32,6 @@ from explorer.screens.probe.progress import asked, known, measurement_key, some_
 from explorer.text import plain, quoted
 from explorer.translation.model_description import ModelDescription
 from explorer.web import page_parts, runtime, session
-from explorer.web.measurements import Report
 from model.analysis.recorded_batches import Observed
 from model.analysis.score_terms import ScoreTermsError
 from model.checkpoint import LoadedModel

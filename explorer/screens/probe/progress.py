@@ -8,11 +8,12 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
+from explorer.probing.reporting import Report, unheard
 from explorer.probing.sample import Measured, SampleChoice, observe_again
 from explorer.text import plain
 from explorer.translation.model_description import ModelDescription
 from explorer.web import runtime
-from explorer.web.measurements import PATIENCE, Key, Report, store
+from explorer.web.measurements import PATIENCE, Key, store
 from model.analysis.recorded_batches import Observed
 from model.checkpoint import LoadedModel
 
@@ -63,15 +64,10 @@ def some_observations(described: ModelDescription, measured: Measured, indices: 
 
     def make() -> dict[int, Observed]:
         with runtime.model(described.name) as translator:
-            return observe_again(measured, translator.loaded, _quiet, indices)
+            return observe_again(measured, translator.loaded, unheard, indices)
 
     key = measurement_key(described, measured.choice, f"sentences {sorted(set(indices))}")
     return store().quick(key, make)
-
-
-def _quiet(done: float, words: str) -> None:
-    """Reports nothing."""
-    del done, words
 
 
 def with_progress(key: Key, make: Callable[[Report], Result], label: str) -> Result | None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from explorer.probing.edit_effect import Effect, effect_of, step_rows
 from explorer.probing.importance import SENTENCES, progress_check
 from explorer.probing.quality import Quality, quality_of, quality_words, subsample
+from explorer.probing.reporting import Report
 from explorer.probing.sample import Measured
 from explorer.screens.probe.progress import with_progress
 from explorer.screens.probe.sample_choice import chosen
@@ -22,7 +23,7 @@ from explorer.translation.head_change import WHOLE, Changes, describe, for_any_s
 from explorer.translation.model_description import ModelDescription
 from explorer.translation.translator import InputError, Translation
 from explorer.web import changes_in_force, runtime
-from explorer.web.measurements import Key, Report, store
+from explorer.web.measurements import Key, store
 from model.analysis.importance import batches_of, mean_outputs
 from model.checkpoint import LoadedModel
 from model.config import DecodeConfig
