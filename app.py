@@ -15,6 +15,7 @@ def frame() -> None:
     from explorer.screens.lessons import lazy_sidebar as lesson_sidebar
     from explorer.web import frame as shell
     from explorer.web import runtime, security, session, sidebar
+    from explorer.web.faults import contained
 
     st.set_page_config(
         page_title="Headlight",
@@ -45,11 +46,13 @@ def frame() -> None:
         return
 
     session.adopt_address()
-    lesson_sidebar.draw(page.url_path)
+    with contained("lesson_sidebar"):
+        lesson_sidebar.draw(page.url_path)
     first = page.url_path in ("", "translate")
-    sidebar.draw(sentence_on_page=first or page.url_path == "attention", welcome=first)
+    with contained("sidebar"):
+        sidebar.draw(sentence_on_page=first or page.url_path == "attention", welcome=first)
     shell.enter_shell()
-    with runtime.first_run():
+    with runtime.first_run(), contained("page"):
         page.run()
 
 

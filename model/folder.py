@@ -19,6 +19,7 @@ from typing import Any
 
 import msgspec
 
+from model import faults
 from model.config import FORMAT_VERSION, ConfigError, ModelConfig, from_dict, nearest, to_dict, with_current_names
 from model.file_formats import Config, FormatError, Status, Tensor, check, decode
 
@@ -37,6 +38,8 @@ SHIPPED = (
     "reverse-lstm",
 )
 """Models that ship with the repository; runs never replace them unless the user asks for it."""
+
+UNFORESEEN = "something in this folder makes Headlight fail; whoever runs this server finds the details in its log."
 
 MAX_JSON_BYTES = 64 * 1024**2
 MAX_HEADER_BYTES = 16 * 1024**2
@@ -307,6 +310,11 @@ def summarize(folder: Path) -> dict[str, Any]:
         }
     except CheckpointError as error:
         summary["error"] = str(error)
+    except OSError as error:  # it vanishes while it is read
+        summary["error"] = f"{folder.name} cannot be read: {error.strerror or error}."
+    except Exception as fault:  # whatever a folder makes go wrong concerns that folder only
+        faults.report(fault)
+        summary["error"] = UNFORESEEN
     return summary
 
 

@@ -113,6 +113,19 @@ def _fast_pages() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _faults_are_failures() -> Iterator[None]:
+    """A fault that the app would log and draw around ends the test that meets it."""
+    from model import faults
+
+    def fail(fault: Exception) -> None:
+        raise fault
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(faults, "report", fail)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _tasks_made_once() -> Iterator[None]:
     """The sentences of a task follow from its name and seed, and making them takes longer than most tests."""
     from model import data

@@ -17,6 +17,7 @@ from explorer.runs.command import resume_command
 from explorer.runs.process import Launch, RunError, forget_launch, launches, read_launch, start_process, terminate
 from explorer.runs.status import RunStatus, read_status
 from explorer.runs.viewer_mode import REASON, viewing
+from model import faults
 from model.folder import (
     CARD,
     PROBE,
@@ -24,6 +25,7 @@ from model.folder import (
     SNAPSHOTS,
     STATUS,
     STOP,
+    UNFORESEEN,
     CheckpointError,
     check_name,
     model_folders,
@@ -97,6 +99,9 @@ class Runs:
             return self.status(name)
         except CheckpointError:
             return None
+        except Exception as fault:  # as in `entry`
+            faults.report(fault)
+            return None
 
     def launch(self, name: str) -> Launch | None:
         """The process last started from a page for it, dead or alive."""
@@ -125,6 +130,9 @@ class Runs:
             status = self.status(name)
         except CheckpointError as damaged:
             return Entry(name, summary | {"error": str(damaged)}, None)
+        except Exception as fault:  # its failure is its own: the list shows the others
+            faults.report(fault)
+            return Entry(name, summary | {"error": UNFORESEEN}, None)
         return Entry(name, summary, status) if folder.is_dir() or status is not None else None
 
     def statuses(self) -> list[RunStatus]:

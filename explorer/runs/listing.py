@@ -11,6 +11,8 @@ from explorer.runs.status import RunStatus, age
 from explorer.runs.viewer_mode import REASON
 from explorer.text import plural
 
+_YEAR_9999 = 253_370_000_000.0  # seconds since 1970
+
 
 def rows(entries: Sequence[Entry]) -> list[dict[str, Any]]:
     """A row for each run or model, as text and numbers; columns without any value are left out."""
@@ -33,8 +35,13 @@ def _row(entry: Entry) -> dict[str, Any]:
         "BLEU": scores.get("bleu"),
         "loss": scores.get("loss"),
         "weights (MB)": size / 1e6 if size else None,
-        "changed": datetime.fromtimestamp(entry.date) if entry.date else None,
+        "changed": _moment(entry.date),
     }
+
+
+def _moment(seconds_since_1970: float) -> datetime | None:
+    """A time in the list; None for a time that is not known, or that no calendar has: a file may claim any."""
+    return datetime.fromtimestamp(seconds_since_1970) if 0 < seconds_since_1970 < _YEAR_9999 else None
 
 
 def state_label(entry: Entry) -> str:

@@ -29,7 +29,7 @@ def draw_stepper(opened: OpenTranslation, *, key: str) -> StepperResult:
         kind=selection.kind,
         layer=selection.layer or None,
         head=selection.head,
-        trained=bool(runtime.models()[shown.model]["trained"]),
+        trained=bool(opened.summary["trained"]),
         chosen=chosen_rows(shown.trace, shown.path),
         log_sums=shown.log_sums,
         diagram=diagram_of(runtime.describe(shown.model).model_config),
@@ -42,7 +42,7 @@ def draw_stepper(opened: OpenTranslation, *, key: str) -> StepperResult:
 
 
 def _first_step(opened: OpenTranslation) -> int:
-    prompts = examples_of(runtime.models()[opened.selection.model])
+    prompts = examples_of(opened.summary)
     return step_worth_seeing(opened.shown.trace, word_for(opened.selection.text, prompts))
 
 
@@ -59,7 +59,7 @@ def draw_heads(opened: OpenTranslation, *, key: str, explains: bool) -> HeadsRes
         step=selection.step,
         cell=selection.cell,
         view=selection.view,
-        trained=bool(runtime.models()[opened.shown.model]["trained"]),
+        trained=bool(opened.summary["trained"]),
         explains=explains,
     )
     result = heads_view(view, key=key)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -24,12 +24,14 @@ if TYPE_CHECKING:
 class OpenTranslation:
     """The model's own translation (`own`) and the one on screen (`shown`): the same, or a path that the user chose.
 
-    Both are made under `edit`, the selection's head changes; None if there are none.
+    Both are made under `edit`, the selection's head changes; None if there are none. `summary` describes the model as
+    it was then (see model.folder); it may be deleted or replaced while the page shows it.
     """
 
     selection: Selection
     own: Translation
     shown: Translation
+    summary: dict[str, Any]
     edit: HeadEdits | None = None
 
 
@@ -70,6 +72,7 @@ def open_translation(*, edited: bool = False) -> OpenTranslation | None:
 def _opened(selection: Selection, problems: list[str], *, edited: bool) -> OpenTranslation:
     """The translation with the selection's edits, or without them if they do not fit; the reason goes to `problems`."""
     config = session.decode_config()
+    summary = runtime.summary(selection.model)
     edit = _edit_of(selection, problems) if edited else None
     try:
         own = runtime.translate(selection.model, selection.text, config, edit=edit)
@@ -82,7 +85,16 @@ def _opened(selection: Selection, problems: list[str], *, edited: bool) -> OpenT
         problems.append(str(unfit))
         session.move(path=None)
         selection, shown = dataclasses.replace(selection, path=None), own
-    return OpenTranslation(selection, own, shown, edit)
+    return OpenTranslation(selection, own, shown, summary, edit)
+
+
+def leave_lost_model(opened: OpenTranslation) -> None:
+    """If the model on screen has been deleted or damaged meanwhile, run the whole page, whose sidebar says so.
+
+    For the first line of a fragment, which would otherwise go on with what is no longer there.
+    """
+    if opened.selection.model not in runtime.models():
+        st.rerun()
 
 
 def _edit_of(selection: Selection, problems: list[str]) -> HeadEdits | None:

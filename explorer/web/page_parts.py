@@ -12,8 +12,9 @@ from explorer.figures.plotly_charts import Columns, Plot
 from explorer.text import plain
 from explorer.translation.selection import Selection
 from explorer.web import runtime, session
+from explorer.web.faults import contained
 from explorer.web.figures import draw_table, freeze_after
-from explorer.web.open_translation import OpenTranslation, address_of, open_translation
+from explorer.web.open_translation import OpenTranslation, address_of, leave_lost_model, open_translation
 
 if TYPE_CHECKING:
     from explorer.translation.model_description import ModelDescription
@@ -36,11 +37,12 @@ def draw_page(name: str, question: str, answer: str, tabs_of: TabsOf, *on_screen
     heading(question, answer)
     opened = _open_transformer()
     if opened is not None:
-        st.fragment(_draw_open_tab)(opened, name, tabs_of, on_screen)
+        st.fragment(contained(name)(_draw_open_tab))(opened, name, tabs_of, on_screen)
         freeze_after(name)
 
 
 def _draw_open_tab(opened: OpenTranslation, name: str, tabs_of: TabsOf, on_screen: tuple[str, ...]) -> None:
+    leave_lost_model(opened)
     write_address(address_of(opened), *on_screen)
     draw_tabs(name, tabs_of(opened.shown, runtime.describe(opened.shown.model)))
 
@@ -72,7 +74,7 @@ def draw_tabs(page: str, tabs: Tabs) -> None:
     place, name = next(
         ((place, name) for place, name in zip(places, names, strict=True) if place.open), (places[0], names[0])
     )
-    with place:
+    with place, contained(f"{page}_tab"):
         tabs[name]()
 
 

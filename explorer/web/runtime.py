@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
 
+from explorer.translation.model_summary import facts, story, title
 from explorer.web import model_queue
+from model import faults
 from model.config import DecodeConfig
-from model.folder import CheckpointError, list_models
+from model.folder import UNFORESEEN, CheckpointError, list_models
 
 if TYPE_CHECKING:
     from explorer.attention.aggregates import Floats
@@ -105,6 +107,20 @@ def models() -> dict[str, dict[str, Any]]:
     return {summary["name"]: summary for summary in _summaries(str(CHECKPOINTS)) if summary["error"] is None}
 
 
+def summary(name: str) -> dict[str, Any]:
+    """The summary of one model.
+
+    Raises:
+        CheckpointError: it is not there, or cannot be opened; the message says which, and what to do.
+    """
+    found = models().get(name)
+    if found is None:
+        why = broken_models().get(name)
+        reason = f"cannot be opened: {why}" if why else "is no longer here."
+        raise CheckpointError(f"The model '{name}' {reason} Choose another one in the sidebar.")
+    return found
+
+
 def broken_models() -> dict[str, str]:
     """Model folders that cannot be opened, and why."""
     return {summary["name"]: summary["error"] for summary in _summaries(str(CHECKPOINTS)) if summary["error"]}
@@ -113,7 +129,18 @@ def broken_models() -> dict[str, str]:
 # A class that steps together requests the list many times a second; a new model may take a second to appear.
 @st.cache_resource(ttl=1.0, max_entries=4, show_spinner=False)
 def _summaries(checkpoints: str) -> list[dict[str, Any]]:
-    return list_models(checkpoints)
+    return [_as_listed(summary) for summary in list_models(checkpoints)]
+
+
+def _as_listed(summary: dict[str, Any]) -> dict[str, Any]:
+    """A summary whose lines in the sidebar can be written; one that cannot is an error of its own model only."""
+    try:
+        if summary["error"] is None:
+            title(summary), story(summary), facts(summary)
+    except Exception as fault:
+        faults.report(fault)
+        return summary | {"error": UNFORESEEN}
+    return summary
 
 
 def models_changed() -> None:

@@ -27,13 +27,16 @@ def draw(*, sentence_on_page: bool = False, welcome: bool = False) -> None:
     A page that centres on the sentence has the sentence field on the page itself; elsewhere it is in the sidebar. With
     `welcome`, a line above the field says what this is, and the page itself offers the choice of the next word.
     """
+    st.session_state[_SELECTION] = _draw(sentence_on_page, welcome)
+
+
+def _draw(sentence_on_page: bool, welcome: bool) -> Selection | None:
     summaries = runtime.models()
     page = st.container()
     with st.sidebar:
         if not summaries:
             st.warning("There is no model in the checkpoints folder yet. Train one with `python -m model.train`.")
-            st.session_state[_SELECTION] = None
-            return
+            return None
         name = _model(summaries, page)
         summary = summaries[name]
         prompts = examples_of(summary)
@@ -51,12 +54,12 @@ def draw(*, sentence_on_page: bool = False, welcome: bool = False) -> None:
         if not welcome:
             with st.expander("How the next word is chosen"):
                 decoding_choice.draw(summary.get("search") or {}, "sidebar")
-    st.session_state[_SELECTION] = session.settle(name, text)
+    return session.settle(name, text)
 
 
 def selection() -> Selection | None:
     """The selection that the sidebar determined in this run; None if there is no model at all."""
-    current: Selection | None = st.session_state[_SELECTION]
+    current: Selection | None = st.session_state.get(_SELECTION)
     return current
 
 
@@ -66,7 +69,7 @@ def _model(summaries: dict[str, dict[str, Any]], page: DeltaGenerator) -> str:
     if asked not in summaries:
         if asked is not None:
             # On the page: on a phone the sidebar is closed.
-            page.warning(plain(f"There is no model '{asked}' here{nearest(asked, names)}"))
+            page.warning(plain(_absent(asked, names)))
             session.forget_selection()
         st.session_state[session.MODEL] = next((name for name in PREFERRED if name in summaries), names[0])
     return st.selectbox(
@@ -76,6 +79,13 @@ def _model(summaries: dict[str, dict[str, Any]], page: DeltaGenerator) -> str:
         key=session.MODEL,
         persist_state="session",
     )
+
+
+def _absent(name: str, others: Sequence[str]) -> str:
+    """Why the model called `name` is not shown, and what can be done."""
+    if why := runtime.broken_models().get(name):
+        return f"The model '{name}' cannot be opened: {why} Another model is shown."
+    return f"There is no model '{name}' here{nearest(name, list(others))}"
 
 
 def _sentence(summary: dict[str, Any], prompts: Sequence[Prompt], *, labelled: bool) -> str:

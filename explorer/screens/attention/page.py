@@ -8,8 +8,9 @@ from explorer.screens.attention import panels as attention_panels
 from explorer.text import plain
 from explorer.web import changes_in_force, session
 from explorer.web.attention_views import draw_heads
+from explorer.web.faults import contained
 from explorer.web.figures import freeze_after
-from explorer.web.open_translation import OpenTranslation, address_of, open_translation
+from explorer.web.open_translation import OpenTranslation, address_of, leave_lost_model, open_translation
 
 
 def draw() -> None:
@@ -30,13 +31,16 @@ def draw() -> None:
 
 
 @st.fragment
+@contained("views")
 def _explore(opened: OpenTranslation) -> None:
     """The views and the panel below them; their messages run only this part of the page again."""
+    leave_lost_model(opened)
     attention_panels.follow()
     result = draw_heads(opened, key="heads", explains=True)
     panel = attention_panels.choose("cell" if result.explain else None)
     here = address_of(opened)
-    attention_panels.draw(panel, here, opened.shown, result.place)
+    with contained("panel"):
+        attention_panels.draw(panel, here, opened.shown, result.place)
     here = address_of(opened)
     session.write_address(here)  # last, because panels have choices of their own
     freeze_after(f"attention {panel}")

@@ -74,6 +74,6 @@ def _check(model: str, text: str, path: tuple[int, ...], term: Term) -> Value:
 def _checked(model: str, version: str, text: str, path: tuple[int, ...], term: Term) -> Value:
     del version  # part of the key only
     translation = runtime.translate(model, text, DecodeConfig(), path)
-    summary = runtime.models()[model]
+    summary = runtime.summary(model)
     with runtime.model(model) as translator:
         return answer(term, Live(translator, translation, summary))

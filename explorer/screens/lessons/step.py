@@ -19,6 +19,7 @@ from explorer.text import plain
 from explorer.translation.selection import Selection
 from explorer.web import changes_in_force, runtime, session
 from explorer.web.attention_views import draw_heads, draw_stepper
+from explorer.web.faults import contained
 from explorer.web.open_translation import address_of, open_translation
 from model.folder import SHIPPED
 
@@ -65,6 +66,7 @@ def _draw_detour(step: Step, lesson: Lesson, at: int) -> None:
 
 
 @st.fragment
+@contained("lesson_view")
 def _draw_in_place(key: str, page: str) -> None:
     """The view; its messages rerun only this part of the page."""
     opened = open_translation(edited=True)

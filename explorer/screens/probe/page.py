@@ -72,7 +72,7 @@ def _sample(described: ModelDescription) -> Measured | None:
     caption = description.empty()
     result = measured(described)
     if result is not None:
-        trained = runtime.models()[described.name]["trained"]
+        trained = runtime.summary(described.name)["trained"]
         caption.caption(
             plain(
                 f"Measured on {result.about}. Baselines: uniform attention and {result.probe.seeds} untrained models."
@@ -126,7 +126,7 @@ def _export(described: ModelDescription, result: Measured) -> None:
     name, probe = described.name, result.probe
     known = known_importance(described, result)
     importance = known.rows() if known is not None else None
-    about = tuple(facts(runtime.models()[name]))
+    about = tuple(facts(runtime.summary(name)))
     rows = number_rows(probe)
     numbers = plural(len(rows), "number")
     st.caption(plain(f"{numbers}, each with its standard deviation, both baselines and the number of sentences."))

@@ -20,6 +20,7 @@ from explorer.translation.examples import examples_of
 from explorer.translation.translator import InputError
 from explorer.web import runtime
 from explorer.web.attention_kind import choose_kind
+from explorer.web.faults import contained
 from explorer.web.figures import draw_figure
 from explorer.web.run_metrics import metrics_of
 from model.checkpoint import snapshot_steps
@@ -61,7 +62,7 @@ def draw_heads(runs: Runs, entry: Entry) -> None:
     except (InputError, CheckpointError) as refused:
         st.info(plain(str(refused)))
         return
-    st.fragment(_film)(runs, entry.name, kind, moments)
+    st.fragment(contained("film")(_film))(runs, entry.name, kind, moments)
 
 
 def _film(runs: Runs, name: str, kind: AttentionKind, moments: list[Moment]) -> None:

@@ -20,6 +20,7 @@ from explorer.screens.train.more_settings import choose_computation, choose_furt
 from explorer.screens.train.setting_fields import size_fields, training_fields
 from explorer.screens.train.training_data import Data, choose_data
 from explorer.text import count, plain, why
+from explorer.web.faults import contained
 from explorer.web.figures import draw_figure
 from explorer.web.selected_run import choose_run
 from explorer.web.viewer_mode import closed
@@ -73,7 +74,8 @@ def draw_form(runs: Runs) -> None:
     with panel:
         name = _name(runs, data)
         order = dataclasses.replace(order, name=name)
-        st.fragment(_plan, run_every=None if unfit or plan is not None else _POLL_SECONDS)(runs, order, unfit)
+        every = None if unfit or plan is not None else _POLL_SECONDS
+        st.fragment(contained("run_plan")(_plan), run_every=every)(runs, order, unfit)
     with schedule:
         if isinstance(plan, Plan):
             draw_figure(schedule_figure(plan.schedule, str(setting(preset, changes, "schedule"))))

@@ -60,7 +60,7 @@ def choose_computation() -> dict[str, Any]:
 def choose_further(preset: Preset, data: Data, scope: str, init: str) -> Changes:
     """The remaining settings; those of the tokenizer only where the tokenizers are built anew."""
     if init:
-        tokenizer = runtime.models()[init]["data"].get("tokenizer")
+        tokenizer = runtime.summary(init)["data"].get("tokenizer")
         st.caption(plain(f"Sizes and tokenizers are those of '{init}'. Words that it does not know remain unknown."))
         return further_fields(preset, scope, str(tokenizer))
     changes = token_fields(data.data, data.task)

@@ -24,6 +24,7 @@ from explorer.runs.status import RunStatus
 from explorer.runs.viewer_mode import viewing
 from explorer.screens.train.watched_sentence import draw_heads, draw_sentence
 from explorer.text import plain, why
+from explorer.web.faults import contained
 from explorer.web.figures import draw_figure, draw_table
 from explorer.web.run_metrics import metrics_of
 from explorer.web.selected_run import NEW, choose_run
@@ -46,9 +47,9 @@ def draw_run(runs: Runs, name: str) -> None:
         return
     busy = status.busy
     closed("Stopping, resuming and new runs are")
-    st.fragment(_news, run_every=_NEWS_SECONDS if busy else None)(runs, name, status.state)
+    st.fragment(contained("run_news")(_news), run_every=_NEWS_SECONDS if busy else None)(runs, name, status.state)
     draw_sentence(runs, name, watching=busy and not viewing())
-    st.fragment(_answers, run_every=_ANSWERS_SECONDS if busy else None)(runs, name)
+    st.fragment(contained("run_answers")(_answers), run_every=_ANSWERS_SECONDS if busy else None)(runs, name)
     if not busy and runs.folder(name).is_dir():
         label = "Watch its heads form, from the first step to the last"
         st.page_link("pages/runs.py", label=label, icon=":material/movie:", query_params={"entry": name})

@@ -11,9 +11,10 @@ from explorer.text import plain
 from explorer.translation import domain
 from explorer.translation.examples import examples_of, hint_for
 from explorer.translation.other_paths import OtherPath, chosen_paths, fork_of, hypotheses
-from explorer.web import changes_in_force, decoding_choice, runtime, session, welcome
+from explorer.web import changes_in_force, decoding_choice, session, welcome
 from explorer.web.attention_views import draw_stepper
-from explorer.web.open_translation import OpenTranslation, address_of, along, open_translation
+from explorer.web.faults import contained
+from explorer.web.open_translation import OpenTranslation, address_of, along, leave_lost_model, open_translation
 from model.data import TASKS, get_task
 
 
@@ -43,7 +44,7 @@ def _headline(opened: OpenTranslation) -> None:
             )
         _next_word(opened)
     changes_in_force.draw_edited(shown)
-    summary = runtime.models()[selection.model]
+    summary = opened.summary
     task = str(summary.get("task"))
     known = summary["trained"] and not summary["imported"]  # of a model from elsewhere, the data are not known here
     if known and (doubt := domain.warning(opened.own, get_task(task) if task in TASKS else None)):
@@ -57,7 +58,7 @@ def _next_word(opened: OpenTranslation) -> None:
     """How the next word is chosen, and what else beam search found; on the right, above the words to choose from."""
     st.space("stretch")
     with st.popover(f"Next word: {decoding_choice.summary()}", key="next_word", help="How the next word is chosen"):
-        decoding_choice.draw(runtime.models()[opened.selection.model].get("search") or {}, "page")
+        decoding_choice.draw(opened.summary.get("search") or {}, "page")
         _draw_hypotheses(hypotheses(opened.own, opened.shown))
 
 
@@ -76,8 +77,10 @@ def _draw_hypotheses(found: Sequence[OtherPath]) -> None:
 
 
 @st.fragment
+@contained("stepper")
 def _explore(opened: OpenTranslation) -> None:
     """The stepper; its messages run only this part of the page again."""
+    leave_lost_model(opened)
     result = draw_stepper(opened, key="stepper")
     if result.fork is not None:
         _fork(opened, result.fork.step, result.fork.token_id)
