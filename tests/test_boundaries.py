@@ -40,6 +40,8 @@ ROOMS = (
     "translation",
     "probing",
     "runs",
+    "launch",
+    "__main__",
     "experiments",
     "figures",
     "export",

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from explorer.runs.process import ROOT
+from explorer.runs.home import INSTALLED, ROOT
 
 TRAIN = ("python", "-m", "model.train")
 
@@ -70,5 +70,7 @@ def _where(checkpoints: Path) -> list[str]:
 
 
 def quoted_command(command: Sequence[str]) -> str:
-    """The command, quoted for this system's terminal."""
+    """The command as one would type it here, quoted for this system's terminal."""
+    if INSTALLED and tuple(command[: len(TRAIN)]) == TRAIN:
+        command = ["headlight", "train", *command[len(TRAIN) :]]
     return subprocess.list2cmdline(command) if os.name == "nt" else shlex.join(command)

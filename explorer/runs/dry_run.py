@@ -12,7 +12,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from explorer.runs.process import ROOT, RunError, lower_priority, niceness
+from explorer.runs.home import ROOT
+from explorer.runs.process import RunError, lower_priority, niceness
 from explorer.text import plural
 
 TIMEOUT_SECONDS = 180.0

@@ -17,9 +17,9 @@ from typing import Any
 
 import psutil
 
+from explorer.runs.home import ROOT
 from model.folder import write_json
 
-ROOT = Path(__file__).resolve().parents[2]
 LAUNCHES = ".launches"  # inside the checkpoints folder; hidden, so that no model can have this name
 # Adjusting the clock shifts every start time; a pid is reused only much later.
 SAME_START_SECONDS = 30.0

@@ -13,7 +13,7 @@ import pytest
 from explorer.runs import dry_run
 from explorer.runs.command import TrainingOrder, quoted_command, resume_command
 from explorer.runs.dry_run import Plan, PlanError, PlanService, read_plan, run_trial
-from explorer.runs.process import ROOT
+from explorer.runs.home import ROOT
 from model.train import parser
 
 ANSWER = {

@@ -1,0 +1,1 @@
+"""Starting Headlight with one command: options, the server process, the records of running servers, the window."""

@@ -1,0 +1,145 @@
+"""The wheel in a fresh environment: a translated sentence, and training that outlives the command that started it.
+
+The environment borrows the installed libraries, so this does not show that pip finds them all: .ci/run installs them
+from the same list.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import sysconfig
+import time
+import zipfile
+from pathlib import Path
+
+import psutil
+import pytest
+from playwright.sync_api import Page, expect
+
+from explorer.runs.lifecycle import Runs
+from model.folder import SHIPPED
+from tests.browser import free_port, settle
+from tests.paths import ROOT
+
+pytestmark = [
+    pytest.mark.slow,  # it builds, installs and trains
+    pytest.mark.skipif(os.name == "nt", reason="Windows has neither these signals nor these folders"),
+]
+
+PATIENCE = 120_000  # milliseconds; the machine may be busy with other things
+SETTINGS = {"Updates (steps)": 4000, "Updates between evaluations": 2000, "Tokens per batch": 256}
+TOP = ("headlight", "headlight-0.1.0.dist-info")
+NOT_OURS = "raise SystemExit('a module of the user is imported in place of ours')"
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built from this checkout, with the build tools of this environment."""
+    folder = tmp_path_factory.mktemp("wheel")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    build = ["wheel", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", str(folder), str(ROOT)]
+    subprocess.run([*pip, *build], check=True, capture_output=True)
+    (made,) = folder.glob("*.whl")
+    return made
+
+
+def tracked(*folders: str) -> set[str]:
+    """The files that a clone has."""
+    told = subprocess.run(["git", "ls-files", "-z", *folders], cwd=ROOT, check=True, capture_output=True, text=True)
+    return set(told.stdout.strip("\0").split("\0"))
+
+
+def test_the_wheel_has_everything_and_takes_no_names(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    assert {name.split("/")[0] for name in names} == set(TOP)
+    inside = {name.removeprefix("headlight/_app/") for name in names if name.startswith("headlight/_app/")}
+    assert {name.split("/")[1] for name in inside if name.startswith("checkpoints/")} == set(SHIPPED)
+    if not (ROOT / ".git").exists():
+        pytest.skip("without git, it is not known which files belong to the project")
+    wanted = tracked("app.py", "pages", "explorer", "model", "checkpoints", ".streamlit")
+    assert inside == {name for name in wanted if not name.startswith("explorer/launch/installed/")}
+
+
+@pytest.fixture(scope="module")
+def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A virtual environment with the wheel, the libraries of this one, and modules of the user under our names."""
+    folder = tmp_path_factory.mktemp("fresh") / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "--python", str(folder)]
+    subprocess.run([*pip, "install", "--no-deps", "--no-index", "--no-compile", str(wheel)], check=True)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    (packages / "borrowed.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+    for name in ("model.py", "explorer.py", "pages.py", "app.py"):
+        (packages / name).write_text(NOT_OURS, encoding="utf-8")
+    return folder
+
+
+def ended(process: subprocess.Popen[str], number: int) -> tuple[float, str]:
+    """Send the signal; returns how long the end took and what was printed."""
+    begun = time.monotonic()
+    process.send_signal(number)
+    output, _ = process.communicate(timeout=60)
+    return time.monotonic() - begun, output
+
+
+def test_translate_and_train_with_the_wheel(environment: Path, page: Page, tmp_path: Path) -> None:
+    working = tmp_path / "working"
+    working.mkdir()
+    (tmp_path / "runtime").mkdir(mode=0o700)
+    (working / "model.py").write_text(NOT_OURS, encoding="utf-8")
+    variables = {"XDG_DATA_HOME": str(tmp_path / "data"), "XDG_RUNTIME_DIR": str(tmp_path / "runtime")}
+    clean = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "HEADLIGHT_CHECKPOINTS")}
+    port = free_port()
+    process = subprocess.Popen(
+        [str(environment / "bin" / "headlight"), "--no-open", "--port", str(port), "--model", "reverse"],
+        cwd=working,
+        env=clean | variables | {"OMP_NUM_THREADS": "1"},
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    runs = Runs(tmp_path / "data" / "headlight" / "checkpoints")
+    try:
+        assert process.stdout is not None
+        assert [process.stdout.readline() for _ in range(2)] == [
+            "Starting Headlight …\n",
+            f"Headlight is at http://localhost:{port}/?model=reverse (Ctrl-C ends it)\n",
+        ]
+        page.goto(f"http://localhost:{port}/?model=reverse&text=attention")
+        expect(page.get_by_role("heading", name="noitnetta")).to_be_visible(timeout=PATIENCE)
+        page.goto(f"http://localhost:{port}/train")
+        page.get_by_text("Training settings").click(timeout=PATIENCE)
+        for label, value in SETTINGS.items():
+            field = page.get_by_role("spinbutton", name=label, exact=True)
+            field.fill(str(value))
+            field.press("Enter")
+            settle(page)
+        page.get_by_text("The command", exact=True).click()
+        expect(page.locator("code", has_text="headlight train --task")).to_be_visible()
+        page.get_by_role("button", name="Start training").click()
+        expect(page.get_by_text("running", exact=True)).to_be_visible(timeout=PATIENCE)
+        (run,) = [status for status in runs.statuses() if status.busy]
+        seconds, output = ended(process, signal.SIGINT)
+        assert seconds < 3
+        assert f"Headlight has ended. Training goes on without it: {run.name} (step" in output
+        status = runs.status(run.name)
+        assert status is not None
+        assert status.state == "running"
+        runs.stop(run.name)
+        end = time.monotonic() + PATIENCE / 1000
+        while (status := runs.status(run.name)) is None or status.busy:
+            assert time.monotonic() < end, "the training does not stop"
+            time.sleep(0.1)
+        assert (status.state, status.error) == ("stopped", "")
+        assert status.step > 0
+    finally:
+        process.kill()
+        process.wait()
+        for launch in map(runs.launch, {path.name for path in runs.checkpoints.glob("*")}):
+            if launch is not None and launch.alive:
+                psutil.Process(launch.pid).kill()
+    assert {path.name for path in runs.checkpoints.glob("[a-z]*")} == {*SHIPPED, run.name}
+    assert sorted(path.name for path in working.iterdir()) == ["model.py"], "nothing is written to the working folder"

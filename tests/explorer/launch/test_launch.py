@@ -1,0 +1,256 @@
+"""Starting with one command: its options, the folder of models, the records of running servers, and the last words."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from explorer.launch import models_folder as places
+from explorer.launch import running, server, start
+from explorer.launch.command import with_models_folder
+from explorer.launch.options import LaunchError, Options, parse
+from explorer.launch.running import Asked, Running
+from explorer.runs import command
+from model.folder import SHIPPED
+from tests.explorer.toy_runs import write_status
+from tests.paths import CHECKPOINTS, ROOT
+
+
+@pytest.fixture(autouse=True)
+def _own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "runtime").mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "runtime"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.delenv(places.VARIABLE, raising=False)
+
+
+# Options
+
+
+def test_options_are_ours_or_streamlits() -> None:
+    given = "--window --port 8600 --model dates --viewer --server.address 0.0.0.0 --client.toolbarMode=viewer"
+    options = parse(given.split())
+    assert options == Options(
+        "window", 8600, "dates", None, True, ("--server.address", "0.0.0.0", "--client.toolbarMode=viewer")
+    )
+    assert options.streamlit_option("server.address", "localhost") == "0.0.0.0"
+    assert options.streamlit_option("client.toolbarMode", "") == "viewer"
+    assert parse([]) == Options()
+
+
+def test_streamlits_options_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STREAMLIT_SERVER_BASE_URL_PATH", "headlight")
+    assert Options().streamlit_option("server.baseUrlPath", "") == "headlight"
+    assert Options(forwarded=("--server.baseUrlPath", "x")).streamlit_option("server.baseUrlPath", "") == "x"
+
+
+@pytest.mark.parametrize("given", [["dates"], ["--server.port", "9000"], ["--server.port=9000"]])
+def test_what_nobody_takes_is_one_sentence(given: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        start.run(given)
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize("port", ["0", "70000", "x"])
+def test_a_port_is_a_port(port: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        parse(["--port", port])
+    assert f"invalid port number value: '{port}'" in capsys.readouterr().err
+
+
+def test_a_model_that_does_not_exist_is_noticed_before_anything_starts(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        start.run(["--model", "revers", "--no-open"])
+    assert capsys.readouterr().err == "there is no model 'revers'; did you mean 'reverse'?\n"
+
+
+def test_starting_imports_nothing_heavy() -> None:
+    heavy = "{'torch', 'streamlit', 'numpy', 'spacy', 'webview'}"
+    code = f"import sys, explorer.launch.start; print(sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+# The folder of models
+
+
+def test_a_clone_uses_its_own_folder() -> None:
+    assert places.models_folder(installed=False) == CHECKPOINTS
+
+
+def test_an_installed_headlight_uses_the_data_folder_and_brings_its_models(tmp_path: Path) -> None:
+    folder = places.models_folder(installed=True)
+    assert folder == tmp_path / "data" / "headlight" / "checkpoints"
+    assert {path.name for path in folder.iterdir()} == set(SHIPPED)
+    weights = folder / "reverse" / "model.safetensors"
+    assert weights.read_bytes() == (CHECKPOINTS / "reverse" / "model.safetensors").read_bytes()
+    assert len(list((folder / "reverse" / "snapshots").iterdir())) > 3
+    # An update: same size, other content. What is a person's own stays.
+    before, card = weights.stat().st_mtime_ns, folder / "reverse" / "README.md"
+    card.write_bytes(b"x" * card.stat().st_size)
+    (folder / "mine").mkdir()
+    assert places.models_folder(installed=True) == folder
+    assert card.read_bytes() == (CHECKPOINTS / "reverse" / "README.md").read_bytes()
+    assert weights.stat().st_mtime_ns == before
+    assert (folder / "mine").is_dir()
+    assert not list(folder.rglob("*.tmp"))
+
+
+def test_a_folder_that_is_named_is_used_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    assert places.models_folder(own, installed=True) == own
+    monkeypatch.setenv(places.VARIABLE, str(own))
+    assert places.models_folder(installed=False) == own
+    with pytest.raises(LaunchError, match=r"There is no folder .*nowhere for models; create it"):
+        places.models_folder(tmp_path / "nowhere")
+    assert list(own.iterdir()) == []
+
+
+def test_a_data_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("a file")
+    with pytest.raises(LaunchError, match=r"cannot be written \(Not a directory\); name another folder"):
+        places.models_folder(installed=True)
+
+
+def test_the_commands_use_the_same_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(places.VARIABLE, str(tmp_path))
+    assert with_models_folder(["--task", "dates"]) == ["--checkpoints", str(tmp_path), "--task", "dates"]
+    assert with_models_folder(["--checkpoints=x", "y"]) == ["--checkpoints=x", "y"]
+
+
+def test_the_page_shows_the_command_of_an_installed_headlight(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = [*command.TRAIN, "--resume", "my run"]
+    assert command.quoted_command(told).startswith("python -m model.train")
+    monkeypatch.setattr(command, "INSTALLED", True)
+    assert command.quoted_command(told) == "headlight train --resume 'my run'"
+
+
+def test_our_folder_is_the_first_on_the_path_of_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    made = server.environment(tmp_path / "models", viewer=True)
+    assert made["PYTHONPATH"].split(os.pathsep) == [str(ROOT), str(tmp_path)]
+    assert (made["HEADLIGHT_CHECKPOINTS"], made["HEADLIGHT_VIEWER"]) == (str(tmp_path / "models"), "1")
+    monkeypatch.delenv("PYTHONPATH")
+    monkeypatch.delenv("HEADLIGHT_VIEWER", raising=False)
+    made = server.environment(tmp_path, viewer=False)
+    assert made["PYTHONPATH"] == str(ROOT)
+    assert "HEADLIGHT_VIEWER" not in made
+
+
+# Records
+
+ASKED = Asked("/models", False, (), 0)
+
+
+def _running(port: int = 8501, pid: int | None = None) -> Running:
+    pid = os.getpid() if pid is None else pid
+    return Running(pid, psutil.Process().create_time(), port, f"http://localhost:{port}")
+
+
+def test_a_second_start_finds_what_it_would_have_started() -> None:
+    running.note(ASKED, _running(8601))
+    assert running.find(ASKED) == _running(8601)
+    assert running.find(Asked("/models", False, (), 8601)) == _running(8601)
+    for other in (
+        Asked("/models", False, (), 8602),
+        Asked("/others", False, (), 0),
+        Asked("/models", True, (), 0),
+        Asked("/models", False, ("--server.address", "0.0.0.0"), 0),
+    ):
+        assert running.find(other) is None
+    running.forget(ASKED, _running(8601))
+    assert running.find(ASKED) is None
+
+
+def test_the_record_of_a_killed_server_is_deleted() -> None:
+    gone = Running(os.getpid(), time.time() - 10_000, 8601, "http://localhost:8601")  # the pid is somebody else's now
+    running.note(ASKED, gone)
+    (running.runtime_folder() / f"{ASKED.key}-8602.json").write_text("{", encoding="utf-8")
+    assert running.find(ASKED) is None
+    assert list(running.runtime_folder().glob("*.json")) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such permissions")
+def test_records_that_others_may_write_are_not_trusted(tmp_path: Path) -> None:
+    (tmp_path / "runtime" / "headlight").mkdir()
+    (tmp_path / "runtime" / "headlight").chmod(0o777)
+    with pytest.raises(LaunchError, match="can be written by other users"):
+        running.find(ASKED)
+
+
+def test_one_start_waits_for_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "START_SECONDS", 0.1)
+    with (
+        running.one_start_at_a_time(),
+        pytest.raises(LaunchError, match="Another start"),
+        running.one_start_at_a_time(),
+    ):
+        pass
+    with running.one_start_at_a_time():
+        pass
+
+
+# The server
+
+
+def test_a_port_in_use_is_noticed() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert not server._is_free("localhost", port)
+        assert not server._is_free("0.0.0.0", port)
+        with pytest.raises(LaunchError, match=f"Port {port} is in use; choose another"):
+            server.start_server(Options(port=port), {})
+        assert not server.answers(f"http://localhost:{port}"), "it accepts connections, but is no server of ours"
+    assert server._is_free("localhost", port)
+
+
+@pytest.mark.parametrize(
+    ("forwarded", "url"),
+    [
+        ((), "http://localhost:8600"),
+        (("--server.address", "0.0.0.0"), "http://localhost:8600"),
+        (("--server.address", "::1"), "http://[::1]:8600"),
+        (("--server.address=192.0.2.7", "--server.baseUrlPath", "/a/"), "http://192.0.2.7:8600/a"),
+        (("--server.sslCertFile", "x.pem"), "https://localhost:8600"),
+    ],
+)
+def test_the_address_to_open(forwarded: tuple[str, ...], url: str) -> None:
+    options = Options(forwarded=forwarded)
+    assert server._address(options, options.streamlit_option("server.address", "localhost"), 8600) == url
+
+
+def test_a_model_is_part_of_the_address() -> None:
+    assert start._page(_running(), Options()) == "http://localhost:8501/"
+    assert start._page(_running(), Options(model="my.model")) == "http://localhost:8501/?model=my.model"
+
+
+def test_no_browser_where_there_is_no_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("sys.platform", "linux")
+    assert not start._opens(Options())
+    monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
+    assert start._opens(Options())
+    assert not start._opens(Options(way="none"))
+    monkeypatch.setattr("sys.platform", "darwin")
+    assert start.has_screen()
+
+
+def test_the_last_words_name_training_that_goes_on(tmp_path: Path) -> None:
+    assert start.goodbye(tmp_path) == "Headlight has ended."
+    write_status(tmp_path / "done", "finished")
+    assert start.goodbye(tmp_path) == "Headlight has ended."
+    write_status(tmp_path / "toy", "running")
+    words = start.goodbye(tmp_path)
+    assert words.startswith("Headlight has ended. Training goes on without it: toy (step 30 of 60")
+    assert words.endswith("Start Headlight again to watch or stop it.")
