@@ -26,15 +26,24 @@ THUMBNAILS = (
 )
 _GAP = 3  # empty cells between two thumbnails
 _TILE = BINS + _GAP
-_PIXELS = 78  # of a thumbnail
+_PIXELS, _PIXELS_SMALL = 78, 58  # of a thumbnail, from top to bottom
 
 
-def role_grid(maps: Scores, roles: Roles, kind: str) -> Plot:
+def role_grid(
+    maps: Scores,
+    roles: Roles,
+    kind: str,
+    marks: Mapping[tuple[int, int], str] | None = None,
+    *,
+    small: bool = False,
+) -> Plot:
     """Thumbnails in a grid of layer × head; a click on one chooses it (its `customdata` is layer and head, from 0).
 
     Shapes: maps [layer, head, bin, bin], see :mod:`explorer.probing.relative_maps`. A head's role shows in the letters
     above its thumbnail and in the colour of the frame; a head without a role has a thin dotted frame and no letters.
+    `marks` are words written on some thumbnails, such as what has been done to the head.
     """
+    pixels = _PIXELS_SMALL if small else _PIXELS
     n_layers, n_heads = maps.shape[:2]
     canvas = np.full((n_layers * _TILE, n_heads * _TILE), np.nan)
     for layer, head in np.ndindex(n_layers, n_heads):
@@ -49,18 +58,20 @@ def role_grid(maps: Scores, roles: Roles, kind: str) -> Plot:
             hoverinfo="skip",
             colorbar={"orientation": "h", "thickness": 8, "y": 0, "yanchor": "top", "title": {"text": ""}},
         ),
-        _layout(n_layers, n_heads),
+        _layout(n_layers, n_heads, pixels),
     )
-    figure.add_trace(_targets(roles, n_layers, n_heads))
+    figure.add_trace(_targets(roles, n_layers, n_heads, pixels))
     for (layer, head), role in roles.items():
         _frame(figure, role, layer, head)
+    for place, words in (marks or {}).items():
+        _mark(figure, words, *place)
     return Plot(figure, _caption(maps, roles, kind, most), kind.capitalize(), _table(roles))
 
 
-def _layout(n_layers: int, n_heads: int) -> go.Layout:
+def _layout(n_layers: int, n_heads: int, pixels: int) -> go.Layout:
     middle = (BINS - 1) / 2
     return go.Layout(
-        height=100 + (_PIXELS + 16) * n_layers,
+        height=100 + (pixels + 16) * n_layers,
         margin={"l": 52, "r": 6, "t": 46, "b": 40, "autoexpand": False},
         showlegend=False,
         clickmode="event+select",
@@ -87,7 +98,7 @@ def _layout(n_layers: int, n_heads: int) -> go.Layout:
     )
 
 
-def _targets(roles: Roles, n_layers: int, n_heads: int) -> go.Scatter:
+def _targets(roles: Roles, n_layers: int, n_heads: int, pixels: int) -> go.Scatter:
     """What a click hits: a square over each thumbnail, with the role's letters above it."""
     places = list(np.ndindex(n_layers, n_heads))
     middle = (BINS - 1) / 2
@@ -95,7 +106,7 @@ def _targets(roles: Roles, n_layers: int, n_heads: int) -> go.Scatter:
         x=[head * _TILE + middle for _, head in places],
         y=[layer * _TILE + _GAP + middle for layer, _ in places],
         mode="markers",
-        marker={"size": _PIXELS * 0.8, "symbol": "square", "opacity": 0.01, "color": COLOURS[0]},
+        marker={"size": pixels * 0.8, "symbol": "square", "opacity": 0.01, "color": COLOURS[0]},
         selected={"marker": {"opacity": 0.2}},
         unselected={"marker": {"opacity": 0.01}},
         customdata=[list(place) for place in places],
@@ -127,6 +138,21 @@ def _frame(figure: go.Figure, role: Role, layer: int, head: int) -> None:
             yanchor="bottom",
             font={"size": 12},
         )
+
+
+def _mark(figure: go.Figure, words: str, layer: int, head: int) -> None:
+    """Words on a thumbnail, on a dark ground that is readable over any map and in both themes."""
+    middle = (BINS - 1) / 2
+    figure.add_annotation(
+        x=head * _TILE + middle,
+        y=layer * _TILE + _GAP + middle,
+        text=f"<b>{label(words)}</b>",
+        showarrow=False,
+        font={"size": 12, "color": "#ffffff"},
+        bgcolor="#1d2733",
+        bordercolor="#ffffff",
+        borderpad=2,
+    )
 
 
 def _caption(maps: Scores, roles: Roles, kind: str, most: float) -> str:

@@ -37,6 +37,5 @@ def press(at: AppTest, key: str) -> AppTest:
 
 def switch_off(at: AppTest, kind: str, *heads: tuple[int, int]) -> AppTest:
     """Choose heads (from 0) and press the button."""
-    at.segmented_control(key="surgery_kind").set_value(kind).run()
     at.pills(key=f"surgery_heads_{kind}").set_value(list(heads)).run()
     return press(at, "surgery_do")

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.probe_page import forget, on_tab, opened, press, switch_off
-from tests.pages.teaching import tables, words
+from tests.pages.teaching import plotted, tables, words
 from tests.paths import ROOT
 
 pytestmark = pytest.mark.slow  # many model calls
@@ -30,6 +30,8 @@ def test_without_its_aligned_heads_reverse_fails_and_undo_restores_it(app: AppTe
     assert not at.exception
     said = words(at).replace("**", "")
     assert "In force: cross L1 H1, L1 H2 switched off" in said
+    assert "Before: :orange-background[~~thgildaeh~~]" in said
+    assert "“thgildaeh” became “" in said
     assert not at.pills(key="surgery_heads_cross").value, "the next operation starts from no head"
     assert "The translation changes." in said
     assert "exactly right 100.0 % → " in said
@@ -44,6 +46,23 @@ def test_without_its_aligned_heads_reverse_fails_and_undo_restores_it(app: AppTe
     assert "Translation, unchanged: thgildaeh" in words(at).replace("**", "")
     assert "edit" not in at.query_params
     assert len(tables(at)[-1]) == 1, "the log keeps what was tried"
+
+
+def test_heads_are_chosen_and_left_on_the_grid(app: AppTest) -> None:
+    at = on_tab(app, "Surgery")
+
+    def marks() -> list[str]:
+        return [note["text"] for note in plotted(at)[2]["layout"]["annotations"] if note.get("bgcolor")]
+
+    assert len(plotted(at)) == 3
+    assert marks() == []
+    assert at.button(key="surgery_do").disabled
+    at.pills(key="surgery_heads_cross").set_value([(0, 0), (0, 1)]).run()
+    assert marks() == ["<b>✓</b>", "<b>✓</b>"]
+    assert at.button(key="surgery_do").label == "Change 2 heads"
+    press(at, "surgery_do")
+    assert marks() == ["<b>off</b>", "<b>off</b>"]
+    assert at.button(key="surgery_do").disabled, "the next operation starts from no head"
 
 
 def test_a_link_restores_the_edits(app: AppTest) -> None:
@@ -74,6 +93,7 @@ def test_the_other_changes_of_a_head(app: AppTest, op: str) -> None:
 def test_a_row_edited_by_hand(app: AppTest) -> None:
     at = on_tab(app, "Surgery")
     at.session_state["surgery_row_fold"] = True
+    at.run()
     at.segmented_control(key="surgery_kind").set_value("cross").run()
     row = next(box for box in at.selectbox if box.label == "Row (query)")
     row.set_value(0).run()
@@ -90,7 +110,8 @@ def test_a_row_edited_by_hand(app: AppTest) -> None:
 def test_a_pattern_needs_equal_lengths_and_says_so(app: AppTest) -> None:
     at = on_tab(app, "Surgery")
     at.session_state["surgery_patch_fold"] = True
-    at.segmented_control(key="surgery_kind").set_value("encoder").run()
+    at.run()
+    at.segmented_control(key="surgery_patch_kind").set_value("encoder").run()
     at.text_input(key="surgery_other").set_value("abc").run()
     press(at, "surgery_patch_do")
     assert not at.exception

@@ -22,6 +22,7 @@ from explorer.text import plain, plural, quoted
 from explorer.translation.head_change import WHOLE, Changes, describe, for_any_sentence, to_link
 from explorer.translation.model_description import ModelDescription
 from explorer.translation.translator import InputError, Translation
+from explorer.translation.word_changes import changes_in_words, word_spans
 from explorer.web import changes_in_force, runtime
 from explorer.web.measurements import Key, store
 from model.analysis.importance import batches_of, mean_outputs
@@ -30,9 +31,11 @@ from model.config import DecodeConfig
 from model.edits import EditError, HeadEdits
 from model.points import Head
 
+_NOTHING = "(nothing: the model ended at once)"
+
 
 def draw_surgery(described: ModelDescription, text: str, measured: Measured | None) -> None:
-    """Draw the tools, then the effect of the changes."""
+    """Draw the translation before and after the changes, then the tools, then the effect step by step and in all."""
     for problem in changes_in_force.problems():
         st.warning(plain(problem))
     try:
@@ -40,16 +43,14 @@ def draw_surgery(described: ModelDescription, text: str, measured: Measured | No
     except InputError as nothing:
         st.info(plain(str(nothing)))
         return
-    st.caption(
-        plain(
-            "Change one head or many and see what the model then says. A change holds for the whole translation, which "
-            "is decoded again from its first word. Guess before you look: will the translation change?"
-        )
-    )
-    draw_tools(described, before)
     changes = changes_in_force.changes()
+    made = _made(described, text, before, changes, measured)
     _draw_in_force(changes)
-    _draw_result(described, text, before, changes, measured)
+    draw_tools(described, before, measured)
+    if made is not None:
+        effect, edit = made
+        _draw_steps(effect)
+        _draw_sample(described, text, changes, edit, measured)
     _draw_log()
 
 
@@ -62,21 +63,25 @@ def _draw_in_force(changes: Changes) -> None:
         st.button("Clear all", key="surgery_clear", disabled=not changes, on_click=changes_in_force.clear)
 
 
-def _draw_result(
+def _made(
     described: ModelDescription, text: str, before: Translation, changes: Changes, measured: Measured | None
-) -> None:
+) -> tuple[Effect, HeadEdits] | None:
+    """Draw the sentence before and after; return the effect and the edits, None without any or after a message."""
     if not changes:
-        st.markdown(f"Translation, unchanged: **{plain(before.text) or '(nothing: the model ended at once)'}**")
-        st.caption("Choose heads above and change them.")
-        return
+        st.markdown(f"Translation, unchanged: **{plain(before.text) or _NOTHING}**")
+        st.caption(
+            "Choose heads and change them; the translation is then decoded again from its first word. Guess before you "
+            "look: which words will change?"
+        )
+        return None
     try:
         edit = _edit_for(described, text, changes, measured)
         if edit is None:
-            return
+            return None
         effect = _effect(described, text, changes, edit)
     except (EditError, InputError) as unfit:
         st.warning(plain(str(unfit)))
-        return
+        return None
     _draw_translations(effect)
     changes_in_force.log_attempt(
         described.name,
@@ -86,8 +91,7 @@ def _draw_result(
         after=effect.after.text,
         **{"mean KL (nats)": round(effect.divergence, 4)},
     )
-    _draw_steps(effect)
-    _draw_sample(described, text, changes, edit, measured)
+    return effect, edit
 
 
 def _edit_for(described: ModelDescription, text: str, changes: Changes, measured: Measured | None) -> HeadEdits | None:
@@ -130,23 +134,32 @@ def _effect(described: ModelDescription, text: str, changes: Changes, edit: Head
 
 
 def _draw_translations(effect: Effect) -> None:
-    same = effect.before.path == effect.after.path
-    left, right = st.columns(2)
-    with left:
-        st.caption("Before")
-        st.markdown(f"**{plain(effect.before.text) or '(nothing)'}**")
-    with right:
-        st.caption("After (edited)")
-        st.markdown(f"**{plain(effect.after.text) or '(nothing)'}**")
+    """Both sentences, one under the other, with the words that differ struck through above and bold below."""
+    spans = word_spans(effect.before.text, effect.after.text)
+    old = "".join(_marked(span.before, span.changed, "~~") for span in spans)
+    new = "".join(_marked(span.after, span.changed, "**") for span in spans)
+    st.markdown(f"Before: {old or _NOTHING}  \nAfter (edited): {new or _NOTHING}")
     worst = max(effect.steps, key=lambda step: step.divergence)
+    same = effect.before.path == effect.after.path
     st.caption(
         plain(
-            f"The translation {'stays the same' if same else 'changes'}. Over its {plural(len(effect.steps), 'step')} "
+            f"The translation {'stays the same' if same else 'changes'}. "
+            f"{'' if same else changes_in_words(spans) + ' '}"
+            f"Over its {plural(len(effect.steps), 'step')} "
             f"the distribution of the next token changes by {effect.divergence:.3f} nats on average (KL divergence), "
             f"most where the model predicts {quoted(worst.predicts)} after {quoted(worst.reads)} "
-            f"({worst.divergence:.3f})."
+            f"({worst.divergence:.3f}). Words that differ are struck through above and bold below. The change holds on "
+            f"every page until it is cleared."
         )
     )
+
+
+def _marked(words: str, changed: bool, sign: str) -> str:
+    """Words as Markdown; changed ones between signs, on a ground of their own."""
+    bare = words.rstrip()
+    if not changed or not bare:
+        return plain(words)
+    return f":orange-background[{sign}{plain(bare)}{sign}]{words[len(bare) :]}"
 
 
 def _draw_steps(effect: Effect) -> None:

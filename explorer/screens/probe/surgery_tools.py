@@ -5,7 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.attention.names import index_name
-from explorer.text import plain
+from explorer.probing.sample import Measured
+from explorer.screens.probe.surgery_grid import choose_none, chosen_heads, draw_choice_of_heads
+from explorer.text import plain, plural
 from explorer.translation.head_change import MOST_OTHER, MOST_ROW, WHOLE, WORDS, Change, Kind, thousandths
 from explorer.translation.model_description import ModelDescription
 from explorer.translation.translator import Translation
@@ -17,39 +19,30 @@ _OPS: dict[Kind, str] = {"zero": "switch off (zero)", "uniform": "make uniform",
 _PROBLEM = "surgery_problem"
 
 
-def draw_tools(described: ModelDescription, shown: Translation) -> None:
+def draw_tools(described: ModelDescription, shown: Translation, measured: Measured | None) -> None:
     """Draw all tools; each one puts its changes in force."""
     config = described.model_config
-    left, right = st.columns(2)
-    with left:
-        kind = _kind()
-    op = right.segmented_control(
-        "What to do",
-        list(WHOLE),
-        format_func=_OPS.__getitem__,
-        default="zero",
-        required=True,
-        key="surgery_op",
-        help="zero: the head adds nothing. uniform: it looks everywhere equally. mean: it always says what it says on "
-        "average over the sample.",
-    )
-    heads = [(layer, head) for layer in range(config.n_layers(kind)) for head in range(config.n_heads(kind))]
-    chosen = st.pills(
-        "To these heads",
-        heads,
-        selection_mode="multi",
-        format_func=lambda place: index_name(*place),
-        key=f"surgery_heads_{kind}",
-        width="stretch",
-    )
-    st.button(
-        "Do it",
-        type="primary",
-        key="surgery_do",
-        disabled=not chosen,
-        on_click=_put_heads,
-        args=(kind, [Change(kind, layer + 1, head + 1, op) for layer, head in chosen or []]),
-    )
+    chosen = chosen_heads()
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        op = st.segmented_control(
+            "What to do with the chosen heads",
+            list(WHOLE),
+            format_func=_OPS.__getitem__,
+            default="zero",
+            required=True,
+            key="surgery_op",
+            help="zero: the head adds nothing. uniform: it looks everywhere equally. mean: it always says what it says "
+            "on average over the sample.",
+        )
+        st.button(
+            f"Change {plural(len(chosen), 'head')}" if chosen else "Choose heads first",
+            type="primary",
+            key="surgery_do",
+            disabled=not chosen,
+            on_click=_put_heads,
+            args=([Change(kind, layer + 1, head + 1, op) for kind, layer, head in chosen],),
+        )
+    draw_choice_of_heads(config, measured)
     problem = st.session_state.pop(_PROBLEM, None)
     if problem:
         st.warning(plain(problem))
@@ -58,24 +51,24 @@ def draw_tools(described: ModelDescription, shown: Translation) -> None:
         fold = st.expander("Edit a row by hand", key="surgery_row_fold", on_change="rerun")
         if fold.open:
             with fold:
-                _draw_row(config, shown, kind)
+                _draw_row(config, shown, _kind("surgery_kind"))
     with patch:
         fold = st.expander("Put in a part of another sentence (patching)", key="surgery_patch_fold", on_change="rerun")
         if fold.open:
             with fold:
-                _draw_patch(config, kind)
+                _draw_patch(config, _kind("surgery_patch_kind"))
 
 
-def _put_heads(kind: AttentionKind, new: list[Change]) -> None:
-    """Put the changes in force; no head stays selected, so that the next operation does not hit it unasked."""
+def _put_heads(new: list[Change]) -> None:
+    """Put the changes in force, with no head left chosen."""
     changes_in_force.put(new)
-    st.session_state[f"surgery_heads_{kind}"] = []
+    choose_none()
 
 
-def _kind() -> AttentionKind:
+def _kind(key: str) -> AttentionKind:
     selection = session.selection()
     kind: AttentionKind = st.segmented_control(
-        "Kind of attention", list(ATTENTION_KINDS), default=selection.kind, required=True, key="surgery_kind"
+        "Kind of attention", list(ATTENTION_KINDS), default=selection.kind, required=True, key=key
     )
     return kind
 

@@ -37,6 +37,16 @@ def test_every_head_has_a_thumbnail_a_frame_and_a_target() -> None:
     assert plot.table["letters"] == [""] * 5 + ["S1+Pv"]
 
 
+def test_marks_are_words_in_the_middle_of_their_thumbnails() -> None:
+    roles = dict.fromkeys(np.ndindex(2, 3), PLAIN)
+    plot = role_grid(np.ones((2, 3, BINS, BINS)), roles, "cross", {(1, 0): "off", (0, 2): "✓ <b>"}, small=True)
+    aims = plot.figure.data[1]
+    targets = {tuple(data): (x, y) for data, x, y in zip(aims.customdata, aims.x, aims.y, strict=True)}
+    drawn = {(a.x, a.y): a.text for a in plot.figure.layout.annotations}
+    assert drawn == {targets[1, 0]: "<b>off</b>", targets[0, 2]: "<b>✓ &lt;b&gt;</b>"}
+    assert plot.figure.layout.height < role_grid(np.ones((2, 3, BINS, BINS)), roles, "cross").figure.layout.height
+
+
 def test_every_role_has_letters_of_its_own() -> None:
     assert len(set(LETTERS.values())) == len(LETTERS)
 

@@ -1,0 +1,19 @@
+"""What is written on the thumbnails of the Surgery tab."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from explorer.screens.probe.surgery_grid import MARKS, marks_of
+from explorer.translation.head_change import Change, Kind
+
+
+def test_marks_say_what_is_in_force_and_what_is_chosen() -> None:
+    changes = (Change("cross", 1, 2, "zero"), Change("cross", 2, 1, "mean"), Change("encoder", 1, 1, "uniform"))
+    assert marks_of("cross", changes, [(0, 1), (3, 3)]) == {(0, 1): "✓ off", (1, 0): "mean", (3, 3): "✓"}
+    assert marks_of("decoder", changes, []) == {}
+
+
+def test_every_kind_of_change_has_its_own_mark() -> None:
+    assert set(MARKS) == set(get_args(Kind))
+    assert len(set(MARKS.values())) == len(MARKS)
