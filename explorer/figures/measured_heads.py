@@ -163,6 +163,15 @@ def coverage_plot(total: Scores, tokens: Sequence[str], caption: str) -> Plot:
     return Plot(figure, caption, "Coverage of the source", table)
 
 
+def source_share_plot(shares: Scores, on_end: Scores, predicted: Sequence[str], caption: str) -> Plot:
+    """The share of each prediction that comes from the source, beside the weight on <eos>, both [tgt]."""
+    series = {"comes from the source": shares.tolist(), "weight on <eos>": on_end.tolist()}
+    figure = bars(series, predicted, y_title="share", height=250)
+    table: dict[str, list[Any]] = {"predicts": numbered(predicted)}
+    table |= {name: [round(float(value), 4) for value in values] for name, values in series.items()}
+    return Plot(figure, caption, "", table)
+
+
 def pruning_plot(
     counts: Sequence[int],
     series: dict[str, Sequence[float]],

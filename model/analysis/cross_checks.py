@@ -16,12 +16,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from model.config import AttentionKind
+from model.analysis.importance import LayerInputs
+from model.analysis.source_share import written
+from model.config import ATTENTION_KINDS, AttentionKind
 from model.decoding.search import output_rules, target_log_probs
 from model.edits import patch
-from model.points import attention_scope, layer_output
+from model.points import SCOPES, attention_scope
 from model.recording import PointRecorder
-from model.tap import compose
 from model.transformer import Transformer
 
 Floats = NDArray[np.float64]
@@ -101,9 +102,59 @@ def value_zeroing(
 
     Shapes: src: ids with <eos>; read: target ids, <sos> first; returns [query, key].
     """
-    config = model.config
-    source, target = torch.tensor([list(src)]), torch.tensor([list(read)])
-    n_keys = target.size(1) if kind == "decoder" else source.size(1)
+    return _zeroed(LayerInputs(model, *_pair(src, read)), model, kind, layer)
+
+
+@dataclass(frozen=True, eq=False)
+class LayerMaps:
+    """What three measures say about one layer, [query, key] each: where it looks, what arrives, and what is missed.
+
+    weights: the mean over the heads; norms: ‖Σ_h α f(x)‖ (Kobayashi et al. 2020, eq. 6), rows summing to 1;
+    zeroed: see :func:`value_zeroing`.
+    """
+
+    weights: Floats
+    norms: Floats
+    zeroed: Floats
+
+
+@torch.inference_mode()
+def layer_maps(
+    model: Transformer, src: Sequence[int], read: Sequence[int]
+) -> dict[tuple[AttentionKind, int], LayerMaps]:
+    """The three maps of every layer, by kind and layer (from 0), of one pair. Shapes: as :func:`value_zeroing`."""
+    recorder = PointRecorder(
+        [
+            f"{attention_scope(kind, layer)}.{point}"
+            for kind in ATTENTION_KINDS
+            for layer in range(model.config.n_layers(kind))
+            for point in ("weights", "value")
+        ]
+    )
+    source, target = _pair(src, read)
+    layers = LayerInputs(model, source, target)
+    model(source, target, tap=recorder)
+    maps = {}
+    for kind in ATTENTION_KINDS:
+        for layer in range(model.config.n_layers(kind)):
+            scope = attention_scope(kind, layer)
+            weights, value = (recorder.tensors[f"{scope}.{point}"][0].double() for point in ("weights", "value"))
+            projection = model.get_parameter(f"{_module(kind, layer)}.out_proj.weight").double()
+            norms = written(weights, value, projection).norm(dim=-1).numpy()
+            maps[kind, layer] = LayerMaps(
+                weights.mean(dim=0).numpy(), _shares(norms), _zeroed(layers, model, kind, layer)
+            )
+    return maps
+
+
+def _module(kind: AttentionKind, layer: int) -> str:
+    stack, block = SCOPES[kind]
+    return f"{stack}.layers.{layer}.{block}"
+
+
+def _zeroed(layers: LayerInputs, model: Transformer, kind: AttentionKind, layer: int) -> Floats:
+    whole = layers.layer(kind, layer)
+    n_keys = layers.n_keys(kind)
     keys = torch.arange(n_keys)
 
     def without(value: Tensor) -> Tensor:
@@ -111,14 +162,18 @@ def value_zeroing(
         copy[keys, :, keys] = 0.0  # key j in sentence j, [sentence, head, key, d_head]
         return copy
 
-    point = layer_output(config, "encoder" if kind == "encoder" else "decoder", layer)
-    whole, changed = PointRecorder([point]), PointRecorder([point])
-    model(source, target, tap=whole)
-    tap = compose(patch(config, {f"{attention_scope(kind, layer)}.value": without}), changed)
-    model(source.expand(n_keys, -1), target.expand(n_keys, -1), tap=tap)
-    distance = 1 - torch.cosine_similarity(changed.tensors[point], whole.tensors[point], dim=-1)  # [key, query]
+    changed = layers.layer(kind, layer, patch(model.config, {f"{attention_scope(kind, layer)}.value": without}), n_keys)
+    distance = 1 - torch.cosine_similarity(changed, whole, dim=-1)  # [key, query]
     scores: Floats = distance.clamp_min(0).double().T.numpy()
-    scores = np.where(scores < 1e-6, 0.0, scores)  # rounding
-    total = scores.sum(axis=1, keepdims=True)
-    shares: Floats = np.divide(scores, total, out=np.zeros_like(scores), where=total > 0)
+    return _shares(np.where(scores < 1e-6, 0.0, scores))  # less is rounding
+
+
+def _pair(src: Sequence[int], read: Sequence[int]) -> tuple[Tensor, Tensor]:
+    return torch.tensor([list(src)]), torch.tensor([list(read)])
+
+
+def _shares(values: Floats) -> Floats:
+    """Rows divided by their sums; a row of zeros stays one."""
+    total = values.sum(axis=1, keepdims=True)
+    shares: Floats = np.divide(values, total, out=np.zeros_like(values), where=total > 0)
     return shares

@@ -218,6 +218,25 @@ class LayerInputs:
         self._tensors = recorder.tensors
         self.logits = model.logits(hidden)
 
+    def n_keys(self, kind: AttentionKind) -> int:
+        """How many keys there are."""
+        mask = self._tgt_mask if kind == "decoder" else self._src_mask
+        return mask.size(-1)
+
+    def layer(self, kind: AttentionKind, layer: int, tap: Tap | None = None, copies: int = 1) -> Tensor:
+        """The output of one layer for a batch of one sentence, read so many times: [copy, position, d_model]."""
+        model, stack = self._model, "encoder" if kind == "encoder" else "decoder"
+        x = self._tensors[self._inputs[stack, layer]].expand(copies, -1, -1)
+        inside = within(within(tap, stack), layer)
+        if kind == "encoder":
+            output: Tensor = model.encoder.layers[layer](x, mask=self._src_mask, tap=inside)
+            return output
+        key, value = (part.expand(copies, -1, -1, -1) for part in self._cross_kv[layer])
+        output, _ = model.decoder.layers[layer](
+            x, (key, value), self_mask=self._tgt_mask, cross_mask=self._src_mask, tap=inside
+        )
+        return output
+
     def run_from(self, head: Head, tap: Tap) -> Tensor:
         """The logits with an edit of one head: only the layers from its own on are computed again."""
         model, (kind, first, _) = self._model, head

@@ -100,15 +100,21 @@ def test_patching_shows_where_a_letter_is_carried(app: AppTest) -> None:
 def test_cross_checks(app: AppTest) -> None:
     at = on_tab(app, "Cross-checks")
     assert not at.exception
-    maps = plotted(at)
+    *maps, shares = plotted(at)
     assert [figure["data"][0]["z"].shape for figure in maps] == [(10, 10)] * 3
+    assert len(shares["data"][0]["y"]) == 10
     assert "the largest key is the same in" in words(at)
-    next(button for button in at.button if button.label.startswith("Count over")).click().run()
-    assert not at.exception
-    (row,) = tables(at)[0].to_dict("records")
+    assert "of these predictions come from the source on average" in words(at)
+    for label in ("Put other rows", "Set values to zero", "Divide predictions"):
+        next(button for button in at.button if button.label.startswith(label)).click().run()
+        assert not at.exception
+    kept, agreeing, sources = tables(at)
+    (row,) = kept.to_dict("records")
     assert row["predicted word"] == "all"
-    assert row["uniform"] < 0.5, "this model copies what it looks at"
+    assert row["uniform: low"] < row["uniform"] < 0.5, "this model copies what it looks at"
     assert "in 50 sentences" in words(at)
+    assert agreeing["kind"].tolist() == ["encoder", "encoder", "decoder", "cross"]
+    assert sources["predictions"].tolist() == ["all", "first third", "middle third", "last third"]
 
 
 def test_own_sentences(app: AppTest) -> None:

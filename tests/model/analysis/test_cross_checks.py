@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 import torch
 
-from model.analysis.cross_checks import COUNTERFACTUALS, counterfactual_rows, value_zeroing
+from explorer.attention.aggregates import layer_norms, shares
+from model.analysis.cross_checks import COUNTERFACTUALS, counterfactual_rows, layer_maps, value_zeroing
+from model.analysis.head_details import head_details
 from model.config import EOS, SOS
 from model.decoding.search import allowed_log_probs, output_rules
 from model.edits import HeadEdit, HeadEdits, patch
 from model.recording import AttentionRecorder, PointRecorder
 from model.tap import compose
+from tests.explorer.attention.test_aggregates import PATH, TARGET, encoding
 from tests.tiny import random_ids, tiny_model
 
 SRC = [*random_ids(5, seed=3).tolist(), EOS]
@@ -99,3 +102,21 @@ def test_value_zeroing_compares_the_layers_output_key_by_key(kind: str, layer: i
     assert np.allclose(found, np.divide(expected, total, out=np.zeros_like(expected), where=total > 0), atol=1e-3)
     if kind == "decoder":
         assert np.allclose(np.triu(found, 1), 0), "a key that a row may not see cannot matter"
+
+
+@pytest.mark.parametrize("norm_first", [True, False])
+def test_the_maps_of_all_layers_are_weights_norms_and_zeroed_values(norm_first: bool) -> None:
+    """The norms by another path: head by head from the vectors of a recorded decoding (Kobayashi 2020, eq. 6)."""
+    model, source = tiny_model(norm_first=norm_first), encoding()
+    src, read = (*source.ids, EOS), (SOS, *PATH[:-1])
+    maps = layer_maps(model, src, read)
+    assert set(maps) == {(k, layer) for k, n in (("encoder", 2), ("decoder", 3), ("cross", 3)) for layer in range(n)}
+    for (kind, layer), found in maps.items():
+        heads = [(kind, layer, head) for head in range(model.config.n_heads(kind))]
+        details = head_details(model, source, TARGET, PATH, heads)
+        norms = layer_norms([details[head] for head in heads], found.norms.shape[1])
+        assert np.allclose(found.norms, shares(norms), atol=1e-5)
+        for query, row in enumerate(found.weights):
+            mean = np.mean([details[head].rows[query].weights for head in heads], axis=0)
+            assert np.allclose(row[: len(mean)], mean, atol=1e-5)
+        assert np.array_equal(found.zeroed, value_zeroing(model, src, read, kind, layer))
