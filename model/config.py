@@ -80,7 +80,12 @@ class ModelConfig:
     layer_norm: Literal["standard", "scalar"] = _help(
         "a scale and shift per dimension, or one of each for the whole layer", default="standard"
     )
-    positions: Literal["sinusoidal", "learned", "none"] = _help("positional encoding", default="sinusoidal")
+    positions: Literal["sinusoidal", "learned", "rope", "alibi", "none"] = _help(
+        "positional encoding: added to the embeddings (sinusoidal, learned), or in self-attention alone, as a rotation "
+        "of queries and keys (rope) or as a lower score for each step of distance (alibi)",
+        default="sinusoidal",
+    )
+    attention_gate: bool = _help("multiply the heads' outputs by a sigmoid gate that the query computes", default=False)
     max_positions: int = _help("longest sequence, in tokens with <sos>/<eos>", default=256)
     share_embeddings: Literal["none", "target", "all"] = _help(
         "one matrix for target embedding and output (target), for source too (all)", default="target"
@@ -108,6 +113,13 @@ class ModelConfig:
                 )
         if self.positions == "sinusoidal" and self.d_model % 2:
             raise ConfigError(f"d_model={self.d_model} is odd; sinusoidal positions need sine–cosine pairs.")
+        if self.positions == "rope" and (
+            self.d_model // self.n_encoder_heads % 2 or self.d_model // self.n_decoder_heads % 2
+        ):
+            raise ConfigError(
+                "rope rotates pairs of dimensions within a head, but a head of this model has an odd number of them; "
+                "choose d_model as an even multiple of the numbers of heads."
+            )
         if self.architecture == "lstm" and self.d_model % 2:
             raise ConfigError(
                 f"d_model={self.d_model} is odd; an LSTM's encoder reads with one half in each direction."
@@ -127,7 +139,12 @@ class ModelConfig:
     @property
     def is_variant(self) -> bool:
         """Whether a Transformer has a part that is not the paper's; see :mod:`model.variants`."""
-        return self.layer_norm == "scalar" or not self.scale_scores or not self.residual
+        return self.layer_norm == "scalar" or not self.residual or self.has_attention_variant
+
+    @property
+    def has_attention_variant(self) -> bool:
+        """Whether a Transformer's attention is not the paper's; see :mod:`model.attention_variants`."""
+        return not self.scale_scores or self.attention_gate or self.positions in ("rope", "alibi")
 
     def n_layers(self, kind: AttentionKind) -> int:
         """Number of layers with attention of this kind; an LSTM has one cross-attention layer and no other."""

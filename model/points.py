@@ -18,7 +18,9 @@ SCOPES: dict[AttentionKind, tuple[str, str]] = {
 """Stack and block of each kind of attention: its points in layer 2 begin with `decoder.2.cross_attn`."""
 
 HEAD_POINTS = ("query", "key", "value", "scores", "masked", "weights", "output")
-"""The points of an attention block that have an axis of heads, in the order of the computation."""
+"""The points of an attention block that have an axis of heads, in the order of the computation.
+
+Where ALiBi adds a bias to the scores, it passes as `bias` before them."""
 
 
 @dataclass(frozen=True)
@@ -107,9 +109,11 @@ def _keys_values(scope: str, module: str, memory: str) -> Iterator[Point]:
     yield Point(f"{scope}.v_proj", (memory,), HIDDEN, f"{module}.v_proj")
 
 
-def _weighting(scope: str) -> Iterator[Point]:
-    """From queries, keys and values to the outputs of the heads."""
-    yield Point(f"{scope}.scores", (f"{scope}.query", f"{scope}.key"), CELLS)
+def _weighting(scope: str, bias: bool = False) -> Iterator[Point]:
+    """From queries, keys and values to the outputs of the heads; with ALiBi, a bias is part of the scores."""
+    if bias:
+        yield Point(f"{scope}.bias", (), CELLS)
+    yield Point(f"{scope}.scores", (f"{scope}.query", f"{scope}.key") + ((f"{scope}.bias",) if bias else ()), CELLS)
     yield Point(f"{scope}.mask", (), CELLS)
     yield Point(f"{scope}.masked", (f"{scope}.scores", f"{scope}.mask"), CELLS)
     yield Point(f"{scope}.weights", (f"{scope}.masked", f"{scope}.mask"), CELLS)
@@ -130,7 +134,7 @@ def _layer(config: ModelConfig, stack: str, layer: int, blocks: tuple[str, ...],
         else:
             if block == "self_attn":
                 yield from _keys_values(f"{at}.{block}", f"{module}.{block}", y)
-            yield from _attention(f"{at}.{block}", f"{module}.{block}", y)
+            yield from _attention(config, f"{at}.{block}", f"{module}.{block}", y)
             y = f"{at}.{block}.out_proj"
         if config.residual:
             yield Point(residual, (x, y), HIDDEN)
@@ -141,13 +145,18 @@ def _layer(config: ModelConfig, stack: str, layer: int, blocks: tuple[str, ...],
         x = y
 
 
-def _attention(scope: str, module: str, x: str) -> Iterator[Point]:
+def _attention(config: ModelConfig, scope: str, module: str, x: str) -> Iterator[Point]:
     yield Point(f"{scope}.q_proj", (x,), HIDDEN, f"{module}.q_proj")
     for name, projection in (("query", "q_proj"), ("key", "k_proj"), ("value", "v_proj")):
         yield Point(f"{scope}.{name}", (f"{scope}.{projection}",), SPLIT)
-    yield from _weighting(scope)
-    yield Point(f"{scope}.joined", (f"{scope}.output",), HIDDEN)
-    yield Point(f"{scope}.out_proj", (f"{scope}.joined",), HIDDEN, f"{module}.out_proj")
+    yield from _weighting(scope, bias=config.positions == "alibi" and scope.endswith("self_attn"))
+    joined = f"{scope}.joined"
+    yield Point(joined, (f"{scope}.output",), HIDDEN)
+    if config.attention_gate:
+        yield Point(f"{scope}.gate", (x,), HIDDEN, f"{module}.gate_proj")
+        yield Point(f"{scope}.gated", (joined, f"{scope}.gate"), HIDDEN)
+        joined = f"{scope}.gated"
+    yield Point(f"{scope}.out_proj", (joined,), HIDDEN, f"{module}.out_proj")
 
 
 def _feed_forward(scope: str, module: str, x: str) -> Iterator[Point]:

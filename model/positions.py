@@ -1,4 +1,4 @@
-"""Positional encodings: the sinusoidal table, a learned table, or none."""
+"""Positional encodings: tables that are added to the embeddings, and two ways to tell self-attention of distances."""
 
 from __future__ import annotations
 
@@ -61,8 +61,48 @@ def rotate(rows: Tensor, by: Tensor) -> Tensor:
     return torch.einsum("kij,pkj->pki", by, pairs).flatten(-2)
 
 
+def rotary(x: Tensor, first: int = 0, base: float = 10000.0) -> Tensor:
+    """Turn each pair of dimensions by its angle at its position (RoPE; Su et al. 2021, "RoFormer", §3.2.2, eq. 15).
+
+    Pair i turns by pos / base^(2i/d_head) radians, the angles of the sinusoidal table. The product of a turned query
+    and a turned key then depends on how far they are apart, and on their positions in no other way.
+
+    Shapes:
+        x: [.., seq, d_head], of the positions `first` … first + seq; returns the same shape.
+    """
+    length, d_head = x.shape[-2:]
+    angles = sinusoidal_table(first + length, d_head, base)[first:].to(x)  # [pos, d_head]: sin, cos, sin, cos, …
+    sin, cos = angles[:, 0::2], angles[:, 1::2]  # [pos, pair]
+    even, odd = x[..., 0::2], x[..., 1::2]  # [.., pos, pair]
+    turned = torch.stack((even * cos - odd * sin, even * sin + odd * cos), dim=-1)
+    return turned.flatten(-2)  # [.., pos, pair, 2] -> [.., pos, d_head]
+
+
+def alibi_slopes(n_heads: int) -> Tensor:
+    """What each head takes off a score for one step of distance: 2^(-8h/n) for head h of n, counted from 1.
+
+    (ALiBi; Press et al. 2022, "Train Short, Test Long", §3, whose series for a number of heads that is a power of two
+    is used for any number here.)
+
+    Shapes:
+        returns: [head] float64.
+    """
+    return 2.0 ** (-8.0 * torch.arange(1, n_heads + 1, dtype=torch.float64) / n_heads)
+
+
+def alibi_bias(n_heads: int, n_queries: int, n_keys: int) -> Tensor:
+    """What ALiBi adds to the scores: minus slope times distance, in both directions (§3, eq. 1).
+
+    Shapes:
+        returns: [head, query, key] float64; the queries are the last of the keys' positions.
+    """
+    keys = torch.arange(n_keys, dtype=torch.float64)
+    distance = (keys[n_keys - n_queries :, None] - keys).abs()  # [query, key]
+    return -alibi_slopes(n_heads)[:, None, None] * distance
+
+
 class PositionalEncoding(nn.Module):
-    """Adds a row per position to token vectors; `config.positions` selects the table."""
+    """Adds a row per position to token vectors; `config.positions` selects the table, rope and alibi have none."""
 
     sinusoidal: Tensor
 
@@ -78,14 +118,14 @@ class PositionalEncoding(nn.Module):
             self.register_buffer("sinusoidal", rows, persistent=False)
 
     def table(self, length: int) -> Tensor | None:
-        """The first `length` rows, [pos, d_model], or None where there are no positions.
+        """The first `length` rows, [pos, d_model], or None where nothing is added.
 
         The sinusoidal table extends beyond `max_positions`; a learned one does not.
 
         Raises:
             ValueError: a learned table is shorter than `length`.
         """
-        if self.kind == "none":
+        if self.kind not in ("sinusoidal", "learned"):
             return None
         if self.kind == "sinusoidal":
             if length <= self.max_positions:

@@ -59,7 +59,7 @@ class AttentionRecorder(ScopedTap):
             return tensor
 
         def keep_details(point: str, tensor: Tensor) -> Tensor:
-            for head in heads if point in HEAD_POINTS else ():
+            for head in heads if point in HEAD_POINTS or point == "bias" else ():
                 if point == HEAD_POINTS[0]:
                     self.details[head].append({})
                 self.details[head][-1][point] = tensor.detach()[:, head[2]]

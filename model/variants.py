@@ -1,18 +1,18 @@
 """Transformers that differ from the paper in one part, for experiments that show what the part is good for.
 
 The model itself (attention.py, layers.py, transformer.py) knows nothing of these. `model.architectures.make_model`
-chooses them where the configuration asks for one: `layer_norm=scalar`, `scale_scores=false`, `residual=false`.
+chooses them where the configuration asks for one: `layer_norm=scalar`, `residual=false`, and what
+:mod:`model.attention_variants` has.
 """
 
 from __future__ import annotations
-
-import math
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from model.attention import KeyValue, Mask, MultiHeadAttention, scaled_dot_product_attention
+from model.attention import KeyValue, MultiHeadAttention
+from model.attention_variants import AttentionVariant
 from model.config import ModelConfig
 from model.dropout import dropout
 from model.layers import DecoderLayer, EncoderLayer
@@ -32,20 +32,6 @@ class ScalarLayerNorm(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Normalise over the last axis; the shape stays."""
         return F.layer_norm(x, x.shape[-1:], eps=self.eps) * self.weight + self.bias
-
-
-def unscaled_attention(
-    query: Tensor, key: Tensor, value: Tensor, *, mask: Mask = None, dropout_p: float = 0.0, tap: Tap | None = None
-) -> tuple[Tensor, Tensor]:
-    """softmax(Q·Kᵀ)·V: queries √d_head times as long undo the division of the scores by √d_head."""
-    longer = query * math.sqrt(query.size(-1))
-    return scaled_dot_product_attention(longer, key, value, mask=mask, dropout_p=dropout_p, tap=tap)
-
-
-class UnscaledAttention(MultiHeadAttention):
-    """Multi-head attention in which the scores are not divided by √d_head."""
-
-    attention = staticmethod(unscaled_attention)
 
 
 class EncoderLayerWithoutResidual(EncoderLayer):
@@ -109,6 +95,6 @@ class TransformerVariant(Transformer):
             for name, child in list(parent.named_children()):
                 if isinstance(child, nn.LayerNorm) and config.layer_norm == "scalar":
                     setattr(parent, name, ScalarLayerNorm(child.eps))
-                elif isinstance(child, MultiHeadAttention) and not config.scale_scores:
-                    setattr(parent, name, UnscaledAttention(config.d_model, child.n_heads, dropout_p=child.dropout_p))
+                elif isinstance(child, MultiHeadAttention) and config.has_attention_variant:
+                    setattr(parent, name, AttentionVariant(config, child.n_heads, within_one=name == "self_attn"))
         self.reset_parameters()

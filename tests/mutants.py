@@ -10,6 +10,7 @@ ATTENTION, TRANSFORMER, STATE, VARIANTS, FUSED, TAP, RECORDING, SEARCH, EDITS, D
     "model/attention.py",
     "model/transformer.py",
     "model/state.py",
+    "model/attention_variants.py",
     "model/variants.py",
     "model/training/fused.py",
     "model/tap.py",
@@ -99,7 +100,7 @@ _KEY = 'key = through(tap, "key", key_value[0])'
 _FUSED = (
     "return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout_p, scale=scale), None"
 )
-_FUSED_CLASS = "module.__class__ = FusedAttention if model.config.scale_scores else FusedUnscaledAttention"
+_FUSED_CLASS = "FusedAttentionVariant if isinstance(module, AttentionVariant) else FusedAttention"
 _FUSED_SCALE = "return fused_attention(query, key, value, scale=1.0, **options)"
 
 _KEPT = "self.details[head][-1][point] = tensor.detach()[:, head[2]]"
@@ -202,7 +203,7 @@ MUTANTS: tuple[Mutant, ...] = (
         (_FUSED, "scale=scale", "scale=None"),
         (_FUSED, "dropout_p=dropout_p", "dropout_p=0.0"),
         (_FUSED_SCALE, "scale=1.0, ", ""),
-        (_FUSED_CLASS, "if model.config.scale_scores", "if not model.config.scale_scores"),
+        (_FUSED_CLASS, "if isinstance", "if not isinstance"),
         ("twin = copy.deepcopy(model, shared)  # what `shared` holds is not copied", "(model, shared)", "(model)"),
     ),
     *_of(

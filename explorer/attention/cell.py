@@ -48,10 +48,10 @@ class Cell:
     """One cell in the order of its computation; positions count from 0, numbers are decimal strings.
 
     Each number follows from the numbers shown before it: product = query × key; total = the sum of the products;
-    score = total ÷ divisor; exponential = e^(score − highest score); weight = exponential ÷ the sum of exponentials;
-    weighted = weight × value; norm = √ of the sum of weighted². Numbers are rounded as
-    shown before they are used again; `reproduced` says whether this leads to the recorded float32 weights of the whole
-    row, to the last digit.
+    score = total ÷ divisor, plus the bias where there is one; exponential = e^(score − highest score);
+    weight = exponential ÷ the sum of exponentials; weighted = weight × value; norm = √ of the sum of weighted². Numbers
+    are rounded as shown before they are used again; `reproduced` says whether this leads to the recorded float32
+    weights of the whole row, to the last digit.
 
     `softmax` is the weight that follows from the scores; it differs from `weight` only if a head edit replaced the row.
     `head_output` is ‖Σ weight × value‖ over the whole row; `written` is ‖weight × value × W_O‖ (Kobayashi et al. 2020).
@@ -62,6 +62,7 @@ class Cell:
     dimensions: tuple[Dimension, ...]
     total: str
     divisor: str
+    bias: str  # what ALiBi adds for the distance; '' in models without it
     score: str
     row: tuple[Competitor, ...]
     weight: str
@@ -116,7 +117,8 @@ def _show(details: HeadDetails, row: RowDetails, query: int, key: int, digits: _
     products = [_rounded(q * k, digits.rest) for q, k in zip(queries, keys, strict=True)]
     total = sum(products, Decimal(0))
     divisor = _rounded(Decimal(row.query.size).sqrt(), digits.rest) if details.scaled else Decimal(1)
-    score = _rounded(total / divisor, digits.score)
+    bias = None if row.bias is None else _rounded_all(row.bias[[key]], digits.score)[0]
+    score = _rounded(total / divisor + (bias or 0), digits.score)
     scores = _rounded_all(row.scores, digits.score)
     scores[key] = score
     exponentials = _exponentials(scores, open_keys, digits.rest)
@@ -138,6 +140,7 @@ def _show(details: HeadDetails, row: RowDetails, query: int, key: int, digits: _
         ),
         total=_text(total),
         divisor=_text(divisor),
+        bias="" if bias is None else _text(bias),
         score=_text(score),
         row=tuple(
             Competitor(

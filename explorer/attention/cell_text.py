@@ -17,6 +17,8 @@ def cell_caption(cell: Cell, query: str, key: str) -> str:
     if cell.masked:
         return f"{query} may not look at {key}: the cell is masked, so its weight is exactly 0."
     scale = f", divided by √d_head = {cell.divisor}," if cell.divisor != "1" else " (scores are not scaled here)"
+    if cell.bias:
+        scale += f" plus {cell.bias} for the distance (ALiBi),"
     n_keys = sum(not competitor.masked for competitor in cell.row)
     softmax = f"After the softmax over {n_keys} keys" if n_keys > 1 else "With no other key to see"
     sentence = (
@@ -31,7 +33,8 @@ def cell_caption(cell: Cell, query: str, key: str) -> str:
 def score_line(cell: Cell) -> str:
     """How the products become the score."""
     divided = f" ÷ √{len(cell.dimensions)} = {cell.divisor}" if cell.divisor != "1" else ", not scaled in this model,"
-    return f"Sum of the products {cell.total}{divided} gives the score {cell.score}."
+    distance = f", plus the bias {cell.bias} for the distance (ALiBi)," if cell.bias else ""
+    return f"Sum of the products {cell.total}{divided}{distance} gives the score {cell.score}."
 
 
 def softmax_line(cell: Cell) -> str:

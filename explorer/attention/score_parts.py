@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 LARGEST = 3  # terms that are named in words
 _STACKS = {"encoder": "encoder", "decoder": "decoder", "cross": "cross"}
-_NAMES = {"word": "word", "position": "position", "bias": "biases"}
+_NAMES = {"word": "word", "position": "position", "bias": "biases", "distance": "distance"}
 
 
 def part_label(part: Part) -> str:
@@ -37,6 +37,8 @@ def part_in_words(part: Part, token: str, position: int) -> str:
         return f"position {position}"
     if part.source == "bias":
         return "the biases"
+    if part.source == "distance":
+        return "the distance (ALiBi)"
     if part.source == "feed_forward":
         return f"what the feed-forward network of {_STACKS[part.stack]} {short_layer(part.layer + 1)} added"
     if part.head < 0:
@@ -60,6 +62,8 @@ def explanation(
             f"{part_in_words(key_parts[j], key[1], key[0])} as key and "
             f"{part_in_words(query_parts[i], query[1], query[0])} as query"
         )
+        if key_parts[j].source == "distance":  # not a pair: no vector carries it
+            pair = part_in_words(key_parts[j], key[1], key[0])
         parts.append(f"{pair}: {_share(float(table[i, j]), table)}")
     return f"{_sum(table)} Largest: {'; '.join(parts)}."
 

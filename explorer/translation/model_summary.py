@@ -7,7 +7,13 @@ from typing import Any
 from explorer.text import count, percent, plural
 from model.data import TASKS, get_task
 
-_POSITIONS = {"sinusoidal": "sinusoidal positions", "learned": "learned positions", "none": "no positions"}
+POSITIONS = {
+    "sinusoidal": "sinusoidal positions",
+    "learned": "learned positions",
+    "rope": "rotary positions (RoPE)",
+    "alibi": "positions as distance (ALiBi)",
+    "none": "no positions",
+}
 
 
 def title(summary: dict[str, Any]) -> str:
@@ -56,7 +62,7 @@ def _shape(model: dict[str, Any]) -> str:
     norm = "pre-norm" if model["norm_first"] else "post-norm"
     return (
         f"{encoder} × {plural(model['n_encoder_heads'], 'head')}, "
-        f"{decoder} × {plural(model['n_decoder_heads'], 'head')}, {d_model}; {norm}, {_POSITIONS[model['positions']]}"
+        f"{decoder} × {plural(model['n_decoder_heads'], 'head')}, {d_model}; {norm}, {POSITIONS[model['positions']]}"
     )
 
 

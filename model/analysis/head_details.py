@@ -27,8 +27,9 @@ class RowDetails:
     """The vectors and scores of one query of one head.
 
     Shapes:
-        query, output: [d_head]; keys, values: [key, d_head]; scores, masked, weights: [key]; float32. `masked` holds
-        the scores, with the lowest finite number in masked cells; `output` is taken before the output projection.
+        query, output: [d_head]; keys, values: [key, d_head]; scores, masked, weights, bias: [key]; float32. `masked`
+        holds the scores, with the lowest finite number in masked cells; `output` is taken before the output projection;
+        `bias` is what ALiBi has added to the scores, None where there is none.
     A decoder row has one key for each token read by the time it was computed.
     """
 
@@ -39,6 +40,7 @@ class RowDetails:
     masked: Floats
     weights: Floats
     output: Floats
+    bias: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +113,7 @@ def _row(call: dict[str, Tensor], i: int) -> RowDetails:
         masked=numbers("masked")[i],
         weights=numbers("weights")[i],
         output=numbers("output")[i],
+        bias=numbers("bias")[i] if "bias" in call else None,
     )
 
 

@@ -5,8 +5,8 @@ sum: the word, its position, what each earlier head and feed-forward network add
 is then a sum over pairs of these parts, one from the query and one from the key, and nothing is left over (after Elhage
 et al. 2021, "A Mathematical Framework for Transformer Circuits", who do it for two layers without norms).
 
-What is held fixed is not explained: the weights of earlier heads, the activations of feed-forward networks, and the
-standard deviations by which norms divide.
+What is held fixed is not explained: the weights of earlier heads, the activations of feed-forward networks, the
+standard deviations by which norms divide, and gates.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from model.attention import MultiHeadAttention
 from model.config import AttentionKind
 from model.layers import DecoderLayer, EncoderLayer
 from model.points import Head, attention_scope, embedded
+from model.positions import rotary
 from model.recording import PointRecorder
 from model.tap import Tap, compose
 from model.transformer import Transformer
@@ -36,10 +38,11 @@ class Part(NamedTuple):
     """What wrote one part of a vector; layer and head count from 0.
 
     word and position: the embeddings; head: an earlier head of some kind of attention; feed_forward: an earlier
-    network of the stack "encoder" or "decoder"; bias: all biases, which are the same at every position up to the norms.
+    network of the stack "encoder" or "decoder"; bias: all biases, which are the same at every position up to the norms;
+    distance: what ALiBi takes off the score, which no vector carries.
     """
 
-    source: Literal["word", "position", "head", "feed_forward", "bias"]
+    source: Literal["word", "position", "head", "feed_forward", "bias", "distance"]
     stack: AttentionKind | Literal[""] = ""
     layer: int = 0
     head: int = 0
@@ -59,20 +62,22 @@ class HeadTerms:
     """One head over one sentence, with its queries and keys as sums of parts.
 
     Shapes: queries [part, query, d_head] with `query_parts`, keys [part, key, d_head] with `key_parts`; scores and
-    weights [query, key] as the model computed them; seen [query, key]: cells that are not masked. float64.
+    weights [query, key] as the model computed them; seen [query, key]: cells that are not masked. float64. With ALiBi,
+    the vectors have one more dimension for each key, in which the products are its bias.
     """
 
     query_parts: tuple[Part, ...]
     key_parts: tuple[Part, ...]
     queries: Floats
     keys: Floats
+    d_head: int
     scores: Floats
     weights: Floats
     seen: NDArray[np.bool_]
 
     def table(self, query: int, key: int) -> Floats:
         """The terms of one score, [query part, key part]; their sum is the score, masked or not."""
-        terms: Floats = self.queries[:, query] @ self.keys[:, key].T / math.sqrt(self.queries.shape[-1])
+        terms: Floats = self.queries[:, query] @ self.keys[:, key].T / math.sqrt(self.d_head)
         return terms
 
     def table_above_row(self, query: int, key: int) -> Floats:
@@ -82,7 +87,7 @@ class HeadTerms:
         """
         seen = self.seen[query]
         average = self.keys[:, seen].mean(axis=1) if seen.any() else 0.0
-        terms: Floats = self.queries[:, query] @ (self.keys[:, key] - average).T / math.sqrt(self.queries.shape[-1])
+        terms: Floats = self.queries[:, query] @ (self.keys[:, key] - average).T / math.sqrt(self.d_head)
         return terms
 
     def mean_table(self) -> Floats:
@@ -98,7 +103,7 @@ class HeadTerms:
         drawn = (self.weights - self.seen / np.maximum(counts, 1)[:, None])[rows]  # [row, key]
         looked_at = np.einsum("rk,pkd->prd", drawn, self.keys)
         terms: Floats = np.einsum("qrd,prd->qp", self.queries[:, rows], looked_at) / rows.sum()
-        return terms / math.sqrt(self.queries.shape[-1])
+        return terms / math.sqrt(self.d_head)
 
 
 def grouped(
@@ -125,7 +130,8 @@ def head_terms(
     Raises:
         ScoreTermsError: the model is a variant of which the vectors are not such sums.
     """
-    if model.config.is_variant:
+    config = model.config
+    if not config.residual or not config.scale_scores or config.layer_norm != "standard":
         raise ScoreTermsError(
             "The scores of this model cannot be taken apart: it leaves out residual connections or scaling, or has "
             "another norm. Choose a model with the paper's layers."
@@ -140,15 +146,29 @@ def head_terms(
     seen = torch.ones_like(tensors[f"{scope}.scores"][number], dtype=torch.bool)
     if f"{scope}.mask" in tensors:
         seen = tensors[f"{scope}.mask"].bool().expand_as(tensors[f"{scope}.scores"])[number]
+    queries, keys = query.projected(block.q_proj, first, end), key.projected(block.k_proj, first, end)
+    query_parts, key_parts = tuple(query.parts), tuple(key.parts)
+    if kind != "cross" and config.positions == "rope":
+        queries, keys = rotary(queries), rotary(keys)  # a rotation of a sum is the sum of the rotations
+    if f"{scope}.bias" in tensors:
+        bias = tensors[f"{scope}.bias"][number] * math.sqrt(block.d_head)  # [query, key]; scores are divided by it
+        queries, keys = _joined(queries, bias), _joined(keys, torch.eye(bias.size(1), dtype=bias.dtype))
+        query_parts, key_parts = (*query_parts, Part("distance")), (*key_parts, Part("distance"))
     return HeadTerms(
-        query_parts=tuple(query.parts),
-        key_parts=tuple(key.parts),
-        queries=query.projected(block.q_proj, first, end).numpy(),
-        keys=key.projected(block.k_proj, first, end).numpy(),
+        query_parts=query_parts,
+        key_parts=key_parts,
+        queries=queries.numpy(),
+        keys=keys.numpy(),
+        d_head=block.d_head,
         scores=tensors[f"{scope}.scores"][number].numpy(),
         weights=tensors[f"{scope}.weights"][number].numpy(),
         seen=seen.numpy(),
     )
+
+
+def _joined(values: Tensor, more: Tensor) -> Tensor:
+    """Values [part, position, d_head] with one more part, [position, key], in dimensions of its own."""
+    return torch.cat((F.pad(values, (0, more.size(1))), F.pad(more, (values.size(2), 0))[None]))
 
 
 class Stream:
@@ -235,7 +255,11 @@ def _layers(
                 x = x.plus([Part("feed_forward", stack, number)], tensors[f"{scope}.{block}.linear2"][None])
             else:
                 kind: AttentionKind = "cross" if block == "cross_attn" else stack
-                x = _after_heads(x, getattr(module, block), tensors[f"{scope}.{block}.output"], kind, number)
+                output = tensors[f"{scope}.{block}.output"]  # [head, position, d_head]
+                if config.attention_gate:
+                    gate = tensors[f"{scope}.{block}.gate"]  # [position, d_model]
+                    output = output * gate.unflatten(-1, (output.size(0), -1)).transpose(0, 1)
+                x = _after_heads(x, getattr(module, block), output, kind, number)
             at = f"{scope}.residual{nth}"
             if not config.norm_first:
                 x = x.normed(norm, tensors[at])

@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from model.attention import Mask, MultiHeadAttention
+from model.attention_variants import AttentionVariant
 from model.tap import Tap
 from model.transformer import Transformer
 
@@ -26,23 +27,17 @@ def fused_attention(
     mask: Mask = None,
     dropout_p: float = 0.0,
     tap: Tap | None = None,
-    scale: float | None = None,
 ) -> tuple[Tensor, Any]:
     """The output of :func:`model.attention.scaled_dot_product_attention`, and None in place of weights.
 
-    The mask may also be additive, see :func:`additive`. `scale` is that of the scores, 1 / √d_head by default.
+    The mask may also be additive, see :func:`additive`.
 
     Raises:
         ValueError: a tap was given, but the weights never exist.
     """
     if tap is not None:
         raise ValueError("the fused kernel does not show its weights: give a tap to the explicit model.")
-    return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout_p, scale=scale), None
-
-
-def fused_unscaled_attention(query: Tensor, key: Tensor, value: Tensor, **options: Any) -> tuple[Tensor, Any]:
-    """The same with scores that are not divided by √d_head."""
-    return fused_attention(query, key, value, scale=1.0, **options)
+    return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout_p), None
 
 
 class FusedAttention(MultiHeadAttention):
@@ -51,10 +46,18 @@ class FusedAttention(MultiHeadAttention):
     attention = staticmethod(fused_attention)
 
 
-class FusedUnscaledAttention(FusedAttention):
-    """The same for `scale_scores=false`."""
+class FusedAttentionVariant(AttentionVariant, FusedAttention):
+    """The same for attention that differs from the paper's: a bias on the scores joins the mask."""
 
-    attention = staticmethod(fused_unscaled_attention)
+    def attend(
+        self, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, mask: Mask, tap: Tap | None
+    ) -> Tensor:
+        """The heads' outputs, [batch, head, query, d_head]."""
+        if bias is not None:
+            if mask is not None and mask.dtype == torch.bool:
+                mask = additive(mask, query.dtype)
+            mask = bias.to(query.dtype) if mask is None else mask + bias.to(query.dtype)
+        return super().attend(query, key, value, None, mask, tap)
 
 
 def fused_twin(model: Transformer) -> Transformer:
@@ -63,7 +66,7 @@ def fused_twin(model: Transformer) -> Transformer:
     twin = copy.deepcopy(model, shared)  # what `shared` holds is not copied
     for module in twin.modules():
         if isinstance(module, MultiHeadAttention):
-            module.__class__ = FusedAttention if model.config.scale_scores else FusedUnscaledAttention
+            module.__class__ = FusedAttentionVariant if isinstance(module, AttentionVariant) else FusedAttention
     return twin
 
 

@@ -10,10 +10,11 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from model.attention import MultiHeadAttention, scaled_dot_product_attention
+from model.attention_variants import AttentionVariant
 from model.masks import causal_mask, padding_mask
 from model.recording import PointRecorder
-from model.variants import UnscaledAttention
 from tests.model.peers import peer_attention
+from tests.tiny import tiny_config
 
 PARITY = {"rtol": 1.3e-6, "atol": 4e-5}  # float32 against another order of summation
 
@@ -128,7 +129,8 @@ def test_half_precision_inputs_still_give_float32_weights() -> None:
 
 @pytest.mark.parametrize("heads", [1, 2])
 def test_the_scale_keeps_the_softmax_soft(heads: int) -> None:
-    scaled, unscaled = MultiHeadAttention(64, heads).eval(), UnscaledAttention(64, heads).eval()
+    config = tiny_config(d_model=64, scale_scores=False)
+    scaled, unscaled = MultiHeadAttention(64, heads).eval(), AttentionVariant(config, heads, within_one=True).eval()
     unscaled.load_state_dict(scaled.state_dict())
     x, recorders = 3 * torch.randn(2, 6, 64), (PointRecorder(), PointRecorder())
     for attention, recorder in zip((scaled, unscaled), recorders, strict=True):

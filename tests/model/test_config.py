@@ -38,7 +38,7 @@ ONE_HEAD = {"n_encoder_heads": 1, "n_decoder_heads": 1}
 def test_a_configuration_survives_json(cls: type, data: st.DataObject) -> None:
     values = {name: data.draw(a_value_like(cls, name), label=name) for name in get_type_hints(cls)}
     if cls is ModelConfig:
-        values |= {"d_model": 24, "n_encoder_heads": data.draw(st.sampled_from([1, 2, 3, 8])), "n_decoder_heads": 4}
+        values |= {"d_model": 48, "n_encoder_heads": data.draw(st.sampled_from([1, 2, 3, 8])), "n_decoder_heads": 4}
         values["src_vocab_size"] += 100  # the ids of tokens that are named must exist
         values["tgt_vocab_size"] = values["src_vocab_size"]
     if cls is TrainConfig:
@@ -88,7 +88,7 @@ def test_every_setting_explains_itself(cls: type) -> None:
         (ModelConfig, {"d_model": True}, "d_model must be of type int"),
         (ModelConfig, {"d_model": None}, "d_model must be of type int"),
         (ModelConfig, {"norm_first": 1}, "norm_first must be of type bool"),
-        (ModelConfig, {"positions": "rotary"}, "sinusoidal, learned, none"),
+        (ModelConfig, {"positions": "rotary"}, "sinusoidal, learned, rope, alibi, none"),
         (ModelConfig, {"positions": ["none"]}, "positions is one of"),
         (ModelConfig, {"dropout": "0.1"}, "dropout must be of type float"),
         (DataConfig, {"task": 3}, "task must be of type str"),
@@ -182,7 +182,7 @@ def test_values_typed_on_a_command_line(cls: type, key: str, text: str, value: A
         ("d_model", "64.5", "whole number"),
         ("dropout", "half", "number"),
         ("norm_first", "maybe", "true or false"),
-        ("positions", "rotary", "sinusoidal, learned, none"),
+        ("positions", "rotary", "sinusoidal, learned, rope, alibi, none"),
     ],
 )
 def test_typing_errors_are_named(key: str, text: str, says: str) -> None:

@@ -22,10 +22,15 @@ SCHEMES: list[dict[str, Any]] = [
     {"norm_first": norm_first, "positions": positions, "residual": residual}
     for norm_first, positions, residual in product((False, True), ("sinusoidal", "learned", "none"), (True, False))
 ]
+VARIANTS: list[dict[str, Any]] = [
+    {"positions": "rope", "norm_first": True},
+    {"positions": "alibi", "attention_gate": True},
+]
 MODELS: list[dict[str, Any]] = [
     *({"norm_first": norm_first, "residual": residual} for norm_first, residual in product((False, True), repeat=2)),
     {"layer_norm": "scalar", "scale_scores": False},
     {"norm_embeddings": True, "output_bias": True, "positions": "learned"},
+    *VARIANTS,
     {"architecture": "lstm"},
 ]
 
@@ -80,7 +85,8 @@ def test_a_recorder_hears_the_same_by_full_names_and_by_scopes(scheme: dict[str,
     for head in heads:
         assert len(scoped.details[head]) == len(named.details[head]) == (head[0] in kinds)
         for mine, yours in zip(scoped.details[head], named.details[head], strict=True):
-            assert mine.keys() == yours.keys() == set(HEAD_POINTS)
+            bias = {"bias"} if scheme.get("positions") == "alibi" and head[0] != "cross" else set()
+            assert mine.keys() == yours.keys() == {*HEAD_POINTS, *bias}
             assert all(torch.equal(mine[name], yours[name]) for name in mine)
 
 
@@ -102,7 +108,7 @@ def test_composed_taps_act_in_order() -> None:
     assert after.tensors["decoder.2.norm1"].item() == 7
 
 
-@pytest.mark.parametrize("scheme", SCHEMES, ids=str)
+@pytest.mark.parametrize("scheme", [*SCHEMES, *VARIANTS], ids=str)
 def test_listening_changes_no_bit(scheme: dict[str, Any]) -> None:
     model = tiny_model(**scheme)
     src, tgt = sources(5, 3), targets(4, 4)

@@ -172,7 +172,11 @@ def test_a_final_norm_only_where_norms_come_first() -> None:
 
 
 @pytest.mark.parametrize(
-    "switch", ["scale_scores", "scale_embeddings", "residual", "norm_first", "activation", "layer_norm", "positions"]
+    "switch",
+    [
+        *("scale_scores", "scale_embeddings", "residual", "norm_first", "activation", "layer_norm", "positions"),
+        "attention_gate",
+    ],
 )
 def test_every_switch_changes_the_function(switch: str) -> None:
     other = {"activation": "gelu", "layer_norm": "scalar", "positions": "none"}

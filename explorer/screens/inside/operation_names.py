@@ -20,11 +20,14 @@ _OPERATIONS: dict[str, tuple[str, str]] = {
     "query": ("Queries, split into heads", "The result of each head's own projection of all d_model numbers."),
     "key": ("Keys, split into heads", "In a decoding step, the cached keys of earlier steps come first."),
     "value": ("Values, split into heads", "In a decoding step, the cached values of earlier steps come first."),
+    "bias": ("Distance (ALiBi)", "What a key loses for each step between it and the query."),
     "scores": ("Scores Q·Kᵀ / √d_head", "How well each query fits each key."),
     "masked": ("Mask", "Closed cells get the lowest possible number; mean and standard deviation leave them out."),
     "weights": ("Softmax over keys", "Scores become shares: each row sums to 1."),
     "output": ("Weights · values", "Each query's mean of the values, weighted by its attention."),
     "joined": ("Heads joined (concatenation)", "The slices stand next to each other again."),
+    "gate": ("Gate σ(W_G·x)", "How much of each number may pass, between 0 and 1, as the query's token decides."),
+    "gated": ("Heads × gate", "What the heads found, as far as the gate lets it pass."),
     "out_proj": ("Output projection W_O", "Mixes what the heads have found."),
     "linear1": ("Feed-forward W₁·x + b₁", "Each position on its own, into a wider space."),
     "activation": ("Activation", "Units below zero fall silent (ReLU), or nearly so (GELU, SiLU)."),
@@ -41,6 +44,11 @@ _TOP: dict[str, tuple[str, str]] = {
     "decoder.norm": ("Last layer norm", "Pre-norm models end with one, since nothing normalised the sum."),
     "logits": ("Output projection (logits)", "One score for every word of the target vocabulary."),
     "softmax": ("Softmax over the vocabulary", "Scores become probabilities; <pad> and <sos> can never be an answer."),
+}
+_NOT_ADDED = {
+    "rope": "Nothing is added here: this model's positions turn the queries and keys of self-attention (RoPE).",
+    "alibi": "Nothing is added here: this model's self-attention lowers scores with the distance (ALiBi).",
+    "none": "This model has no positions: nothing is added.",
 }
 _SUBLAYERS = {
     "encoder": ("self-attention", "feed-forward"),
@@ -99,6 +107,8 @@ def title_of(name: str) -> str:
 
 def meaning_of(name: str, config: ModelConfig) -> str:
     """The purpose of an operation, in one sentence."""
+    if name.endswith(".positions") and config.positions in _NOT_ADDED:
+        return _NOT_ADDED[config.positions]
     if name in _TOP:
         return _TOP[name][1]
     short = name.rsplit(".", 1)[-1]
@@ -107,6 +117,8 @@ def meaning_of(name: str, config: ModelConfig) -> str:
     if short.startswith("norm"):
         where = "before the sublayer (pre-norm)" if config.norm_first else "after the sum (post-norm, as in the paper)"
         return f"Each position is brought to mean 0 and standard deviation 1, then scaled and shifted; {where}."
+    if short in ("query", "key") and config.positions == "rope" and ".self_attn." in name:
+        return f"{_OPERATIONS[short][1]} Each pair of dimensions is turned by an angle that grows with the position."
     return _OPERATIONS[short][1]
 
 
@@ -153,7 +165,7 @@ def axes_of(operation: Operation) -> str:
     """The axes of an operation's result."""
     if operation.name in ("softmax", "logits"):
         return "vocabulary" if len(operation.shape) == 2 else "position × vocabulary"
-    if operation.short in ("scores", "masked", "weights"):
+    if operation.short in ("bias", "scores", "masked", "weights"):
         return "head × query × key"
     if len(operation.shape) == 4:
         return "head × position × d_head"

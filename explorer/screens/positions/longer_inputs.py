@@ -58,6 +58,10 @@ def beyond_the_table(model: ModelDescription) -> str:
         )
     if kind == "sinusoidal":
         return "The sinusoidal table has no end, but a model can only use the rows that it has practised with."
+    if kind == "rope":
+        return "A rotation has no end, but distances beyond the trained length turn queries and keys to new angles."
+    if kind == "alibi":
+        return "ALiBi only takes more off the score of a more distant key: no position is new to this model."
     return "This model has no positions, so no position is new to it; the length still is."
 
 

@@ -32,7 +32,8 @@ def draw_shuffle_tab(shown: Translation, model: ModelDescription) -> None:
     head = right.selectbox("Head", range(1, config.n_encoder_heads + 1), key="pe_head", bind=URL) or 1
     order = shuffled_order(len(tokens), int(seed))
     ids = (*shown.source.ids, EOS)
-    has_positions = config.positions != "none"
+    # Rotations and distances are part of the attention itself: there is nothing added that could be left out.
+    has_positions = config.positions in ("sinusoidal", "learned")
     with_positions = _shuffle(shown.model, ids, order, positions=True)
     without = _shuffle(shown.model, ids, order, positions=False) if has_positions else with_positions
     words = " ".join(tokens[i] for i in order)
@@ -43,7 +44,7 @@ def draw_shuffle_tab(shown: Translation, model: ModelDescription) -> None:
         (
             "pe_after",
             with_positions.after,
-            "Shuffled, words put back" + ("" if has_positions else ": no positions"),
+            "Shuffled, words put back" + (": no positions" if config.positions == "none" else ""),
             effect(with_positions),
         ),
     ]
@@ -74,8 +75,9 @@ def effect(shuffle: Shuffle) -> str:
 
 def _translations(with_positions: Shuffle, without: Shuffle, model: ModelDescription) -> Table:
     """Both translations of each run, as the columns of a table."""
-    if model.model_config.positions == "none":
-        rows = [("no positions", with_positions)]
+    kind = model.model_config.positions
+    if kind not in ("sinusoidal", "learned"):
+        rows = [("no positions" if kind == "none" else f"with positions ({kind})", with_positions)]
     else:
         rows = [("with positions", with_positions), ("positions left out in the encoder", without)]
     decode = model.target.decode

@@ -68,8 +68,13 @@ def _difference(name: str, size: TableSize) -> float | None:
 def comparison(size: TableSize, config: ModelConfig, difference: float | None) -> str:
     """How the table relates to what the loaded model adds."""
     if config.positions != "sinusoidal":
-        what = "learned its positions" if config.positions == "learned" else "has no positions"
-        return f"The loaded model {what}; it does not use this table."
+        what = {
+            "learned": "learned its positions; it does not use this table",
+            "rope": "does not add this table: its angles turn the queries and keys of self-attention (RoPE)",
+            "alibi": "takes its scores down with the distance (ALiBi); it does not use this table",
+            "none": "has no positions; it does not use this table",
+        }[config.positions]
+        return f"The loaded model {what}."
     if difference is None:
         return f"The loaded model adds the rows of d_model {config.d_model} and base 10,000."
     return (

@@ -35,7 +35,8 @@ def check(found: Cell) -> None:
         assert d.product == shown_to(Decimal(d.query) * Decimal(d.key), d.product)
         assert d.weighted == shown_to(Decimal(found.weight) * Decimal(d.value), d.weighted)
     assert found.total == shown_to(sum(Decimal(d.product) for d in found.dimensions), found.total)
-    assert found.score == shown_to(Decimal(found.total) / Decimal(found.divisor), found.score)
+    bias = Decimal(found.bias or "0")
+    assert found.score == shown_to(Decimal(found.total) / Decimal(found.divisor) + bias, found.score)
     [own] = [competitor for competitor in found.row if competitor.key == found.key]
     assert own.score == found.score
     seen = [competitor for competitor in found.row if not competitor.masked]
@@ -53,7 +54,15 @@ def check(found: Cell) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(
-    "changes", [{}, {"scale_scores": False}, {"norm_first": True, "positions": "learned"}, {"d_model": 64}]
+    "changes",
+    [
+        {},
+        {"scale_scores": False},
+        {"norm_first": True, "positions": "learned"},
+        {"d_model": 64},
+        {"positions": "rope"},
+        {"positions": "alibi"},
+    ],
 )
 def test_the_shown_numbers_give_the_weight_that_the_model_used(changes: dict[str, object], seed: int) -> None:
     model = tiny_model(seed=seed, **changes)
@@ -70,6 +79,8 @@ def test_the_shown_numbers_give_the_weight_that_the_model_used(changes: dict[str
                 assert float(found.written) == pytest.approx(norms[query, key], abs=1e-4)
                 assert (found.divisor == "1") == (changes.get("scale_scores") is False)
                 assert len(found.dimensions) == row.query.size
+                distance = changes.get("positions") == "alibi" and details.kind != "cross"
+                assert bool(found.bias) == distance
 
 
 def planted(

@@ -24,15 +24,21 @@ TGT = [SOS, *random_ids(4, seed=4).tolist()]
 
 
 @pytest.mark.parametrize("norm_first", [True, False])
-@pytest.mark.parametrize("positions", ["learned", "none"])
-def test_the_terms_add_up_to_every_score_of_every_head(norm_first: bool, positions: str) -> None:
-    model = tiny_model(norm_first=norm_first, positions=positions)
+@pytest.mark.parametrize("positions", ["learned", "none", "rope", "alibi"])
+@pytest.mark.parametrize("gate", [False, True])
+def test_the_terms_add_up_to_every_score_of_every_head(norm_first: bool, positions: str, gate: bool) -> None:
+    model = tiny_model(norm_first=norm_first, positions=positions, attention_gate=gate)
     for head in heads_of(model.config):
         found = head_terms(model, SRC, TGT, head)
         assert set(found.query_parts) >= {Part("word"), Part("position"), Part("bias")}
         for query in range(found.scores.shape[0]):
             for key in range(found.scores.shape[1]):
                 table = found.table(query, key)
+                if positions == "alibi" and head[0] != "cross":
+                    slope = 2 ** (-8 * (head[2] + 1) / model.config.n_heads(head[0]))
+                    assert table[-1, -1] == pytest.approx(-slope * abs(query - key))
+                    assert not table[-1, :-1].any()
+                    assert not table[:-1, -1].any()
                 assert table.sum() == pytest.approx(found.scores[query, key], abs=1e-5)
                 small, rows, columns = grouped(table, found.query_parts, found.key_parts)
                 assert small.shape == (len(rows), len(columns))

@@ -1,0 +1,152 @@
+"""Positions as rotation or as distance, and the gate: recomputed from what passes the tap, and the same in steps."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.config import ConfigError, ModelConfig
+from model.positions import alibi_bias, alibi_slopes, rotary
+from model.recording import PointRecorder
+from tests.tiny import sources, targets, tiny_model
+
+SELF = ("encoder.0.self_attn", "encoder.1.self_attn", "decoder.0.self_attn", "decoder.2.self_attn")
+KINDS: list[dict[str, Any]] = [
+    {"positions": "rope"},
+    {"positions": "alibi"},
+    {"attention_gate": True},
+    {"positions": "alibi", "attention_gate": True, "scale_scores": False, "norm_first": True},
+]
+
+
+def points_of(**changes: Any) -> dict[str, torch.Tensor]:
+    recorder = PointRecorder()
+    tiny_model(**changes)(sources(7, 5), targets(6, 4), tap=recorder)
+    return recorder.tensors
+
+
+@given(first=st.integers(0, 50), pairs=st.integers(1, 6))
+def test_a_rotation_is_a_product_of_complex_numbers(first: int, pairs: int) -> None:
+    x = torch.randn(2, 5, 2 * pairs, dtype=torch.float64)
+    numbers = torch.view_as_complex(x.unflatten(-1, (pairs, 2)).contiguous())
+    for row, position in enumerate(range(first, first + 5)):
+        turn = torch.tensor(
+            [complex(math.cos(a), math.sin(a)) for i in range(pairs) for a in [position / 10000 ** (i / pairs)]]
+        )
+        expected = torch.view_as_real(numbers[:, row] * turn).flatten(-2)
+        torch.testing.assert_close(rotary(x, first)[:, row], expected)
+
+
+@given(shift=st.integers(0, 100))
+def test_after_rotation_only_the_distance_counts(shift: int) -> None:
+    query, key = torch.randn(6, 8, dtype=torch.float64), torch.randn(9, 8, dtype=torch.float64)
+    here = rotary(query) @ rotary(key).T
+    torch.testing.assert_close(rotary(query, shift) @ rotary(key, shift).T, here)
+    if shift:
+        assert not torch.allclose(rotary(query, shift) @ rotary(key).T, here)
+
+
+def test_the_slopes_are_the_papers() -> None:
+    assert alibi_slopes(8).tolist() == [1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256]
+    bias = alibi_bias(8, 2, 4)
+    assert bias.shape == (8, 2, 4)
+    assert bias[0].tolist() == [[-1.0, -0.5, 0.0, -0.5], [-1.5, -1.0, -0.5, 0.0]]
+    assert torch.equal(bias[1], bias[0] / 2)
+
+
+@pytest.mark.parametrize("block", SELF)
+def test_a_rotated_query_and_key_give_the_score(block: str) -> None:
+    kept = points_of(positions="rope")
+    n_heads = kept[f"{block}.query"].size(1)
+    split = {
+        name: kept[f"{block}.{name}"].unflatten(-1, (n_heads, -1)).transpose(1, 2) for name in ("q_proj", "k_proj")
+    }
+    assert torch.equal(kept[f"{block}.query"], rotary(split["q_proj"]))
+    assert torch.equal(kept[f"{block}.key"], rotary(split["k_proj"]))
+    scores = kept[f"{block}.query"] @ kept[f"{block}.key"].mT / math.sqrt(split["q_proj"].size(-1))
+    torch.testing.assert_close(kept[f"{block}.scores"], scores)
+
+
+@pytest.mark.parametrize("block", SELF)
+def test_the_bias_lowers_the_score_with_the_distance(block: str) -> None:
+    kept = points_of(positions="alibi")
+    query, key, scores = (kept[f"{block}.{name}"] for name in ("query", "key", "scores"))
+    n_heads = query.size(1)
+    for head, i, j in product(range(n_heads), range(query.size(2)), range(key.size(2))):
+        product_of_both = (query[0, head, i] * key[0, head, j]).sum() / math.sqrt(query.size(-1))
+        expected = product_of_both - abs(i - j) * 2 ** (-8 * (head + 1) / n_heads)
+        torch.testing.assert_close(scores[0, head, i, j], expected, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("positions", ["rope", "alibi"])
+def test_nothing_is_added_to_embeddings_or_known_to_cross_attention(positions: str) -> None:
+    kept = points_of(positions=positions)
+    assert torch.equal(kept["src.positions"], kept["src.scaled"])
+    block = "decoder.1.cross_attn"
+    assert f"{block}.bias" not in kept
+    for name, projected in (("query", "q_proj"), ("key", "k_proj")):
+        assert torch.equal(kept[f"{block}.{name}"].transpose(1, 2).flatten(2), kept[f"{block}.{projected}"])
+
+
+@pytest.mark.parametrize("positions", ["rope", "alibi", "none"])
+def test_only_with_positions_does_the_order_matter(positions: str) -> None:
+    model = tiny_model(positions=positions, n_encoder_layers=2)
+    source = torch.tensor([[5, 6, 7, 8]])
+    memory, mirrored = model.encode(source), model.encode(source.flip(1)).flip(1)
+    assert torch.allclose(memory, mirrored, atol=1e-5) == (positions != "rope")
+    swapped = model.encode(source[:, [1, 0, 2, 3]])[:, [1, 0, 2, 3]]
+    assert torch.allclose(memory, swapped, atol=1e-5) == (positions == "none")
+
+
+def test_the_gate_multiplies_what_the_heads_put_together() -> None:
+    model, recorder = tiny_model(attention_gate=True, norm_first=True), PointRecorder()
+    model(sources(5), targets(4), tap=recorder)
+    kept, layer = recorder.tensors, model.decoder.layers[1]
+    at, block = "decoder.1.cross_attn", layer.cross_attn
+    gate = 1 / (1 + torch.exp(-block.gate_proj(kept["decoder.1.norm2"])))
+    torch.testing.assert_close(kept[f"{at}.gate"], gate)
+    torch.testing.assert_close(kept[f"{at}.out_proj"], block.out_proj(gate * kept[f"{at}.joined"]))
+    assert 0 < kept[f"{at}.gate"].min() < kept[f"{at}.gate"].max() < 1
+
+
+@pytest.mark.parametrize("changes", [{**kind, "causal": causal} for kind in KINDS for causal in (True, False)], ids=str)
+@torch.inference_mode()
+def test_stepped_is_whole_and_earlier_states_stay_valid(changes: dict[str, Any]) -> None:
+    model, src, tgt = tiny_model(**changes), sources(7), targets(6)
+    state, states, stepped = model.start(src), [], []
+    for tokens in tgt.T:
+        states.append(state)
+        logits, state = model.step(tokens, state)
+        stepped.append(logits)
+    last = model(src, tgt)[:, -1]
+    torch.testing.assert_close(stepped[-1], last, rtol=0, atol=1e-5)
+    if changes["causal"]:
+        torch.testing.assert_close(torch.stack(stepped, dim=1), model(src, tgt), rtol=0, atol=1e-5)
+    assert torch.equal(model.step(tgt[:, 2], states[2])[0], stepped[2])
+
+
+@pytest.mark.parametrize("positions", ["rope", "alibi"])
+@torch.inference_mode()
+def test_no_length_is_too_long(positions: str) -> None:
+    model = tiny_model(positions=positions, max_positions=8)
+    assert model(sources(20), targets(15)).isfinite().all()
+
+
+def test_a_head_of_odd_width_cannot_be_rotated() -> None:
+    with pytest.raises(ConfigError, match="even multiple of the numbers of heads"):
+        ModelConfig(d_model=20, n_encoder_heads=4, n_decoder_heads=4, positions="rope")
+    ModelConfig(d_model=20, n_encoder_heads=4, n_decoder_heads=4, positions="alibi")
+
+
+def test_padding_never_reaches_a_real_token() -> None:
+    for kind in KINDS:
+        model = tiny_model(**kind)
+        src, tgt = sources(7), targets(4)
+        padded = torch.nn.functional.pad(src, (0, 3))
+        torch.testing.assert_close(model(padded, tgt), model(src, tgt), rtol=0, atol=1e-5)
