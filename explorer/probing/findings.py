@@ -6,6 +6,7 @@ import numpy as np
 
 from explorer.attention.names import index_name, short_layer
 from explorer.probing.importance import SENTENCES, Importance, name_of
+from explorer.probing.measurement import Gold
 from explorer.probing.quality import Check, Quality, interval, quality_of, subsample
 from explorer.probing.sample import Measured
 from explorer.probing.tables import roles, summary
@@ -47,6 +48,13 @@ def findings(
     return tuple(lines)
 
 
+_LINKS: dict[Gold, str] = {
+    "words": "words, sure and possible links",
+    "statistical": "words, statistical links",
+    "tokens": "tokens",
+}
+
+
 def _alignment(measured: Measured) -> list[str]:
     """The cross-attention head with the lowest alignment error rate, where the right alignments are known."""
     cross = measured.probe.kinds["cross"]
@@ -61,7 +69,7 @@ def _alignment(measured: Measured) -> list[str]:
     right, chance = cross.scores[accuracy].mean[layer, head], cross.scores[accuracy].uniform
     value, low, high = (fixed(part, 2) for part in rates.estimate.at(layer, head))
     mean = int(np.nanargmin(rates.of_mean.value))
-    links = "words, sure and possible links" if measured.probe.gold == "words" else "tokens"
+    links = _LINKS[measured.probe.gold]
     return [
         f"The head that aligns best is cross {index_name(layer, head)}: in {percent(float(right))} of the rows its "
         f"largest weight is on the right source token of what the row {row} (chance: {percent(float(chance))}); "

@@ -29,6 +29,7 @@ from model.config import ATTENTION_KINDS, AttentionKind
 Scores = NDArray[np.float64]
 Cells = NDArray[np.bool_]
 WITHOUT_SINKS = formulas.WITHOUT_SINKS
+Gold = Literal["words", "tokens", "statistical", ""]
 
 
 @dataclass(frozen=True)
@@ -101,13 +102,13 @@ class Probe:
     """A model measured on a sample: scores by kind, and the number of sentences and of untrained models.
 
     `gold`: between what the alignment error rate counts links: "words", which have sure and possible links, "tokens",
-    or "" where no right alignment is known.
+    "statistical" where a statistical aligner drew links between words, or "" where no alignment is known.
     """
 
     kinds: dict[AttentionKind, KindScores]
     sentences: int
     seeds: int
-    gold: Literal["words", "tokens", ""] = ""
+    gold: Gold = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,7 +242,7 @@ class Tally:
         """
         if not self.sentences:
             raise ValueError("there is no sentence to measure.")
-        gold: Literal["words", "tokens", ""] = "words" if self._gold[0] else "tokens" if self._gold[1] else ""
+        gold: Gold = "words" if self._gold[0] else "tokens" if self._gold[1] else ""
         return Probe({kind: self._kind(kind) for kind in ATTENTION_KINDS}, self.sentences, self.seeds, gold)
 
     def _kind(self, kind: AttentionKind) -> KindScores:

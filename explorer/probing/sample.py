@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from explorer.probing import stored
+from explorer.probing.aligned_sample import align
 from explorer.probing.importance import Importance
 from explorer.probing.measurement import Probe, Tally
 from explorer.probing.reporting import Report
@@ -52,18 +53,20 @@ class SampleChoice:
 
     `lines`: the user's own list, one sentence per line, with its translation after a tab where known, and after another
     tab the alignment of their words ("0-0 1-2"). `translated`:
-    read each sentence with the model's own translation instead of the reference.
+    read each sentence with the model's own translation instead of the reference. `aligned`: where no right alignment is
+    known, align the words statistically (see :mod:`explorer.probing.aligned_sample`).
     """
 
     origin: Origin = "task"
     lines: tuple[str, ...] = ()
     size: int = SENTENCES
     translated: bool = False
+    aligned: bool = False
 
     @property
     def key(self) -> str:
         """A short hash, equal for equal choices."""
-        parts = [self.origin, self.lines, self.size, self.translated, SEEDS]
+        parts = [self.origin, self.lines, self.size, self.translated, self.aligned, SEEDS]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
@@ -215,7 +218,18 @@ def gather(choice: SampleChoice, loaded: LoadedModel, report: Report) -> tuple[S
         )
     method = "read with their reference translations" if written else "read with the model's own translations"
     left_out = f"; {sample.left_out} empty or too long left out" if sample.left_out else ""
-    return sample, f"{about}, {method}{left_out}", task
+    said = ""
+    if choice.aligned:
+        sample, said = align(sample, loaded, task or _known_task(loaded), report)
+    return sample, f"{about}, {method}{left_out}{said and f'. {said[:-1]}'}", task
+
+
+def _known_task(loaded: LoadedModel) -> Task | None:
+    """The task of a model, or None where it cannot be read."""
+    try:
+        return task_of(loaded)
+    except DataError:
+        return None
 
 
 def _with_alignments(sample: Sample, examples: Sequence[Example], loaded: LoadedModel) -> Sample:
@@ -289,4 +303,7 @@ def _measured(
         done = len(by_index)
         report(done / len(sample), f"Measuring: {done} of {plural(len(sample), 'sentence')}")
     in_order = tuple(by_index[i] for i in range(len(sample)))
-    return Measured(loaded.name, choice, sample, in_order, tally.result(), about, task)
+    probe = tally.result()
+    if sample.statistical:
+        probe = dataclasses.replace(probe, gold="statistical")
+    return Measured(loaded.name, choice, sample, in_order, probe, about, task)

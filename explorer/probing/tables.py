@@ -166,6 +166,11 @@ def gold_note(probe: Probe) -> str:
             "The alignment error rate compares tokens; a right token counts as a sure link if its row has no other, "
             "since nothing says which links are sure."
         )
+    if probe.gold == "statistical":
+        return (
+            "The words were aligned by a statistical aligner, not by people: alignment error rates and the aligning "
+            "and lexical roles say how far a head agrees with it. Two words count as linked if any of their tokens are."
+        )
     return (
         "Alignment is not testable here: the right alignment of these sentences is not known, so no head can be called "
         "an aligning or a lexical one."

@@ -33,7 +33,8 @@ class Sample:
 
     All tuples have one entry per sentence. `targets` are without specials. An entry of `alignments` is None where the
     right alignment is unknown, of `links` where there are no links between words, and of `references` where there is
-    none. `left_out` counts the sentences that were empty or too long.
+    none. `left_out` counts the sentences that were empty or too long. `statistical`: an aligner drew the links
+    (:mod:`model.analysis.statistical_alignment`), so that they are no right answers.
     """
 
     sources: tuple[Encoding, ...]
@@ -42,6 +43,7 @@ class Sample:
     references: tuple[str | None, ...]
     left_out: int = 0
     links: tuple[WordGold | None, ...] = ()
+    statistical: bool = False
 
     def __post_init__(self) -> None:
         if not self.links:
@@ -58,6 +60,7 @@ class Sample:
             tuple(self.alignments[i] for i in indices),
             tuple(self.references[i] for i in indices),
             links=tuple(self.links[i] for i in indices),
+            statistical=self.statistical,
         )
 
     @property

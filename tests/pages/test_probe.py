@@ -52,6 +52,19 @@ def test_statistics_are_computed_with_sample_and_baselines(app: AppTest) -> None
     assert "Ap = alignment (predicts)" in said
 
 
+def test_words_can_be_aligned_statistically_where_no_alignment_is_known(app: AppTest) -> None:
+    at = app.run()
+    assert not [button for button in at.button if button.key == "probe_align"], "the strings of reverse are aligned"
+    at.selectbox(key="model").set_value("phrases-en-de").run()
+    assert "Alignment is not testable here" in words(at)
+    press(at, "probe_align")
+    assert not at.exception
+    assert "These alignments are statistical, not right" in words(at)
+    assert "alignment error rate of 0.23" in words(at)
+    assert at.query_params["sample"] == ["task.200.aligned"] or at.query_params["sample"] == "task.200.aligned"
+    assert "alignment error rate" in tables(at)[0].columns
+
+
 def test_the_table_can_be_filtered(app: AppTest) -> None:
     at = app.run()
     at.segmented_control(key="probe_kinds").set_value(["decoder"]).run()

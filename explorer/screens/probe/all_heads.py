@@ -26,6 +26,7 @@ from explorer.probing.tables import (
     summary,
     title_of,
 )
+from explorer.screens.probe.sample_choice import align_words
 from explorer.text import plain
 from explorer.web import page_parts, session
 from model.config import ATTENTION_KINDS, AttentionKind
@@ -44,6 +45,8 @@ def draw_heads(measured: Measured) -> None:
     st.caption(plain(f"{THUMBNAILS} Click a thumbnail, or choose a row of the table, to open the head's card. {RULE}"))
     if measured.probe.gold != "words":
         st.caption(plain(gold_note(measured.probe)))
+    if not measured.probe.gold:
+        st.button("Align the words statistically", key="probe_align", on_click=align_words, args=(measured.model,))
     _draw_table(measured)
     _draw_map(measured.probe)
     _draw_scatter(measured.probe)

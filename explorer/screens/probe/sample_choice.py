@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from functools import partial
 
 import streamlit as st
@@ -116,6 +117,14 @@ def draw_choice(model: str) -> None:
             key=f"probe_translated_{model}",
             help="Otherwise with the reference translations, where there are any (teacher forcing).",
         )
+        if origin != "scenes":
+            st.checkbox(
+                "Align their words statistically where no right alignment is known",
+                value=choice.aligned,
+                key=f"probe_aligned_{model}",
+                help="An aligner learns from the model's own training pairs which words belong together. It makes "
+                "mistakes; its error rate on sentences with a right alignment is shown.",
+            )
         st.button("Measure", type="primary", key=f"probe_measure_{model}", on_click=_choose, args=(model,))
         problem = st.session_state.pop(_PROBLEM, None)
         if problem:
@@ -135,5 +144,12 @@ def _choose(model: str) -> None:
         state[_PROBLEM] = str(problem)
         return
     size = int(state.get(f"probe_size_{model}") or SENTENCES)
-    state[_CHOICE][model] = SampleChoice(origin, lines, size, bool(state.get(f"probe_translated_{model}")))
+    translated, aligned = (bool(state.get(f"probe_{name}_{model}")) for name in ("translated", "aligned"))
+    state[_CHOICE][model] = SampleChoice(origin, lines, size, translated, aligned)
+    forget_stops()
+
+
+def align_words(model: str) -> None:
+    """Measure the same sample again, with its words aligned statistically."""
+    st.session_state[_CHOICE][model] = dataclasses.replace(chosen(model), aligned=True)
     forget_stops()

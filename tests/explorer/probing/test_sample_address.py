@@ -20,6 +20,9 @@ LINES = ("abc\tcba", "日本語 </script> & ü", "a.b~c")
         SampleChoice(translated=True),
         SampleChoice("own", LINES),
         SampleChoice("own", ("x",), 7, True),
+        SampleChoice("own", LINES, aligned=True),
+        SampleChoice("task", (), 30, True, True),
+        SampleChoice("scenes", aligned=True),
     ],
 )
 def test_a_choice_is_restored_from_its_link(choice: SampleChoice) -> None:

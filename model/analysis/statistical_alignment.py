@@ -1,0 +1,154 @@
+"""A statistical word aligner: IBM Model 1 with a prior that favours the diagonal, trained on sentence pairs.
+
+p(a target word f_j | a source sentence e) = Σ_i δ(i | j) · t(f_j | e_i), with δ(0 | j) = p₀ for the empty word and
+δ(i | j) = (1 - p₀) · exp(-λ |i / n - j / m|) / Z_j for word i of n, j of m. t is learned by expectation maximisation
+with a Dirichlet prior (Dyer, Chahuneau & Smith 2013, "A Simple, Fast, and Effective Reparameterization of IBM Model 2",
+whose λ is learned as well; here it stays at their first value). Both directions are trained: what both link is sure,
+what either links is possible.
+
+It knows nothing but which words occur together and where. Its links are no right answers, and are always labelled.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from model.analysis.word_alignment import error_rate
+from model.data.scenes import scenes, word_spans
+from model.data.word_links import WordLinks
+
+EMPTY = 0.08  # p₀, the prior of the empty word
+TENSION = 4.0  # λ
+SMOOTHING = 0.01  # of the Dirichlet prior
+ROUNDS = 8
+NOTHING = 0  # the id of the empty word
+
+Ids = NDArray[np.int64]
+Pair = tuple[str, str]
+Links = frozenset[tuple[int, int]]
+
+
+@dataclass(frozen=True, eq=False)
+class Aligner:
+    """Two trained tables: of target words given source words, and the other way around. `pairs`: how many were read."""
+
+    forward: Table
+    backward: Table
+    pairs: int
+
+    def links(self, source: str, target: str) -> WordLinks:
+        """The links of a pair: sure ones that both directions find, possible ones that either finds."""
+        left, right = word_spans(source), word_spans(target)
+        one, two = _words(source, left), _words(target, right)
+        ahead = self.forward.best(one, two)
+        back = frozenset((i, j) for j, i in self.backward.best(two, one))
+        return WordLinks(tuple(left), tuple(right), ahead & back, ahead | back)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """t(f | e) of one direction: `given` and `written` number the words; `cells` are the pairs that occur, in order."""
+
+    given: dict[str, int]
+    written: dict[str, int]
+    cells: Ids
+    t: NDArray[np.float64]
+
+    def best(self, source: Sequence[str], target: Sequence[str]) -> Links:
+        """The likeliest source word of each target word, (source, target); none where the empty word is likelier."""
+        if not source or not target:
+            return frozenset()
+        e = np.array([NOTHING, *(self.given.get(word, -1) for word in source)])
+        f = np.array([self.written.get(word, -1) for word in target])
+        wanted = e[None, :] * len(self.written) + f[:, None]  # [target, empty and source]
+        at = np.minimum(np.searchsorted(self.cells, wanted), len(self.cells) - 1)
+        known = (self.cells[at] == wanted) & (e >= 0)[None, :] & (f >= 0)[:, None]
+        # Words that never met in training: so unlikely that their place alone decides among them.
+        score = np.where(known, self.t[at], 1e-9) * prior(len(source), len(target))
+        chosen = score.argmax(axis=1)
+        return frozenset((int(i) - 1, j) for j, i in enumerate(chosen) if i != NOTHING)
+
+
+def prior(n: int, m: int) -> NDArray[np.float64]:
+    """δ(i | j): [target word, the empty word and source words], for n source and m target words; rows sum to 1."""
+    near = np.exp(-TENSION * np.abs((np.arange(n) + 1)[None, :] / n - (np.arange(m) + 1)[:, None] / m))
+    diagonal = (1 - EMPTY) * near / near.sum(axis=1, keepdims=True)
+    return np.concatenate([np.full((m, 1), EMPTY), diagonal], axis=1)
+
+
+def train_aligner(pairs: Sequence[Pair], report: Callable[[float], None] = lambda done: None) -> Aligner:
+    """Train both directions on pairs of sentences; `report` is called with the share done and may raise.
+
+    Raises:
+        ValueError: no pair has words on both sides.
+    """
+    words = [(_words(one, word_spans(one)), _words(two, word_spans(two))) for one, two in pairs]
+    words = [pair for pair in words if pair[0] and pair[1]]
+    if not words:
+        raise ValueError("there are no sentence pairs with words on both sides to learn an alignment from.")
+    forward = _trained(words, lambda done: report(done / 2))
+    backward = _trained([(two, one) for one, two in words], lambda done: report(0.5 + done / 2))
+    return Aligner(forward, backward, len(words))
+
+
+def _trained(words: Sequence[tuple[list[str], list[str]]], report: Callable[[float], None]) -> Table:
+    given = _numbered((word for source, _ in words for word in source), first=NOTHING + 1)
+    written = _numbered((word for _, target in words for word in target), first=0)
+    keys, rows, priors, row = [], [], [], 0
+    for source, target in words:
+        e = np.array([NOTHING, *(given[word] for word in source)])
+        f = np.array([written[word] for word in target])
+        keys.append((e[None, :] * len(written) + f[:, None]).ravel())
+        rows.append(np.repeat(np.arange(row, row + len(f)), len(e)))
+        priors.append(prior(len(source), len(target)).ravel())
+        row += len(f)
+    cells, at = np.unique(np.concatenate(keys), return_inverse=True)
+    row_of, delta = np.concatenate(rows), np.concatenate(priors)
+    word_of = cells // len(written)  # the source word of each cell
+    t = np.ones(len(cells))
+    for nth in range(ROUNDS):
+        report(nth / ROUNDS)
+        joint = delta * t[at]
+        share = joint / np.bincount(row_of, weights=joint, minlength=row)[row_of]
+        counts = np.bincount(at, weights=share, minlength=len(cells)) + SMOOTHING
+        total = np.bincount(word_of, weights=counts)[word_of]
+        t = np.exp(_digamma(counts) - _digamma(total))  # the mean of ln t under the Dirichlet posterior
+    return Table(given, written, cells, t)
+
+
+def _digamma(values: NDArray[np.floating]) -> NDArray[np.float64]:
+    result: NDArray[np.float64] = torch.digamma(torch.from_numpy(values)).numpy()
+    return result
+
+
+def _numbered(words: Iterator[str], first: int) -> dict[str, int]:
+    return {word: i for i, word in enumerate(dict.fromkeys(words), start=first)}
+
+
+def _words(sentence: str, spans: Sequence[tuple[int, int]]) -> list[str]:
+    return [sentence[start:end].lower() for start, end in spans]
+
+
+def scenes_error_rate(aligner: Aligner, src_lang: str) -> float:
+    """The alignment error rate of the aligner's sure links on the annotated scenes (Och & Ney 2003); 0 is perfect."""
+    hits = total = 0
+    for scene in scenes():
+        gold = scene.example(src_lang)
+        assert gold.links is not None
+        found = aligner.links(gold.source, gold.target).sure
+        hits += len(found & gold.links.sure) + len(found & (gold.links.possible | gold.links.sure))
+        total += len(found) + len(gold.links.sure)
+    return float(error_rate(np.array(float(hits)), np.array(float(total))))
+
+
+@functools.cache
+def error_rate_on_scenes(src_lang: str) -> float:
+    """What this aligner reaches when it has only the scenes themselves to learn from (without their links)."""
+    pairs = [(example.source, example.target) for example in (scene.example(src_lang) for scene in scenes())]
+    return scenes_error_rate(train_aligner(pairs), src_lang)
