@@ -61,7 +61,8 @@ if __name__ == "__main__":  # Streamlit executes this file for every page run
 else:  # at start-up, the server looks up `app`
     from starlette.middleware import Middleware
 
+    from explorer.web.ended_sessions import EndedSessions
     from explorer.web.security import SecurityHeaders
     from explorer.web.warm_up import WarmUp
 
-    app = st.App(__file__, middleware=[Middleware(SecurityHeaders), Middleware(WarmUp)])
+    app = st.App(__file__, middleware=[Middleware(SecurityHeaders), Middleware(WarmUp), Middleware(EndedSessions)])

@@ -36,6 +36,7 @@ SCRIPTS = sorted(
 # The packages of explorer/ from the bottom up: each may import itself and those before it.
 ROOMS = (
     "text",
+    "byte_cache",
     "attention",
     "translation",
     "probing",

@@ -12,6 +12,7 @@ from typing import Any
 import streamlit as st
 
 from explorer.attention.attention_maps import AttentionMaps, Form, attention_maps, has_subwords
+from explorer.byte_cache import cached
 from explorer.components import bundle
 from explorer.components.heads_payload import MOST_EXACT, Head, encode_kind, encode_numbers
 from explorer.components.heads_state import (
@@ -128,12 +129,12 @@ def _carry(view: HeadsView, kind: AttentionKind, at: dict[str, Any], key: str) -
 
 
 # The key of both: seq names the decoding. Arguments with an underscore are not part of it.
-@st.cache_resource(max_entries=24, show_spinner=False)
+@cached
 def _kind_block(seq: str, kind: AttentionKind, form: Form, key: str, _trace: AttentionTrace) -> bytes:
     return encode_kind(_maps(seq, kind, form, _trace), name=f"{key}/{kind}", seq=seq)
 
 
-@st.cache_resource(max_entries=24, show_spinner=False)
+@cached
 def _maps(seq: str, kind: AttentionKind, form: Form, _trace: AttentionTrace) -> AttentionMaps:
     del seq
     return attention_maps(_trace, kind, form)

@@ -16,10 +16,11 @@ from streamlit.runtime import exists, get_instance
 
 KEPT_SECONDS = 60.0
 MAX_KEPT = 32  # maximum number of files held at once; the oldest is dropped first
+MAX_BYTES = 100_000_000  # of all files held, but for the newest
 
 _turn = itertools.count()
 _lock = threading.Lock()
-_holder: dict[str, int] = {}  # place → number of the download that owns it
+_holder: dict[str, tuple[int, int]] = {}  # place → number of the download that owns it, and its bytes
 
 
 def download_button(
@@ -43,8 +44,9 @@ def keep(content: bytes, mime: str, file_name: str) -> None:
     turn = next(_turn)
     place = f"headlight.download.{turn % MAX_KEPT}"
     with _lock:
-        _holder[place] = turn
+        _holder[place] = turn, len(content)
         get_instance().media_file_mgr.add(content, mime, place, file_name, is_for_static_download=True)
+        _drop_oldest(place)
     release = threading.Timer(KEPT_SECONDS, _release, (place, turn))
     release.daemon = True
     release.start()
@@ -53,5 +55,34 @@ def keep(content: bytes, mime: str, file_name: str) -> None:
 def _release(place: str, turn: int) -> None:
     """Empty the file's place, unless a later download has taken it over."""
     with _lock:
-        if _holder.get(place) == turn and exists():
-            get_instance().media_file_mgr.add(b"", "text/plain", place, "", is_for_static_download=True)
+        if _holder.get(place, (-1, 0))[0] == turn:
+            _empty(place)
+            _clean_up()
+
+
+def _drop_oldest(newest: str) -> None:
+    """Empty places, the oldest first, until what they hold is within the limit."""
+    dropped = False
+    for place in sorted(_holder, key=_holder.__getitem__):
+        if sum(size for _, size in _holder.values()) <= MAX_BYTES or place == newest:
+            break
+        _empty(place)
+        dropped = True
+    if dropped:
+        _clean_up()
+
+
+def _empty(place: str) -> None:
+    del _holder[place]
+    if exists():
+        get_instance().media_file_mgr.add(b"", "text/plain", place, "", is_for_static_download=True)
+
+
+def _clean_up() -> None:
+    """Have Streamlit drop the files that nothing refers to; otherwise they stay until somebody's script run ends.
+
+    The first call marks them, the second drops them.
+    """
+    if exists():
+        get_instance().media_file_mgr.remove_orphaned_files()
+        get_instance().media_file_mgr.remove_orphaned_files()

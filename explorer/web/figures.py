@@ -10,7 +10,7 @@ from explorer.text import plain
 from explorer.web import runtime
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
+@st.cache_resource(show_spinner=False)
 def freeze_after(view: str) -> None:
     """At the end of a view, once per process: exclude what drawing it imported from garbage collection.
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
 
+from explorer.byte_cache import cached
 from explorer.translation.model_summary import facts, story, title
 from explorer.web import model_queue
 from model import faults
@@ -314,7 +315,7 @@ def _translator(name: str, version: str) -> Translator:
     return loaded
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@cached
 def _translate(
     name: str,
     version: str,
@@ -329,14 +330,14 @@ def _translate(
         return translator.translate(text, config, prefix=path, edit=_edit)
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@cached
 def _force(name: str, version: str, text: str, target: str, edit_digest: str, _edit: HeadEdits | None) -> Translation:
     del edit_digest  # part of the key only
     with _model(name, version) as translator:
         return translator.force(text, target, edit=_edit)
 
 
-@st.cache_resource(max_entries=32, show_spinner=False)
+@cached
 def _head_details(
     seq: str, version: str, kind: AttentionKind, layer: int, head: int, _shown: Translation
 ) -> HeadDetails:
@@ -345,7 +346,7 @@ def _head_details(
         return translator.details(_shown, [(kind, layer, head)])[kind, layer, head]
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
+@cached
 def _head_terms(
     seq: str, version: str, kind: AttentionKind, layer: int, head: int, row: int, _shown: Translation
 ) -> HeadTerms:
@@ -354,14 +355,14 @@ def _head_terms(
         return translator.terms(_shown, (kind, layer, head), row)
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
+@cached
 def _norms(seq: str, version: str, kind: AttentionKind, _shown: Translation) -> tuple[Floats, Floats]:
     del seq  # part of the key only
     with _model(_shown.model, version) as translator:
         return translator.norms(_shown, kind)
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
+@cached
 def _rollout(seq: str, version: str, kind: AttentionKind, _shown: Translation) -> Floats:
     from explorer.attention.aggregates import decoder_rollout, encoder_rollout
 

@@ -6,6 +6,7 @@ import streamlit as st
 
 from explorer.attention.attention_file import MAX_BYTES, OwnAttention, OwnAttentionError, read_own
 from explorer.attention.coordinates import Place
+from explorer.byte_cache import cached
 from explorer.components.heads import HeadsView, heads_view
 from explorer.screens.attention.download_buttons import draw_downloads
 from explorer.text import plain
@@ -33,14 +34,17 @@ def draw(selection: Selection, shown: Translation, at: Place) -> None:
     )
     if file is not None:
         try:
-            st.session_state[_KEPT] = _read(file.file_id, file.getvalue(), file.name)
+            # The file itself is held, which is small; its arrays can be read again when they have been dropped.
+            _opened(kept := (file.file_id, file.getvalue(), file.name))
         except OwnAttentionError as unfit:
             st.error(plain(str(unfit)))
             return
-    own: OwnAttention | None = st.session_state.get(_KEPT)
-    if own is None:
+        st.session_state[_KEPT] = kept
+    if _KEPT not in st.session_state:
         _explain()
         return
+    kept = st.session_state[_KEPT]
+    own = _opened(kept)
     if own.notes:
         st.caption(plain(" ".join(own.notes)))
     place = st.session_state.get(f"{_KEPT}_{own.seq}", {})
@@ -56,7 +60,9 @@ def draw(selection: Selection, shown: Translation, at: Place) -> None:
     }
     with st.expander("Download what is on screen"):
         facts = (f"From the file {own.name}.",)
-        draw_downloads(own.trace, here, result.view, seq=own.seq, model=own.name, facts=facts, key="own")
+        draw_downloads(
+            lambda: _read(*kept).trace, here, result.view, seq=own.seq, model=own.name, facts=facts, key="own"
+        )
 
 
 def _explain() -> None:
@@ -69,7 +75,12 @@ def _explain() -> None:
     st.code(EXAMPLE, language="python")
 
 
-@st.cache_resource(max_entries=8, show_spinner="Reading the file …")
+def _opened(kept: tuple[str, bytes, str]) -> OwnAttention:
+    with st.spinner("Reading the file …"):
+        return _read(*kept)
+
+
+@cached
 def _read(file_id: str, _content: bytes, name: str) -> OwnAttention:
     del file_id  # the key: each upload has its own
     return read_own(_content, name)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import streamlit as st
 
 from explorer.attention.coordinates import Place
 from explorer.attention.shown_maps import ShownMaps, shown_maps
+from explorer.byte_cache import cached
 from explorer.export.data_files import csv_bytes, file_stem, npz_bytes
 from explorer.export.figure_files import Drawing, Format, draw
 from explorer.export.fonts import fonts_for
@@ -17,6 +18,7 @@ from explorer.export.matplotlib_maps import texts_of
 from explorer.text import plain
 from explorer.web import runtime
 from explorer.web.downloads import download_button
+from model.config import AttentionKind
 from model.trace import AttentionTrace
 
 _PLAIN, _ALSO_PLAIN = "\u0250", "–—…→‖“”‘’·×÷√α"  # characters that all fonts of matplotlib have
@@ -31,7 +33,7 @@ TYPES = {
 
 
 def draw_downloads(
-    trace: AttentionTrace,
+    trace_of: Callable[[], AttentionTrace],
     at: Place,
     view: str,
     *,
@@ -41,14 +43,22 @@ def draw_downloads(
     key: str,
     manifest: Callable[[], str] | None = None,
 ) -> None:
-    """One button per format, and a sentence about what the files cannot show; `seq` identifies the decoding."""
+    """One button per format, and a sentence about what the files cannot show; `seq` identifies the decoding.
+
+    The server holds on to what makes a button's file for as long as the page is open, and longer: therefore
+    `trace_of` returns the trace when it is asked for, and holds no arrays itself.
+    """
+
+    def sheet_of() -> ShownMaps:
+        return _sheet(seq, at, view, facts, trace_of)
+
     try:
-        sheet = _sheet(seq, at, view, facts, trace)
+        sheet = sheet_of()
     except ValueError as empty:
         st.info(plain(str(empty)))
         return
     st.caption(plain(f"On screen: {sheet.title}. {sheet.caption}"))
-    makers = _makers(sheet, trace, manifest)
+    makers = _makers(sheet_of, trace_of, tuple(dict.fromkeys(place.kind for place in sheet.places)), manifest)
     with st.container(horizontal=True):
         for kind, (name, mime, about) in TYPES.items():
             file_name = f"{file_stem(sheet, model)}.{kind}"
@@ -57,22 +67,28 @@ def draw_downloads(
         st.caption(plain(notes))
 
 
-@st.cache_resource(max_entries=32, show_spinner=False)
-def _sheet(seq: str, at: Place, view: str, facts: tuple[str, ...], _trace: AttentionTrace) -> ShownMaps:
+@cached
+def _sheet(
+    seq: str, at: Place, view: str, facts: tuple[str, ...], _trace_of: Callable[[], AttentionTrace]
+) -> ShownMaps:
     del seq  # part of the key: it identifies the trace
-    return shown_maps(_trace, at, view, facts=facts)
+    return shown_maps(_trace_of(), at, view, facts=facts)
 
 
 def _makers(
-    sheet: ShownMaps, trace: AttentionTrace, manifest: Callable[[], str] | None
+    sheet_of: Callable[[], ShownMaps],
+    trace_of: Callable[[], AttentionTrace],
+    kinds: tuple[AttentionKind, ...],
+    manifest: Callable[[], str] | None,
 ) -> dict[str, Callable[[], bytes]]:
     """A function per format that makes the file."""
-    kinds = tuple(dict.fromkeys(place.kind for place in sheet.places))
     return {
-        "csv": partial(csv_bytes, sheet),
-        "npz": partial(npz_bytes, trace, kinds),
-        "html": partial(_page, sheet, manifest),
-        **{kind: partial(_figure, sheet, kind) for kind in ("png", "svg", "pdf")},
+        "csv": lambda: csv_bytes(sheet_of()),
+        "npz": lambda: npz_bytes(trace_of(), kinds),
+        "html": lambda: _page(sheet_of(), manifest),
+        "png": lambda: _figure(sheet_of(), "png"),
+        "svg": lambda: _figure(sheet_of(), "svg"),
+        "pdf": lambda: _figure(sheet_of(), "pdf"),
     }
 
 

@@ -33,7 +33,14 @@ def draw(selection: Selection, shown: Translation, at: Place) -> None:
     )
     manifest = partial(_manifest, selection, shown)
     draw_downloads(
-        shown.trace, at, selection.view, seq=shown.seq, model=shown.model, facts=facts, key="export", manifest=manifest
+        lambda: shown.trace,
+        at,
+        selection.view,
+        seq=shown.seq,
+        model=shown.model,
+        facts=facts,
+        key="export",
+        manifest=manifest,
     )
     moving_picture.draw(shown, at)
     st.markdown("##### Open exactly this view again")

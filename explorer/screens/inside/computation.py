@@ -9,6 +9,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from explorer.attention.names import name_in_layer
+from explorer.byte_cache import cached
 from explorer.components.walk import WalkRow, walk_view
 from explorer.figures import model_internals as figures
 from explorer.figures.plotly_charts import Columns
@@ -69,7 +70,7 @@ def walked(shown: Translation, step: int, *, whole: bool) -> Walk:
     return _walk(shown.model, runtime.fingerprint(shown.model), shown.source.ids, shown.path, step, whole)
 
 
-@st.cache_resource(max_entries=32, show_spinner=False)
+@cached
 def _walk(name: str, version: str, source: tuple[int, ...], path: tuple[int, ...], step: int, whole: bool) -> Walk:
     del version  # part of the key only
     with runtime.model(name) as translator:

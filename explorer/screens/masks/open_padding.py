@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
+from explorer.byte_cache import cached
 from explorer.figures.plotly_charts import Columns, numbered
 from explorer.screens.masks.teacher_forced import companions, padded, reading
 from explorer.text import plain, plural, quoted
@@ -99,7 +100,7 @@ def _say(shown: Translation, padding: int, *, closed: bool) -> Spoken:
     return _said(shown.model, runtime.fingerprint(shown.model), shown.source.ids, padding, closed)
 
 
-@st.cache_resource(max_entries=128, show_spinner=False)
+@cached
 def _said(name: str, version: str, ids: tuple[int, ...], padding: int, closed: bool) -> Spoken:
     del version  # part of the key only
     with runtime.model(name) as translator:

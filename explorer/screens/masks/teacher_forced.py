@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
+from explorer.byte_cache import cached
 from explorer.translation.examples import examples_of
 from explorer.translation.padded_sentences import PaddedSentences, companions_among, pad_together
 from explorer.translation.translator import InputError, Translation
@@ -46,7 +45,7 @@ def reading(shown: Translation, sentences: PaddedSentences, switches: Switches, 
     return _read(shown.model, version, shown.seq, sentences.texts, switches, head, sentences)
 
 
-@st.cache_resource(max_entries=32, show_spinner=False)
+@cached
 def _read(
     name: str,
     version: str,

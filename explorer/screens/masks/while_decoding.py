@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 
 from explorer.attention.names import name_in_kind
+from explorer.byte_cache import cached
 from explorer.figures import masks as figures
 from explorer.figures.plotly_charts import Columns
 from explorer.text import plain, plural
@@ -72,7 +73,7 @@ def step_columns(closed: Spoken, opened: Spoken, target: Tokenizer) -> Columns:
     return columns
 
 
-@st.cache_resource(max_entries=128, show_spinner=False)
+@cached
 def _say(name: str, version: str, ids: tuple[int, ...], causal: bool) -> Spoken:
     del version  # part of the key only
     with runtime.model(name) as translator:

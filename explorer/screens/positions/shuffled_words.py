@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from explorer.byte_cache import cached
 from explorer.figures import positions as figures
 from explorer.figures.vega_chart import Table
 from explorer.text import plain
@@ -94,7 +95,7 @@ def _shuffle(name: str, ids: tuple[int, ...], order: tuple[int, ...], *, positio
     return side_by_side(_answer(name, version, ids, positions), _answer(name, version, shuffled, positions), order)
 
 
-@st.cache_resource(max_entries=128, show_spinner=False)
+@cached
 def _answer(name: str, version: str, ids: tuple[int, ...], positions: bool) -> Answer:
     """The model's answer to these tokens, computed once: the original sentence is asked for with every shuffle."""
     del version  # part of the key only

@@ -10,6 +10,7 @@ import streamlit as st
 from explorer.attention.captions import head_caption
 from explorer.attention.map_tables import head_table
 from explorer.attention.names import name_in_kind
+from explorer.byte_cache import cached
 from explorer.components.film import film_view, place_of
 from explorer.components.film_payload import Film, Frame, Place
 from explorer.figures.head_scores_over_training import head_figure, head_rows
@@ -151,7 +152,7 @@ def _moments(runs: Runs, name: str, text: str, steps: tuple[int, ...]) -> list[M
     return moments
 
 
-@st.cache_resource(max_entries=256, show_spinner=False)
+@cached
 def _moment(folder: str, step: int, stamp: str, text: str, path: tuple[int, ...]) -> Moment:
     from explorer.runs.head_history import load_snapshot, moment
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from explorer.byte_cache import cached
 from explorer.runs.uploads import LANGUAGES, Uploaded, store
 from explorer.text import plain, plural, why
 from model.data import DataError
@@ -96,11 +97,11 @@ def _columns(path: str) -> tuple[str, ...]:
     return read_table(Path(path)).columns
 
 
-@st.cache_resource(max_entries=8, show_spinner="Reading the file …")
+@cached
 def _pairs(path: str, source: str | None, target: str | None) -> Pairs:
     return read_pairs(Path(path), source_column=source, target_column=target)
 
 
-@st.cache_resource(max_entries=8, show_spinner="Reading the files …")
+@cached
 def _parallel(source: str, target: str) -> Pairs:
     return read_parallel(Path(source), Path(target))

@@ -9,6 +9,7 @@ import streamlit as st
 from explorer.attention.captions import head_caption
 from explorer.attention.map_tables import head_table
 from explorer.attention.names import name_in_kind
+from explorer.byte_cache import cached
 from explorer.components.film import film_view
 from explorer.components.film_payload import Film, Frame
 from explorer.runs.lifecycle import MAX_PROBE_TEXT, Runs
@@ -124,7 +125,7 @@ def _read(path: Path) -> AttentionTrace | None:
         return None
 
 
-@st.cache_resource(max_entries=32, show_spinner=False)
+@cached
 def _trace(path: str, changed: int, size: int) -> AttentionTrace:
     del changed, size  # parts of the key only
     return AttentionTrace.load_npz(path)

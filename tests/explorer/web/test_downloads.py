@@ -77,7 +77,7 @@ def test_files_do_not_pile_up(manager: MediaFileManager, press: Callable[..., st
 def test_a_file_is_dropped_after_its_minute(manager: MediaFileManager, press: Callable[..., str]) -> None:
     first = press(lambda: "first")
     place, turn = next(
-        (place, turn) for place, turn in download._holder.items() if turn == max(download._holder.values())
+        (place, turn) for place, (turn, _) in download._holder.items() if turn == max(download._holder.values())[0]
     )
     download._release(place, turn - 1)  # another download's minute
     tidy(manager)
@@ -86,3 +86,20 @@ def test_a_file_is_dropped_after_its_minute(manager: MediaFileManager, press: Ca
     tidy(manager)
     with pytest.raises(MediaFileStorageError):
         fetch(manager, first)
+
+
+def test_files_are_held_within_a_limit_in_bytes(
+    manager: MediaFileManager, press: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody's script run has to end for the oldest to be dropped."""
+    monkeypatch.setattr(download, "MAX_BYTES", 2500)
+    monkeypatch.setattr(download, "_holder", {})
+    addresses = [press(lambda i=i: f"{i}" * 1000) for i in range(5)]  # type: ignore[misc]
+    for address in addresses[:3]:
+        with pytest.raises(MediaFileStorageError):
+            fetch(manager, address)
+    assert [len(fetch(manager, address)) for address in addresses[3:]] == [1000, 1000]
+    large = press(lambda: "x" * 9000)
+    assert len(fetch(manager, large)) == 9000  # the newest is always held
+    with pytest.raises(MediaFileStorageError):
+        fetch(manager, addresses[4])
