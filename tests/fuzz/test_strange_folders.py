@@ -1,0 +1,148 @@
+"""Thousands of strange model folders through every reader: a model or a sentence, and nothing changes for others."""
+
+from __future__ import annotations
+
+import io
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from explorer.runs.archive import ArchiveError, export, import_zip
+from explorer.runs.head_history import load_snapshot
+from explorer.runs.lifecycle import Runs
+from explorer.runs.listing import description, rows, summary
+from explorer.runs.metrics import MetricsReader
+from explorer.runs.progress import headline_numbers, sample_table
+from explorer.translation.examples import examples_of
+from explorer.translation.model_summary import facts, story, title
+from explorer.translation.translator import InputError, Translator
+from model.checkpoint import load_model
+from model.config import ConfigError, DecodeConfig
+from model.folder import CONFIG, METRICS, SNAPSHOTS, TOKENIZER, WEIGHTS, CheckpointError, list_models, summarize
+from model.text.pieces import TokenizerError
+from model.training.probe import read_probe
+from tests.explorer.toy_models import save_toy
+from tests.explorer.toy_runs import save_run
+from tests.fuzz.inputs import _TIMES
+from tests.fuzz.strange_folders import Strange, strange_files
+
+FOLDERS = 2100 * _TIMES  # `HEADLIGHT_FUZZ=5` tries them nearly all
+
+
+@pytest.fixture(scope="module")
+def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run to be changed, with everything that a folder may hold, and a healthy model beside it."""
+    root = tmp_path_factory.mktemp("strange") / "checkpoints"
+    save_run(root / "odd", steps=(10, 30))
+    (root / "odd" / "probe.json").write_text('{"source": "abc"}', encoding="utf-8")
+    save_toy(root / "healthy", "reverse")
+    return root
+
+
+@contextmanager
+def changed(folder: Path, strange: Strange) -> Iterator[None]:
+    """The folder with one file changed."""
+    path = folder / strange.file
+    whole = path.read_bytes()
+    try:
+        if strange.content is None:
+            path.unlink()
+        else:
+            path.write_bytes(strange.content)
+        yield
+    finally:
+        path.write_bytes(whole)
+
+
+def shown(checkpoints: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What lists and sidebars show of every folder: the summaries, and the rows of the Runs page, by name."""
+    summaries = {each["name"]: each for each in list_models(checkpoints)}
+    for each in summaries.values():
+        lines = [each["error"]] if each["error"] else [title(each), story(each), *facts(each)]
+        lines += [] if each["error"] else [prompt.source for prompt in examples_of(each)]
+        "".join(lines).encode()
+    runs = Runs(checkpoints)
+    entries = runs.entries()
+    for entry in entries:
+        (description(entry) + entry.problem + runs.watched(entry.name)).encode()
+    summary(entries)
+    metrics = MetricsReader(checkpoints / "odd" / METRICS).read()
+    status = runs.peek("odd")
+    if status is not None:
+        headline_numbers(metrics, status, "exact_match")
+    sample_table(metrics.samples)
+    read_probe(checkpoints / "odd")
+    return summaries, {row["name"]: row for row in rows(entries)}
+
+
+def test_strange_folders_are_a_model_or_a_sentence_and_hurt_nobody(checkpoints: Path) -> None:
+    odd = checkpoints / "odd"
+    variants = strange_files(odd)
+    assert len(variants) >= FOLDERS or _TIMES > 1
+    healthy, row = summarize(checkpoints / "healthy"), shown(checkpoints)[1]["healthy"]
+    refused = opened = 0
+    said: list[str] = []
+    for strange in variants[:FOLDERS]:
+        with changed(odd, strange):
+            try:
+                summaries, table = shown(checkpoints)
+                assert summaries["healthy"] == healthy
+                assert {name: table["healthy"].get(name) for name in row} == row
+                error = summaries.get("odd", {"error": "There is no config.json."})["error"]
+                if error is None:
+                    read_weights(odd, strange.file)
+                    opened += 1
+                else:
+                    refused += 1
+                    said.append(error)
+            except CheckpointError as unfit:
+                refused += 1
+                said.append(str(unfit))
+            except Exception as fault:
+                raise AssertionError(f"{strange.file}: {strange.what}: {type(fault).__name__}: {fault}") from fault
+    assert [sentence for sentence in said if not sentence.strip().endswith((".", "?"))] == []
+    assert refused + opened == min(FOLDERS, len(variants))
+    assert min(refused, opened) > 0.1 * FOLDERS, "the variants are all alike"
+
+
+def read_weights(folder: Path, changed: str) -> None:
+    """If the changed file is part of the model, open it and translate; if it is a snapshot, load that."""
+    if changed.startswith(SNAPSHOTS):
+        load_snapshot(folder, 30 if "30" in changed else 10)
+    elif changed in (CONFIG, TOKENIZER, WEIGHTS):
+        with suppress(InputError):  # the tokenizer may know none of the words
+            Translator(load_model(folder)).translate("abc", DecodeConfig(max_length=3))
+
+
+def test_import_refuses_the_same_before_anything_is_written(checkpoints: Path, tmp_path: Path) -> None:
+    odd = checkpoints / "odd"
+    accepted, said = 0, []
+    for strange in strange_files(odd, seed=1)[:120]:
+        with changed(odd, strange):
+            whole = exported(odd)
+            error = summarize(odd)["error"] if (odd / "config.json").is_file() else "no config.json"
+        into = tmp_path / "imported"
+        try:
+            import_zip(io.BytesIO(whole), into)
+        except (ArchiveError, CheckpointError, ConfigError, TokenizerError) as refused:
+            said.append(str(refused))
+            assert not into.exists() or not any(into.iterdir())
+        else:
+            accepted += 1
+            assert error is None, f"{strange.file}: {strange.what}: imported, but listed with: {error}"
+            assert summarize(into / "odd")["error"] is None
+            shutil.rmtree(into)
+    assert [sentence for sentence in said if not sentence.endswith((".", "?"))] == []
+    assert 0 < accepted < 120
+
+
+def exported(folder: Path) -> bytes:
+    path = export(folder)
+    try:
+        return path.read_bytes()
+    finally:
+        path.unlink()
