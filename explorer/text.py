@@ -13,17 +13,23 @@ from model.plurals import plural as plural
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!$:<>|~&])")
 # Markdown also turns bare addresses into links, after it has read the escapes: an invisible joiner keeps them text.
 _ADDRESS = re.compile(r"(?i)(www(?=\.)|https?(?=:)|ftp(?=:)|mailto(?=:)|xmpp(?=:)|@)")
+_SPACES = str.maketrans("\n\r\t", "   ")
 _BIDI_CONTROLS = {*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C}
 
 
 def plain(text: str) -> str:
-    """`text` as Markdown that shows exactly these characters: names, tokens and sentences are never markup."""
-    joined = _ADDRESS.sub("\\1\u2060", " ".join(text.split("\n")))
+    """`text` as Markdown that shows exactly these characters: names, tokens and sentences are never markup.
+
+    Line breaks and tabs become spaces; characters that would reorder or hide the text around them are written out.
+    """
+    joined = _ADDRESS.sub("\\1\u2060", printable(text.translate(_SPACES)))
     return _MARKDOWN.sub(r"\\\1", joined)
 
 
 def printable(text: str) -> str:
     """`text` with control characters, and marks that reorder the text around them, written as `U+XXXX`."""
+    if text.isprintable():  # nearly always
+        return text
     return "".join(
         f"U+{ord(c):04X}" if unicodedata.category(c) in ("Cc", "Cs") or ord(c) in _BIDI_CONTROLS else c for c in text
     )

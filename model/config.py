@@ -42,6 +42,7 @@ LIMITS = {
     **dict.fromkeys(("src_vocab_size", "tgt_vocab_size", "vocab_size"), 10**7),
     "max_positions": 10**6,
     "embedding_factor": 10**4,
+    "gradient_accumulation_steps": 10**4,
     "beam_size": 1000,
     "alpha": 100,
     "seed": 2**63 - 1,

@@ -53,11 +53,13 @@ def members_of(archive: zipfile.ZipFile) -> tuple[str, Members]:
     """The name of the one folder that everything is in (or an empty string), and the files by their path in it.
 
     Raises:
-        ArchiveError: there are too many files, or one of them twice.
+        ArchiveError: there are too many files, one of them twice, or one whose path leads out of the folder.
     """
     entries = [entry for entry in archive.infolist() if not entry.is_dir()]
     if len(entries) > MAX_FILES:
         raise ArchiveError(f"The zip file contains {len(entries):,} files; a model has at most {MAX_FILES}.")
+    for entry in entries:  # before the folder is looked for: a path beside it would make all others look misplaced
+        _check_path(entry, entry.filename)
     top = {entry.filename.split("/")[0] for entry in entries if "/" in entry.filename}
     inside = len(top) == 1 and all("/" in entry.filename for entry in entries)
     wanted = next(iter(top)) if inside else ""
@@ -110,7 +112,12 @@ def _check_kind_and_path(entry: zipfile.ZipInfo, name: str) -> None:
     kind = stat.S_IFMT(entry.external_attr >> 16)
     if kind not in (0, stat.S_IFREG):
         raise ArchiveError(f"The zip file contains {shown}, which is a link or a device; only plain files are allowed.")
+    _check_path(entry, name)
+
+
+def _check_path(entry: zipfile.ZipInfo, name: str) -> None:
     if name.startswith(("/", "\\")) or ":" in name or "\\" in name or ".." in name.split("/"):
+        shown = ascii(entry.filename)
         raise ArchiveError(f"The zip file contains {shown}, a path that leads out of the model's folder.")
 
 

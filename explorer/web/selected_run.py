@@ -9,11 +9,13 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
+from explorer.text import plain, printable
 from explorer.web.address import Parameter
+from model.config import nearest
 
 RUN, ENTRY = "run", "entry"  # keys of the boxes, and names of their URL parameters
 NEW = ""
-_NEXT = "_run_next"
+_NEXT, _MISSING = "_run_next", "_run_missing"
 
 
 def choose_run(name: str, key: str = RUN) -> None:
@@ -22,7 +24,7 @@ def choose_run(name: str, key: str = RUN) -> None:
 
 
 def run_box(key: str, label: str, names: Sequence[str], format_func: Callable[[str], str] = str) -> str:
-    """Draw the box and return the chosen name; a name in the address that does not exist is ignored.
+    """Draw the box and return the chosen name; :func:`draw_missing` says so if the address names one that is not there.
 
     The address names the choice unless it is the first of `names`.
     """
@@ -35,9 +37,17 @@ def run_box(key: str, label: str, names: Sequence[str], format_func: Callable[[s
             options.append(chosen)
     else:
         chosen = asked if asked in options else st.session_state.get(key)
+        if asked and asked not in options:
+            st.session_state[_MISSING] = f"There is no '{printable(asked)}' here{nearest(asked, filter(None, names))}"
     # Set even if unchanged: to Streamlit, a box whose options have changed is a new one.
     st.session_state[key] = chosen if chosen in options else options[0]
     box = st.selectbox(label, options, format_func=format_func, key=key, label_visibility="collapsed")
     chosen = box or options[0]
     address.write("" if chosen == options[0] else chosen)
     return chosen
+
+
+def draw_missing() -> None:
+    """Say, once, that the run or model named by a link does not exist; the page has room where the box has none."""
+    if said := st.session_state.pop(_MISSING, ""):
+        st.warning(plain(said))

@@ -12,12 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import safetensors.torch
 from safetensors import SafetensorError
 from torch import Tensor
 
 from model.checkpoint import write_weights
 from model.config import FORMAT_VERSION
+from model.file_formats import Count, Line, Seconds
 from model.folder import STATE, CheckpointError, label, read_json, tensor_shapes, write_json
 
 STATE_JSON = "state.json"
@@ -28,18 +30,29 @@ class Progress:
     """The progress of a run after `step` updates.
 
     `epoch` and `update` identify the next batches; `evaluated` is the last evaluated step; `best` the best scores so
-    far; `waited` the number of evaluations since then; `recent` the steps whose weights are averaged.
+    far; `waited` the number of evaluations since then; `recent` the steps whose weights are averaged; `loss` and
+    `target_tokens` the sums since the last log line (of a run in several processes they are not saved, and 0).
     """
 
-    step: int = 0
-    epoch: int = 0
-    update: int = 0
-    evaluated: int = 0
+    step: Count = 0
+    epoch: Count = 0
+    update: Count = 0
+    evaluated: Count = 0
     best: dict[str, Any] = field(default_factory=dict)
-    waited: int = 0
-    recent: list[int] = field(default_factory=list)
-    seconds: float = 0.0
-    tokens: int = 0
+    waited: Count = 0
+    recent: list[Count] = field(default_factory=list)
+    seconds: Seconds = 0.0
+    tokens: Count = 0
+    loss: float = 0.0
+    target_tokens: Count = 0
+
+
+@dataclass
+class SavedState:
+    """The content of state.json: the progress, and the name of the file with the tensors."""
+
+    progress: Progress
+    tensors: Line
 
 
 def save_state(folder: Path, progress: Progress, tensors: Mapping[str, Tensor]) -> None:
@@ -73,10 +86,10 @@ def load_state(folder: Path) -> tuple[Progress, dict[str, Tensor]] | None:
     if saved.get("format_version") != FORMAT_VERSION:
         raise CheckpointError(f"{label(path)} was written by another version of this program; train again.")
     try:
-        progress = Progress(**saved["progress"])
-        tensors_path = folder / STATE / Path(saved["tensors"]).name
-    except (KeyError, TypeError):
+        state = msgspec.convert(saved, SavedState)
+    except msgspec.ValidationError:
         raise CheckpointError(f"{label(path)} is damaged; train again with --overwrite.") from None
+    progress, tensors_path = state.progress, folder / STATE / Path(state.tensors).name
     tensor_shapes(tensors_path)  # refuses a torn file with a sentence
     try:
         return progress, safetensors.torch.load_file(tensors_path)

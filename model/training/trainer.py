@@ -94,6 +94,9 @@ class Trainer:
         self.model.load_state_dict({name: weights[aliases.get(name, name)] for name in self.model.state_dict()})
         restore_optimizer(self.optimizer, self.model, tensors)
         self.progress = progress
+        if self.world.size == 1:
+            self._window.loss += progress.loss
+            self._window.target_tokens = progress.target_tokens
 
     def fit(self) -> None:
         """Train until `max_steps`, or until patience runs out.
@@ -254,6 +257,9 @@ class Trainer:
         """Save the state to resume from."""
         if self.run is None:
             return
+        if self.world.size == 1:  # the others' sums would have to be asked for, and a stop may concern only one process
+            self.progress.loss = self._window.loss.item()
+            self.progress.target_tokens = self._window.target_tokens
         tensors = {f"model.{name}": tensor for name, tensor in stored_weights(self.model).items()}
         save_state(self.run.folder, self.progress, tensors | optimizer_tensors(self.optimizer, self.model))
 

@@ -125,3 +125,9 @@ def test_escaped_text_has_no_markup(text: str) -> None:
     inline = [token for token in MarkdownIt().parse("x" + plain(text)) if token.type == "inline"]
     assert len(inline) == 1
     assert {child.type for child in inline[0].children or []} <= {"text", "text_special"}
+
+
+def test_text_on_a_page_cannot_reorder_what_stands_around_it() -> None:
+    assert plain("Gr\u202eün\x07") == "GrU\\+202EünU\\+0007"
+    assert plain("two\nlines\tand\rmore") == "two lines and more"
+    assert plain("مرحبا 你好 👩‍👩‍👧") == "مرحبا 你好 👩‍👩‍👧"

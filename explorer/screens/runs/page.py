@@ -14,7 +14,7 @@ from explorer.screens.runs.listing import draw_table
 from explorer.text import plain
 from explorer.web import runtime
 from explorer.web.figures import freeze_after
-from explorer.web.selected_run import ENTRY, run_box
+from explorer.web.selected_run import ENTRY, draw_missing, run_box
 
 
 def draw() -> None:
@@ -34,6 +34,7 @@ def draw() -> None:
         name = run_box(ENTRY, "Run or model", list(by_name))
     with outcome:
         draw_outcome()
+        draw_missing()
     entry = by_name.get(name) or entries[0]
     with actions:
         draw_actions(runs, entry)

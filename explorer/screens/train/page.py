@@ -9,7 +9,7 @@ from explorer.screens.train.form import draw_form
 from explorer.screens.train.watch import draw_run
 from explorer.web import runtime
 from explorer.web.figures import freeze_after
-from explorer.web.selected_run import NEW, RUN, run_box
+from explorer.web.selected_run import NEW, RUN, draw_missing, run_box
 
 _WATCHING = {True: "Watch it learn", False: "How it learned"}
 
@@ -24,6 +24,7 @@ def draw() -> None:
     with title:
         busy = name in states and states[name].busy
         st.markdown("#### " + ("Train a model from scratch" if name == NEW else _WATCHING[busy]))
+    draw_missing()
     if name == NEW:
         draw_form(runs)
     else:

@@ -124,12 +124,9 @@ def test_a_stopped_run_with_its_state_stays_stopped(files: dict[str, bytes], tmp
 def test_paths_that_lead_out_are_refused(files: dict[str, bytes], tmp_path: Path, name: str) -> None:
     checkpoints = tmp_path / "in" / "here"
     said = refused(packed({**files, name: b"x"}), checkpoints)
-    assert "zip file contains" in said
+    assert "leads out" in said
+    assert ascii(name) in said, "the sentence names the file that is to blame"
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
-
-
-def test_absolute_and_escaping_names_get_a_message_of_their_own(files: dict[str, bytes], tmp_path: Path) -> None:
-    assert "leads out" in refused(packed({**files, "mine/../../evil.json": b"x"}), tmp_path / "x")
 
 
 @pytest.mark.parametrize("name", ["mine/weights.pt", "mine/pytorch_model.bin", "mine/state/opt.pkl"])

@@ -11,12 +11,13 @@ from explorer.web.selected_run import ENTRY, NEW, RUN, choose_run
 def _page() -> None:
     import streamlit as st
 
-    from explorer.web.selected_run import run_box
+    from explorer.web.selected_run import draw_missing, run_box
 
     if choice := st.session_state.pop("choose", None):
         choice()
     if st.session_state["page"] != "another":
         st.session_state["shown"] = run_box(st.session_state["page"], "Run", st.session_state["names"])
+        draw_missing()
 
 
 @pytest.fixture
@@ -46,9 +47,13 @@ def test_a_link_opens_a_run_and_the_box_another(app: AppTest) -> None:
     assert shown(app.selectbox(key=RUN).set_value(NEW).run()) == (NEW, {})
 
 
-def test_a_name_that_does_not_exist_is_ignored(app: AppTest) -> None:
-    app.query_params["run"] = "<b>gone</b>"
+def test_a_name_that_does_not_exist_is_said_once_and_not_shown(app: AppTest) -> None:
+    app.query_params["run"] = "<b>onne</b>\u202e"
     assert shown(app.run()) == (NEW, {})
+    (warning,) = app.warning
+    assert "U\\+202E" in warning.value
+    assert "one" in warning.value
+    assert not app.run().warning
 
 
 def test_a_run_is_chosen_from_elsewhere_even_before_it_is_listed(app: AppTest) -> None:
