@@ -13,11 +13,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlencode
 
+from platformdirs import user_data_path
+
 from explorer.launch import running
 from explorer.launch.models_folder import models_folder
 from explorer.launch.options import LaunchError, Options, parse
 from explorer.launch.running import Asked, Running
 from explorer.launch.server import Server, answers, environment, start_server, wait_until_ready
+from explorer.launch.window import AppWindow, NoWindowError
 from explorer.runs.lifecycle import Runs
 from explorer.runs.progress import progress
 from explorer.runs.viewer_mode import viewing
@@ -50,16 +53,21 @@ def _start(options: Options) -> int:
     try:
         with running.one_start_at_a_time():
             found = running.find(asked)
-            if found is not None and answers(found.url):
-                _say(f"Headlight is running already, at {_page(found, options)}")
-                if _opens(options):
-                    webbrowser.open(_page(found, options))
-                return 0
-            _say("Starting Headlight …")
-            server = start_server(options, environment(checkpoints, viewer=options.viewer))
-            wait_until_ready(server)
-            running.note(asked, server.record)
+            if found is None or not answers(found.url):
+                found = None
+                _say("Starting Headlight …")
+                server = start_server(options, environment(checkpoints, viewer=options.viewer))
+                wait_until_ready(server)
+                running.note(asked, server.record)
+        if found is not None:
+            _say(f"Headlight is running already, at {_page(found, options)}")
+            if not (options.way == "window" and _in_window(found, options, lambda: "")) and _opens(options):
+                webbrowser.open(_page(found, options))
+            return 0
+        assert server is not None
         _say(f"Headlight is at {_page(server.record, options)} (Ctrl-C ends it)")
+        if options.way == "window" and _in_window(server.record, options, lambda: _before_closing(checkpoints)):
+            return 0
         if _opens(options):
             # A thread: some systems' browsers keep the caller waiting until their window is closed.
             threading.Thread(target=webbrowser.open, args=(_page(server.record, options),), daemon=True).start()
@@ -76,11 +84,34 @@ def _start(options: Options) -> int:
 
 def goodbye(checkpoints: Path) -> str:
     """What is said at the end: that the server has ended, and which training goes on."""
-    going = [status for status in Runs(checkpoints).statuses() if status.busy]
+    going = _training(checkpoints)
     if not going:
         return "Headlight has ended."
-    told = listed([f"{status.name} ({progress(status)})" for status in going])
-    return f"Headlight has ended. Training goes on without it: {told}. Start Headlight again to watch or stop it."
+    return f"Headlight has ended. Training goes on without it: {going}. Start Headlight again to watch or stop it."
+
+
+def _before_closing(checkpoints: Path) -> str:
+    going = _training(checkpoints)
+    return f"Training goes on without this window: {going}. Close it?" if going else ""
+
+
+def _training(checkpoints: Path) -> str:
+    """The runs that are being trained or wait for it, as a list in a sentence."""
+    going = [status for status in Runs(checkpoints).statuses() if status.busy]
+    return listed(f"{status.name} ({progress(status)})" for status in going)
+
+
+def _in_window(server: Running, options: Options, question: Callable[[], str]) -> bool:
+    """Show the page in a window until it is closed; False, and said, where there is none to be had."""
+    storage = user_data_path("headlight", appauthor=False) / "window"
+    window = AppWindow(_page(server, options), storage, lambda: server.alive, question)
+    try:
+        with _signals(window.close):  # the window's loop does not pass on what a signal raises
+            window.show()
+    except NoWindowError as none:
+        _say(str(none))
+        return False
+    return True
 
 
 def _page(server: Running, options: Options) -> str:
@@ -96,17 +127,21 @@ def has_screen() -> bool:
     return not sys.platform.startswith("linux") or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
 
 
-@contextmanager
-def _signals() -> Iterator[None]:
-    """Signals that ask this command to end raise :class:`Ended`, once: the end itself is not interrupted."""
+def _raise_ended() -> None:
+    raise Ended
 
-    def end(number: int, frame: object) -> None:
+
+@contextmanager
+def _signals(end: Callable[[], None] = _raise_ended) -> Iterator[None]:
+    """Signals that ask this command to end call `end`, once: the end itself is not interrupted."""
+
+    def received(number: int, frame: object) -> None:
         for name in names:
             signal.signal(name, signal.SIG_IGN)
-        raise Ended
+        end()
 
     names = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)]
-    before: list[tuple[int, Callable[..., object] | int | None]] = [(name, signal.signal(name, end)) for name in names]
+    before = [(name, signal.signal(name, received)) for name in names]
     try:
         yield
     finally:
