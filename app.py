@@ -13,8 +13,8 @@ ABOUT = "Headlight: see what an encoder-decoder Transformer looks at, token by t
 def frame() -> None:
     """Draw the frame that all pages share, then run the page; called on every script run."""
     from explorer.screens.lessons import lazy_sidebar as lesson_sidebar
+    from explorer.web import embedded, runtime, security, session, sidebar
     from explorer.web import frame as shell
-    from explorer.web import runtime, security, session, sidebar
     from explorer.web.faults import contained
 
     st.set_page_config(
@@ -39,18 +39,24 @@ def frame() -> None:
         st.Page("pages/runs.py", title="Runs", icon=":material/list:", url_path="runs"),
         st.Page("pages/experiments.py", title="Experiments", icon=":material/science:", url_path="experiments"),
     ]
-    st.logo(LOGO, size="large")
-    page = st.navigation(pages)
+    in_frame = embedded.is_embedded()
+    if not in_frame:
+        st.logo(LOGO, size="large")
+    page = st.navigation(pages, position="hidden" if in_frame else "sidebar")
     shell.style()
     if not security.let_in():
         return
 
     session.adopt_address()
-    with contained("lesson_sidebar"):
-        lesson_sidebar.draw(page.url_path)
-    first = page.url_path in ("", "translate")
-    with contained("sidebar"):
-        sidebar.draw(sentence_on_page=first or page.url_path == "attention", welcome=first)
+    if in_frame:
+        embedded.style()
+        sidebar.select()
+    else:
+        with contained("lesson_sidebar"):
+            lesson_sidebar.draw(page.url_path)
+        first = page.url_path in ("", "translate")
+        with contained("sidebar"):
+            sidebar.draw(sentence_on_page=first or page.url_path == "attention", welcome=first)
     shell.enter_shell()
     with runtime.first_run(), contained("page"):
         page.run()

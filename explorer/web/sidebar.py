@@ -45,7 +45,7 @@ def _draw(sentence_on_page: bool, welcome: bool) -> Selection | None:
                 draw_top_line()
             text = _sentence(summary, prompts, labelled=not welcome)
         st.caption(plain(story(summary)))
-        copy_link(key="copy_link")
+        copy_link(key="copy_link", embeds=sentence_on_page)  # pages with one view are those that embed
         with st.expander("Size and scores"):
             for line in filter(None, facts(summary)):
                 st.caption(plain(line))
@@ -57,14 +57,27 @@ def _draw(sentence_on_page: bool, welcome: bool) -> Selection | None:
     return session.settle(name, text)
 
 
+def select() -> None:
+    """Determine the selection of this run without drawing anything: what the address names, or what comes first."""
+    summaries = runtime.models()
+    if not summaries:
+        st.session_state[_SELECTION] = None
+        return
+    name = _asked_model(summaries, st.container())
+    prompts = examples_of(summaries[name])
+    session.suggest_text(name, prompts[0].source if prompts else "")
+    st.session_state[_SELECTION] = session.settle(name, str(st.session_state.get(session.TEXT) or ""))
+
+
 def selection() -> Selection | None:
     """The selection that the sidebar determined in this run; None if there is no model at all."""
     current: Selection | None = st.session_state.get(_SELECTION)
     return current
 
 
-def _model(summaries: dict[str, dict[str, Any]], page: DeltaGenerator) -> str:
-    names = sorted(summaries, key=lambda name: (not summaries[name]["bundled"], name))
+def _asked_model(summaries: dict[str, dict[str, Any]], page: DeltaGenerator) -> str:
+    """The model that was chosen or linked to, or the first; if it does not exist, the page says so."""
+    names = _names(summaries)
     asked = st.session_state.get(session.MODEL)
     if asked not in summaries:
         if asked is not None:
@@ -72,9 +85,18 @@ def _model(summaries: dict[str, dict[str, Any]], page: DeltaGenerator) -> str:
             page.warning(plain(_absent(asked, names)))
             session.forget_selection()
         st.session_state[session.MODEL] = next((name for name in PREFERRED if name in summaries), names[0])
+    return str(st.session_state[session.MODEL])
+
+
+def _names(summaries: dict[str, dict[str, Any]]) -> list[str]:
+    return sorted(summaries, key=lambda name: (not summaries[name]["bundled"], name))
+
+
+def _model(summaries: dict[str, dict[str, Any]], page: DeltaGenerator) -> str:
+    _asked_model(summaries, page)
     return st.selectbox(
         "Model",
-        names,
+        _names(summaries),
         format_func=lambda name: title(summaries[name]),
         key=session.MODEL,
         persist_state="session",

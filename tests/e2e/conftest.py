@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, expect, sync_playwright
 
+from explorer.web.security import FRAMES
 from tests.browser import SCREEN, TIMEOUT_MS, Server, Watch, find_chromium, launch, serve, settle
 from tests.e2e.tab import Tab
 
@@ -43,10 +46,42 @@ def browser(playwright: Playwright) -> Iterator[Browser]:
     chromium.close()
 
 
+class Course(ThreadingHTTPServer):
+    """The site of a course, with one page, whose markup is `body`; it may embed the shared server."""
+
+    body = ""
+
+    @property
+    def site(self) -> str:
+        """Its origin as the server knows it; the same under the name localhost is another site to a browser."""
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class _Page(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        assert isinstance(self.server, Course)
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.end_headers()
+        self.wfile.write(self.server.body.encode())
+
+    def log_message(self, *words: object) -> None:
+        """Print nothing."""
+
+
 @pytest.fixture(scope="session")
-def server() -> Iterator[Server]:
-    """One server for all tests of this process, except those that start their own."""
-    with serve() as running:
+def course() -> Iterator[Course]:
+    """A site other than the server's own."""
+    with Course(("127.0.0.1", 0), _Page) as site:
+        threading.Thread(target=site.serve_forever, daemon=True).start()
+        yield site
+        site.shutdown()
+
+
+@pytest.fixture(scope="session")
+def server(course: Course) -> Iterator[Server]:
+    """One server for all tests of this process, except those that start their own; the course may embed it."""
+    with serve({FRAMES: course.site}) as running:
         yield running
 
 

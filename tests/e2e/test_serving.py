@@ -8,12 +8,13 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
-from tests.browser import Server, serve, settle
+from tests.browser import Server, Watch, serve, settle
 from tests.paths import ROOT
 
 
@@ -156,6 +157,36 @@ def test_behind_a_proxy_as_the_readme_says() -> None:
         put = urllib.request.Request(f"{server.url}/_stcore/upload_file/a/b", data=b"x", method="PUT")
         with pytest.raises(urllib.error.HTTPError, match="403"):
             urllib.request.urlopen(put)
+
+
+def test_one_view_in_a_frame_of_a_course(visit: Callable[..., Page], server: Server, watch: Watch, course: Any) -> None:
+    """At the size of its embed code it shows a view and nothing around it; a page of another site does not get it."""
+    page = visit("/?model=reverse&text=attention&step=3")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"], origin=server.url)
+    page.get_by_role("button", name="Embed code").click()
+    expect(page.get_by_text("Copied: it shows this view in pages")).to_be_visible()
+    course.body = f"<!doctype html><title>Week 3</title>{page.evaluate('navigator.clipboard.readText()')}"
+
+    page.goto(f"{course.site}/week-3")
+    frame = page.frame_locator("iframe")
+    expect(frame.get_by_text("step 3 of")).to_be_visible()
+    expect(frame.get_by_role("toolbar", name="Source tokens")).to_be_visible()
+    play = frame.get_by_role("button", name="Play").bounding_box()
+    box = page.locator("iframe").bounding_box()
+    assert play is not None
+    assert box is not None
+    assert (box["width"], box["height"]) == (700, 420)
+    assert play["y"] + play["height"] < box["y"] + box["height"], "the player is in sight"
+    for test_id in ("stSidebar", "stTextInput", "stSelectbox", "stHeading", "stLogo", "stException"):
+        expect(frame.get_by_test_id(test_id)).to_have_count(0)
+    frame.get_by_role("button", name="One step forward").click()
+    expect(frame.get_by_text("step 4 of")).to_be_visible()
+    assert watch.taken() == []
+
+    with page.expect_console_message(lambda message: "frame-ancestors" in message.text):
+        page.goto(course.site.replace("127.0.0.1", "localhost"))
+    assert page.frame_locator("iframe").get_by_test_id("stApp").count() == 0
+    assert len(watch.taken()) == 1
 
 
 def test_the_server_listens_on_this_machine_only(server: Server) -> None:

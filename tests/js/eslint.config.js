@@ -4,7 +4,7 @@ import js from "@eslint/js";
 
 const browser = [
   "CanvasRenderingContext2D", "DOMRect", "DataView", "Element", "Event", "EventTarget", "ImageData", "ResizeObserver",
-  "TextDecoder", "cancelAnimationFrame", "clearInterval", "clearTimeout", "devicePixelRatio", "document",
+  "TextDecoder", "URL", "cancelAnimationFrame", "clearInterval", "clearTimeout", "devicePixelRatio", "document",
   "getComputedStyle", "globalThis", "innerHeight", "innerWidth", "localStorage", "matchMedia", "navigator",
   "performance", "requestAnimationFrame", "setTimeout", "structuredClone", "window",
 ];

@@ -1,21 +1,31 @@
-// Copies the address of this page, which always describes what is on screen.
+// Copies the address of this page, which always describes what is on screen, or the markup that embeds it elsewhere.
 
 import { finder, make, say } from "./dom.js";
+import { embedCode } from "./embed_code.js";
 
-/** @param {import("./types").Mount<unknown, "__copyTimer", number>} mount */
-export default function ({ parentElement: root }) {
-  const find = finder(root), answer = find("output");
-  find("button").onclick = async () => {
-    const link = window.location.href;
+const LINK = "Copied: it opens this translation and this view.";
+const CODE = "Copied: it shows this view in pages of sites that HEADLIGHT_FRAMES names.";
+
+/** @param {import("./types").Mount<{ embeds: boolean }, "__copyTimer", number>} mount */
+export default function ({ parentElement: root, data }) {
+  const find = finder(root), answer = find("output"), embed = find("[value=embed]");
+  /** @param {string} text @param {string} done @param {string} otherwise */
+  const copy = async (text, done, otherwise) => {
     let copied = true;
     try {
-      await navigator.clipboard.writeText(link);
+      await navigator.clipboard.writeText(text);
     } catch {
-      copied = copyFromField(link);
+      copied = copyFromField(text);
     }
-    say(answer, copied ? "Copied: it opens this translation and this view." : "Copy it from the address bar.");
+    say(answer, copied ? done : otherwise);
     clearTimeout(root.__copyTimer);
     root.__copyTimer = setTimeout(() => say(answer, ""), 4000);
+  };
+  find("[value=link]").onclick = () => copy(window.location.href, LINK, "Copy it from the address bar.");
+  embed.hidden = !data.embeds;
+  embed.onclick = () => {
+    const code = embedCode(window.location.href, document.title);
+    copy(code, CODE, code);
   };
   return () => clearTimeout(root.__copyTimer);
 }

@@ -6,7 +6,7 @@ import streamlit as st
 
 from explorer.screens.attention import panels as attention_panels
 from explorer.text import plain
-from explorer.web import changes_in_force, session
+from explorer.web import changes_in_force, embedded, session
 from explorer.web.attention_views import draw_heads
 from explorer.web.faults import contained
 from explorer.web.figures import freeze_after
@@ -17,6 +17,9 @@ def draw() -> None:
     """The whole page."""
     opened = open_translation(edited=True)
     if opened is None:
+        return
+    if embedded.is_embedded():
+        _view(opened)
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"#### {plain(opened.shown.text) or '(nothing: the model ended at once)'}")
@@ -44,3 +47,10 @@ def _explore(opened: OpenTranslation) -> None:
     here = address_of(opened)
     session.write_address(here)  # last, because panels have choices of their own
     freeze_after(f"attention {panel}")
+
+
+@st.fragment
+def _view(opened: OpenTranslation) -> None:
+    """The views alone, in a frame of another page."""
+    draw_heads(opened, key="heads", explains=False)
+    session.write_address(address_of(opened))

@@ -11,7 +11,7 @@ from explorer.text import plain
 from explorer.translation import domain
 from explorer.translation.examples import examples_of, hint_for
 from explorer.translation.other_paths import OtherPath, chosen_paths, fork_of, hypotheses
-from explorer.web import changes_in_force, decoding_choice, session, welcome
+from explorer.web import changes_in_force, decoding_choice, embedded, session, welcome
 from explorer.web.attention_views import draw_stepper
 from explorer.web.faults import contained
 from explorer.web.open_translation import OpenTranslation, address_of, along, leave_lost_model, open_translation
@@ -22,6 +22,9 @@ def draw() -> None:
     """The whole page."""
     opened = open_translation(edited=True)
     if opened is None:
+        return
+    if embedded.is_embedded():
+        _explore(opened)
         return
     _headline(opened)
     _explore(opened)
