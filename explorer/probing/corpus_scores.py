@@ -7,6 +7,7 @@ the sample (Tu et al. 2016 define the coverage of one token).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -46,9 +47,14 @@ class CorpusScores:
         return self.estimate.value
 
 
-def sums(observed: Observed, weights: NDArray[np.floating]) -> dict[str, Scores]:
-    """The parts that one sentence adds to the sums of each statistic: [..., query, key] -> [part, ...]."""
-    cells = pattern_cells.patterns(observed, "cross")
+def sums(
+    observed: Observed, weights: NDArray[np.floating], cells: Mapping[str, NDArray[np.bool_]] | None = None
+) -> dict[str, Scores]:
+    """The parts that one sentence adds to the sums of each statistic: [..., query, key] -> [part, ...].
+
+    `cells` are the patterns of the sentence, where they are known already.
+    """
+    cells = pattern_cells.patterns(observed, "cross") if cells is None else cells
     parts = {"coverage_spread": _moments(formulas.coverage(weights)[..., :-1])}
     for place, name in (("aligned", "error_rate"), ("aligned_input", "error_rate_input")):
         if observed.links is not None:
@@ -85,15 +91,24 @@ class CorpusTally:
     _means: dict[str, dict[int, Scores]] = field(default_factory=dict)
     _uniform: dict[str, dict[int, Scores]] = field(default_factory=dict)
 
-    def add(self, index: int, observed: Observed, weights: NDArray[np.floating]) -> None:
-        """Add one sentence; weights [model, layer, head, query, key] of cross-attention, the model itself first."""
+    def add(
+        self,
+        index: int,
+        observed: Observed,
+        weights: NDArray[np.floating],
+        cells: Mapping[str, NDArray[np.bool_]] | None = None,
+    ) -> None:
+        """Add one sentence; weights [model, layer, head, query, key] of cross-attention, the model itself first.
+
+        `cells` are the patterns of the sentence, where they are known already.
+        """
         even = formulas.uniform_like(pattern_cells.visible(observed, "cross"))
         for collected, given in (
             (self._own, weights),
             (self._means, weights[0].mean(axis=1)),
             (self._uniform, even),
         ):
-            for name, parts in sums(observed, given).items():
+            for name, parts in sums(observed, given, cells).items():
                 collected.setdefault(name, {})[index] = parts
 
     def result(self) -> dict[str, CorpusScores]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,19 +72,36 @@ def per_sentence(values: Scores, uniform: Scores) -> SentenceScores:
     )
 
 
-def summarised(single: SentenceScores) -> HeadScores:
-    """Means, intervals and differences over the sentences."""
-    own, uniform = single.own, single.uniform[:, None, None]
+def summarised(single: Mapping[str, SentenceScores]) -> dict[str, HeadScores]:
+    """Means, intervals and differences over the sentences, of all statistics of one kind.
+
+    All are resampled at once, which is many times faster than one by one.
+    """
+    if not single:
+        return {}
+    parts = []
+    for item in single.values():
+        own, uniform = item.own, item.uniform[:, None, None]
+        parts.append(np.stack([own, own - uniform, own - item.untrained[..., None]], axis=1))
+    found = bootstrap.of_mean(np.stack(parts, axis=1))  # [statistic, which, layer, head]
+    return {name: _summary(item, found, nth) for nth, (name, item) in enumerate(single.items())}
+
+
+def _summary(single: SentenceScores, found: Estimate, nth: int) -> HeadScores:
+    own = single.own
+    estimate, over_uniform, over_untrained = (
+        Estimate(found.value[nth, which], found.low[nth, which], found.high[nth, which]) for which in range(3)
+    )
     return HeadScores(
-        estimate=bootstrap.of_mean(own),
+        estimate=estimate,
         std=std(own, 0),
         uniform=float(mean(single.uniform, 0)),
         uniform_std=float(std(single.uniform, 0)),
         untrained=mean(single.untrained_heads, 1),
         untrained_std=std(single.untrained_heads, 1),
-        over_uniform=bootstrap.of_mean(own - uniform),
-        over_untrained=bootstrap.of_mean(own - single.untrained[..., None]),
-        above_uniform=(own > uniform).sum(axis=0),
+        over_uniform=over_uniform,
+        over_untrained=over_untrained,
+        above_uniform=(own > single.uniform[:, None, None]).sum(axis=0),
         sentences=int(np.isfinite(own).any(axis=(1, 2)).sum()),
     )
 

@@ -54,11 +54,12 @@ def lexical_cells(observed: Observed, *, read: bool = False) -> tuple[Floats, Fl
     cells = []
     for reference in (diagonal(n_rows, n_keys), mirror(n_rows, n_keys)):
         at = reference[rows - shift]
-        shuffled = np.zeros(own.shape)
-        for row, base in zip(rows, at, strict=True):
-            distances = np.flatnonzero(own[row]) - base
-            keys = np.clip(at[:, None] + distances[None, :], 0, n_keys - 2)  # never <eos>
-            np.add.at(shuffled, (np.repeat(rows, len(distances)), keys.ravel()), 1.0)
-            shuffled[row, np.clip(base + distances, 0, n_keys - 2)] -= 1.0  # a row is not its own comparison
+        of, partner = np.nonzero(own[rows])  # the partners of all rows, one after the other
+        distances = partner - at[of]
+        keys = np.clip(at[:, None] + distances[None, :], 0, n_keys - 2)  # [row, partner], never <eos>
+        others = np.ones(keys.shape)
+        others[of, np.arange(len(of))] = 0.0  # a row is not its own comparison
+        cell = rows[:, None] * n_keys + keys
+        shuffled = np.bincount(cell.ravel(), weights=others.ravel(), minlength=own.size).reshape(own.shape)
         cells.append(own - shuffled / (len(rows) - 1))
     return cells[0], cells[1], having

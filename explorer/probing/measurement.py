@@ -130,7 +130,9 @@ class Places:
 
 def places_of(observed: Observed, kind: AttentionKind) -> Places:
     """The rows, keys and patterns of one sentence."""
-    lexical = {"lexical": lexical_cells(observed), "lexical_input": lexical_cells(observed, read=True)}
+    lexical = {}
+    if kind == "cross":
+        lexical = {"lexical": lexical_cells(observed), "lexical_input": lexical_cells(observed, read=True)}
     return Places(
         observed,
         kind,
@@ -138,7 +140,7 @@ def places_of(observed: Observed, kind: AttentionKind) -> Places:
         pattern_cells.choosing_rows(observed, kind),
         pattern_cells.sink_keys(observed, kind),
         pattern_cells.patterns(observed, kind),
-        {name: cells for name, cells in lexical.items() if cells is not None} if kind == "cross" else {},
+        {name: cells for name, cells in lexical.items() if cells is not None},
     )
 
 
@@ -230,7 +232,7 @@ class Tally:
             for name, value in sentence_scores(observed, kind, even, places).items():
                 self._uniform[kind][name][index] = float(value)
             if kind == "cross":
-                self._corpus.add(index, observed, stacked)
+                self._corpus.add(index, observed, stacked, places.cells)
             self._divergences[kind].append(divergences(stacked[0], places.rows))
             self._maps[kind].append(relative_map(stacked[0]))
 
@@ -258,7 +260,7 @@ class Tally:
             kind,
             shape[1],
             shape[2],
-            {name: summarised(item) for name, item in single.items()},
+            summarised(single),
             mean(np.stack(self._divergences[kind]), 0),
             single,
             np.mean(self._maps[kind], axis=0),

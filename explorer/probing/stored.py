@@ -140,7 +140,7 @@ def _stored(about: Mapping[str, Any], arrays: Arrays) -> Stored:
             kind,
             int(n_layers),
             int(n_heads),
-            {name: summarised(item) for name, item in single.items()},
+            summarised(single),
             arrays[f"{kind}/similarity"].astype(np.float64),
             single,
             arrays[f"{kind}/relative"].astype(np.float64),
