@@ -5,13 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 import numpy as np
 
 from explorer.attention.names import index_name, short_head, short_layer
+from explorer.probing.importance import Importance
 from explorer.probing.measurement import Probe
+from explorer.probing.role_map import role_map_svg
 from explorer.probing.roles import MARGIN, MIN_SENTENCES, RULE
 from explorer.probing.tables import gold_note, head_rows, number_rows, roles, summary
 from model.config import ATTENTION_KINDS, AttentionKind
@@ -57,12 +61,27 @@ def as_json(probe: Probe, model: str, about: str) -> str:
     )
 
 
-def as_report(
-    probe: Probe, model: str, about: str, importance: list[dict[str, Any]] | None = None, facts: tuple[str, ...] = ()
-) -> str:
-    """One HTML page about a model's heads: the sample, a map of roles by kind, the table, and the rule.
+@dataclass(frozen=True)
+class Section:
+    """A further measurement in the report: its title, its table, and what it says in a sentence."""
 
-    The page loads no other files, and all names in it are escaped.
+    title: str
+    rows: list[dict[str, Any]]
+    caption: str
+
+
+def importance_section(importance: Importance) -> Section:
+    """The importance of all heads with its intervals, as part of the report."""
+    return Section("The importance of each head", importance.rows(), importance.summary())
+
+
+def as_report(
+    probe: Probe, model: str, about: str, sections: Sequence[Section] = (), facts: tuple[str, ...] = ()
+) -> str:
+    """One HTML page about a model's heads: sample, map of roles, every score with its interval, evidence, rule.
+
+    `sections` are other measurements of the same model on the same sample. The page loads no other files, and all names
+    in it are escaped.
     """
     parts = [
         f"<h1>The heads of {escape(model)}</h1>",
@@ -70,10 +89,13 @@ def as_report(
         f"<p>Measured on {escape(about)}. Baselines: uniform attention and {probe.seeds} untrained models of the same "
         f"shape.</p>",
         f"<p><strong>{escape(summary(probe))}</strong></p>",
+        f"<figure>{role_map_svg(probe, model, about)}<figcaption>The roles of all heads. A shaded cell is a head with a "
+        f"clear role; its letters are those of the Probe page.</figcaption></figure>",
         *(_map(probe, kind) for kind in ATTENTION_KINDS),
         f"<p>{escape(gold_note(probe))}</p>",
         "<h2>All heads</h2>",
-        *(_table(head_rows(probe, [kind])) for kind in ATTENTION_KINDS),
+        "<p>Means over sentences, with 95 % intervals in brackets.</p>",
+        *(_table(head_rows(probe, [kind], intervals=True)) for kind in ATTENTION_KINDS),
         "<h2>The evidence for each role</h2><ul>",
         *(
             f"<li>{escape(kind)} {index_name(layer, head)}: <strong>{escape(role.name)}</strong>. "
@@ -82,7 +104,7 @@ def as_report(
             if role.clear
         ),
         "</ul>",
-        *(["<h2>The importance of each head</h2>", _table(importance)] if importance else []),
+        *(f"<h2>{escape(item.title)}</h2>{_table(item.rows)}<p>{escape(item.caption)}</p>" for item in sections),
         f"<h2>How to read this</h2><p>{escape(RULE)}</p><p>Scores are means over sentences. "
         f"In brackets: 95 % intervals, by a bootstrap over sentences. A pattern does not "
         f"prove a purpose: how important a head is shows when it is switched off.</p>",
@@ -97,7 +119,8 @@ _STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;max-width:76rem;margin:2rem auto;padding:0 1rem;color:#1d2733;"
     "background:#fff}table{border-collapse:collapse;margin:.5rem 0 1.5rem;font-size:13px;"
     "font-variant-numeric:tabular-nums}th,td{border:1px solid #d7dde3;padding:.25rem .5rem;text-align:left}"
-    "th{background:#f3f5f7}td.n{text-align:right}td.map{width:9rem;vertical-align:top}"
+    "figure{margin:1rem 0;overflow-x:auto}th{background:#f3f5f7}td.n{text-align:right}"
+    "td.map{width:9rem;vertical-align:top}"
     "@media print{body{margin:0}}"
 )
 
@@ -126,10 +149,15 @@ def _table(rows: list[dict[str, Any]]) -> str:
     lines = []
     for row in rows:
         cells = "".join(
-            f"<td>{escape(str(value))}</td>"
-            if name in _NOT_NUMBERS
-            else f'<td class="n">{"" if value is None else f"{value:.3f}"}</td>'
+            f"<td>{escape(str(value))}</td>" if name in _NOT_NUMBERS else f'<td class="n">{_number(value)}</td>'
             for name, value in row.items()
         )
         lines.append(f"<tr>{cells}</tr>")
     return f"<table><tr>{header}</tr>{''.join(lines)}</table>"
+
+
+def _number(value: Any) -> str:
+    """A cell of a table: floats with three decimals, everything else as it is written."""
+    if value is None:
+        return ""
+    return f"{value:.3f}" if isinstance(value, float) else escape(str(value))

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from explorer.attention.names import index_name
 from explorer.probing.corpus_scores import NAMES as CORPUS
+from explorer.probing.importance import Importance
 from explorer.probing.measurement import STATISTICS, WITHOUT_SINKS, Probe
 from explorer.probing.roles import Role, role_of
-from explorer.text import plural, rounded
+from explorer.text import fixed, plural, rounded
 from model.analysis.bootstrap import Estimate
 from model.config import ATTENTION_KINDS, AttentionKind
+
+ScoresByKind = Mapping[AttentionKind, NDArray[np.float64]]
 
 SHORT = (
     *("effective_keys", "normalised_entropy", "confidence", "mean_distance", "previous", "itself", "next", "first"),
@@ -48,9 +53,21 @@ def roles(probe: Probe) -> dict[tuple[AttentionKind, int, int], Role]:
     return {(kind, layer, head): role_of(probe.kinds[kind], layer, head) for kind, layer, head in heads(probe)}
 
 
-def head_rows(probe: Probe, kinds: Iterable[AttentionKind] = ATTENTION_KINDS) -> list[dict[str, Any]]:
-    """A row for each head: its role and the means of its main scores, without empty columns."""
+def head_rows(
+    probe: Probe, kinds: Iterable[AttentionKind] = ATTENTION_KINDS, *, intervals: bool = False
+) -> list[dict[str, Any]]:
+    """A row for each head: its role and the means of its main scores, without empty columns.
+
+    With `intervals` each score is text, the mean and the ends of its interval in brackets.
+    """
     wanted = set(kinds)
+
+    def cell(item: Estimate, *place: int) -> float | str | None:
+        value, low, high = item.at(*place)
+        if not intervals or not math.isfinite(value):
+            return rounded(value, 3)
+        return f"{fixed(value, 2)} ({fixed(low, 2)} to {fixed(high, 2)})"
+
     known = roles(probe)
     rows = []
     for kind, layer, head in heads(probe):
@@ -59,11 +76,10 @@ def head_rows(probe: Probe, kinds: Iterable[AttentionKind] = ATTENTION_KINDS) ->
         row: dict[str, Any] = {"kind": kind, "head": index_name(layer, head), "role": known[kind, layer, head].name}
         for statistic in SHORT:
             item = probe.kinds[kind].scores.get(statistic)
-            value = float(item.mean[layer, head]) if item is not None else float("nan")
-            row[title_of(statistic)] = rounded(value, 3)
+            row[title_of(statistic)] = cell(item.estimate, layer, head) if item is not None else None
             if statistic in CORPUS:
                 whole = probe.kinds[kind].corpus.get(statistic)
-                row[whole_title(statistic)] = rounded(float(whole.own[layer, head]), 3) if whole is not None else None
+                row[whole_title(statistic)] = cell(whole.estimate, layer, head) if whole is not None else None
         rows.append(row)
     full = [name for name in rows[0] if any(row[name] is not None for row in rows)] if rows else []
     return [{name: row[name] for name in full} for row in rows]
@@ -76,6 +92,25 @@ def kinds_with(probe: Probe, statistic: str) -> list[AttentionKind]:
         for kind in ATTENTION_KINDS
         if (item := probe.kinds[kind].scores.get(statistic)) is not None and item.sentences
     ]
+
+
+def scatter_scores(probe: Probe, importance: Importance | None) -> dict[str, ScoresByKind]:
+    """Everything that one score of the heads can be plotted against, by title: scores by kind, [layer, head].
+
+    The scores themselves, those of the whole sample, and the importance where it is known.
+    """
+    found: dict[str, dict[AttentionKind, NDArray[np.float64]]] = {
+        title_of(name): {kind: probe.kinds[kind].scores[name].mean for kind in kinds_with(probe, name)}
+        for name in STATISTICS
+    }
+    for kind in ATTENTION_KINDS:
+        for name, whole in probe.kinds[kind].corpus.items():
+            found.setdefault(whole_title(name), {})[kind] = whole.own
+    if importance is not None:
+        found["importance: loss without the head (nats)"] = dict(importance.ablation.loss_change)
+        found["importance: token accuracy without the head"] = dict(importance.ablation.accuracy_change)
+        found["importance: gradient score in its layer"] = dict(importance.by_layer)
+    return {title: values for title, values in found.items() if values}
 
 
 def colour_range(probe: Probe, statistic: str) -> tuple[float, float]:

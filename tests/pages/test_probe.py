@@ -92,6 +92,9 @@ def test_one_score_against_another(app: AppTest) -> None:
     at.run()
     assert not at.exception
     assert "10 heads: effective keys and previous token have a rank correlation of " in words(at)
+    at.selectbox(key="probe_scatter_up").set_value("importance: loss without the head (nats)").run()
+    assert not at.exception
+    assert "12 heads: effective keys and importance: loss without the head (nats) have a rank corr" in words(at)
 
 
 def test_patching_shows_where_a_letter_is_carried(app: AppTest) -> None:

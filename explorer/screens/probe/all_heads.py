@@ -23,11 +23,14 @@ from explorer.probing.tables import (
     kinds_with,
     number_rows,
     roles,
+    scatter_scores,
     summary,
     title_of,
 )
+from explorer.screens.probe.importance import known_importance
 from explorer.screens.probe.sample_choice import align_words
 from explorer.text import plain
+from explorer.translation.model_description import ModelDescription
 from explorer.web import page_parts, session
 from model.config import ATTENTION_KINDS, AttentionKind
 
@@ -38,7 +41,7 @@ _GRID = "probe_grid"
 ONE_HEAD = "One head"
 
 
-def draw_heads(measured: Measured) -> None:
+def draw_heads(described: ModelDescription, measured: Measured) -> None:
     """Draw the grid of thumbnails, then the table, one score as a map, two against each other, and the numbers."""
     st.markdown(f"**{plain(summary(measured.probe))}**")
     _draw_grid(measured.probe)
@@ -49,7 +52,7 @@ def draw_heads(measured: Measured) -> None:
         st.button("Align the words statistically", key="probe_align", on_click=align_words, args=(measured.model,))
     _draw_table(measured)
     _draw_map(measured.probe)
-    _draw_scatter(measured.probe)
+    _draw_scatter(described, measured)
     _draw_alike(measured.probe)
     fold = st.expander("Every number with its baselines", key="probe_numbers", on_change="rerun")
     if fold.open:
@@ -112,26 +115,27 @@ def _draw_table(measured: Measured) -> None:
     _draw_rows(rows)
 
 
-def _draw_scatter(probe: Probe) -> None:
+def _draw_scatter(described: ModelDescription, measured: Measured) -> None:
     fold = st.expander("One score against another", key="probe_scatter", on_change="rerun")
     if not fold.open:
         return
     with fold:
-        names = [name for name in STATISTICS if kinds_with(probe, name)]
-        across, up = st.columns(2)
+        scores = scatter_scores(measured.probe, known_importance(described, measured))
         chosen = [
             column.selectbox(
                 title,
-                names,
-                index=names.index(default) if default in names else 0,
-                format_func=title_of,
+                list(scores),
+                index=list(scores).index(title_of(default)),
                 key=f"probe_scatter_{title.lower()}",
             )
-            for title, default, column in (("Across", "effective_keys", across), ("Up", "previous", up))
+            for title, default, column in zip(
+                ("Across", "Up"), ("effective_keys", "previous"), st.columns(2), strict=True
+            )
         ]
-        values = [{kind: probe.kinds[kind].scores[name].mean for kind in kinds_with(probe, name)} for name in chosen]
-        titles = (title_of(chosen[0]), title_of(chosen[1]))
-        page_parts.draw_plot(score_scatter(values[0], values[1], titles, roles(probe)), "probe_scatter_plot")
+        plot = score_scatter(scores[chosen[0]], scores[chosen[1]], (chosen[0], chosen[1]), roles(measured.probe))
+        page_parts.draw_plot(plot, "probe_scatter_plot")
+        if "importance" not in " ".join(scores):
+            st.caption("To compare importance with scores, measure it in the tab 'Importance' first.")
 
 
 def _draw_rows(rows: list[dict[str, Any]]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import streamlit as st
@@ -13,6 +13,7 @@ from explorer.attention.aggregates import shares
 from explorer.figures.measured_heads import head_plot, source_share_plot
 from explorer.probing import cross_checks, map_agreement, source_counts
 from explorer.probing.cross_checks import agreement, kept_shares
+from explorer.probing.report import Section
 from explorer.probing.reporting import Report
 from explorer.probing.sample import Measured
 from explorer.probing.syntax import targets_of
@@ -29,9 +30,15 @@ from model.analysis.source_share import SourceShareError, source_shares
 from model.checkpoint import LoadedModel
 from model.config import ATTENTION_KINDS, EOS, SOS, AttentionKind, DecodeConfig
 
+_TITLES = {
+    "Does the word need this row?": "counterfactual rows",
+    "Is the key with the largest weight the one that is missed?": "zeroed values",
+    "Source or prefix?": "source shares",
+}
+
 
 class _Counted(Protocol):
-    def rows(self) -> list[dict[str, object]]: ...
+    def rows(self) -> list[dict[str, Any]]: ...
 
     def caption(self) -> str: ...
 
@@ -98,6 +105,16 @@ def _draw_counts(described: ModelDescription, measured: Measured) -> None:
         ("source shares", "Divide predictions", source_counts.SENTENCES),
         lambda loaded, report: source_counts.source_counts(loaded, measured.sample, classes, report),
     )
+
+
+def known_checks(described: ModelDescription, measured: Measured) -> list[Section]:
+    """The counts that have been made on this sample, for the report."""
+    sections = []
+    for title, name in _TITLES.items():
+        found: _Counted | None = known(measurement_key(described, measured.choice, name))
+        if found is not None:
+            sections.append(Section(title, found.rows(), found.caption()))
+    return sections
 
 
 def _classes(described: ModelDescription, measured: Measured) -> Sequence[Sequence[str]] | None:

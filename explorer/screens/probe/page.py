@@ -8,13 +8,13 @@ from functools import partial
 
 import streamlit as st
 
-from explorer.probing.report import as_csv, as_json, as_report
+from explorer.probing.report import as_csv, as_json, as_report, importance_section
 from explorer.probing.role_map import role_map_svg
 from explorer.probing.sample import Measured
 from explorer.probing.syntax import tags_of
 from explorer.probing.tables import number_rows
 from explorer.screens.probe.all_heads import ONE_HEAD, draw_heads
-from explorer.screens.probe.cross_checks import draw_cross_checks
+from explorer.screens.probe.cross_checks import draw_cross_checks, known_checks
 from explorer.screens.probe.findings import draw_findings
 from explorer.screens.probe.grammar import draw_grammar, grammar_of
 from explorer.screens.probe.head_card import draw_card
@@ -91,7 +91,7 @@ def _tabs(described: ModelDescription, text: str, result: Measured | None) -> No
     page_parts.draw_tabs(
         "probe",
         {
-            "All heads": measured_only(draw_heads),
+            "All heads": measured_only(partial(draw_heads, described)),
             ONE_HEAD: measured_only(partial(draw_card, described)),
             SURGERY: lambda: draw_surgery(described, text, result),
             "Patching": lambda: draw_patching(described, text),
@@ -124,20 +124,23 @@ def _search(described: ModelDescription, result: Measured) -> None:
 def _export(described: ModelDescription, result: Measured) -> None:
     """Draw the download buttons for all measurements."""
     name, probe = described.name, result.probe
-    known = known_importance(described, result)
-    importance = known.rows() if known is not None else None
+    importance = known_importance(described, result)
+    sections = [] if importance is None else [importance_section(importance)]
+    sections += known_checks(described, result)
     about = tuple(facts(runtime.summary(name)))
     rows = number_rows(probe)
     numbers = plural(len(rows), "number")
     st.caption(plain(f"{numbers}, each with its standard deviation, both baselines and the number of sentences."))
     if importance is None:
         st.caption("To include the importance of each head in the report, measure it in the tab 'Importance' first.")
+    if len(sections) < 4:
+        st.caption("The report has those cross-checks that have been counted in the tab 'Cross-checks'.")
     with st.container(horizontal=True):
         files = {
             "Table (CSV)": ("csv", "text/csv", partial(as_csv, rows)),
             "Everything (JSON)": ("json", "application/json", partial(as_json, probe, name, result.about)),
             "Role map (SVG)": ("svg", "image/svg+xml", partial(role_map_svg, probe, name, result.about)),
-            "Report (HTML)": ("html", "text/html", partial(as_report, probe, name, result.about, importance, about)),
+            "Report (HTML)": ("html", "text/html", partial(as_report, probe, name, result.about, sections, about)),
         }
         for label, (kind, mime, make) in files.items():
             download_button(label, make, f"{name}-heads.{kind}", mime, key=f"probe_{kind}")

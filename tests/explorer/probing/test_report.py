@@ -7,7 +7,7 @@ import io
 import json
 from html.parser import HTMLParser
 
-from explorer.probing.report import as_csv, as_json, as_report
+from explorer.probing.report import Section, as_csv, as_json, as_report
 from explorer.probing.sample import (
     Measured,
 )
@@ -50,7 +50,8 @@ class Reader(HTMLParser):
 
 def test_the_report_is_one_page_that_loads_nothing(measured: Measured) -> None:
     evil = "<script>alert(1)</script>"
-    page = as_report(measured.probe, evil, f"{evil} & more", [{"kind": "cross", "head": "L1 H1", "loss": 0.5}])
+    section = Section("The importance of each head", [{"kind": "cross", "head": evil, "loss": 0.5}], f"{evil} says it.")
+    page = as_report(measured.probe, evil, f"{evil} & more", [section])
     reader = Reader()
     reader.feed(page)
     assert "script" not in reader.tags
@@ -59,4 +60,8 @@ def test_the_report_is_one_page_that_loads_nothing(measured: Measured) -> None:
     assert f"The heads of {evil}" in text
     assert "alignment (predicts)" in text
     assert "The importance of each head" in text
+    assert f"{evil} says it." in text
+    assert "svg" in reader.tags, "the map of roles as a figure"
+    error = measured.probe.kinds["cross"].corpus["error_rate"].estimate
+    assert f"{error.value[0, 0]:.2f} ({error.low[0, 0]:.2f} to {error.high[0, 0]:.2f})" in text
     assert reader.tags.count("table") == 3 + 3 + 1
