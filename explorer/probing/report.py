@@ -89,8 +89,8 @@ def as_report(
         f"<p>Measured on {escape(about)}. Baselines: uniform attention and {probe.seeds} untrained models of the same "
         f"shape.</p>",
         f"<p><strong>{escape(summary(probe))}</strong></p>",
-        f"<figure>{role_map_svg(probe, model, about)}<figcaption>The roles of all heads. A shaded cell is a head with a "
-        f"clear role; its letters are those of the Probe page.</figcaption></figure>",
+        f"<figure>{role_map_svg(probe, model, about)}<figcaption>The roles of all heads. A shaded cell is a head with "
+        f"a clear role; its letters are those of the Probe page.</figcaption></figure>",
         *(_map(probe, kind) for kind in ATTENTION_KINDS),
         f"<p>{escape(gold_note(probe))}</p>",
         "<h2>All heads</h2>",

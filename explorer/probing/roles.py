@@ -19,7 +19,9 @@ RULE = (
     f"by at least {MARGIN:g}. Both differences are taken sentence by sentence, and the lower ends of their 95 % "
     f"intervals count (for untrained models, after one standard deviation between their heads is taken off), over at "
     f"least {MIN_SENTENCES} sentences. Weight on sinks (the first token and <eos>) is judged first; other roles on the "
-    f"remaining weight, if that is {100 * LEAST_ELSEWHERE:.0f} % or more."
+    f"remaining weight, if that is {100 * LEAST_ELSEWHERE:.0f} % or more. A head that aligns is called lexical "
+    f"where it also finds the very word better than words at the same distance: the narrower name says more, and "
+    f"includes the wider."
 )
 
 _SINKS = {"first": "first token", "end": "end of sentence"}

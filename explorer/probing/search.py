@@ -85,25 +85,35 @@ def _matches(
     return np.array(by_tag) | np.array(by_word)
 
 
-def hit_rows(hits: Sequence[Hit], observed: Sequence[Observed]) -> list[dict[str, Any]]:
+def _sentence(item: Observed, side: Literal["source", "target"], whole_words: bool) -> str:
+    """One side of a pair, in the words (or tokens) that the positions of a hit count."""
+    form: Form = "words" if whole_words else "tokens"
+    if side == "source":
+        return " ".join(attention_maps(item.trace, "encoder", form).rows[:-1])
+    return " ".join(attention_maps(item.trace, "decoder", form).rows[1:])
+
+
+def hit_rows(hits: Sequence[Hit], observed: Sequence[Observed], *, whole_words: bool = True) -> list[dict[str, Any]]:
     """Hits as rows of a table."""
     return [
         {
             "weight": round(hit.weight, 3),
             "from (query)": hit.query,
             "to (key)": hit.key,
-            "source": " ".join(observed[hit.sentence].trace.src_tokens[:-1]),
-            "target": " ".join(observed[hit.sentence].trace.read_tokens[1:]),
+            "source": _sentence(observed[hit.sentence], "source", whole_words),
+            "target": _sentence(observed[hit.sentence], "target", whole_words),
         }
         for hit in hits
     ]
 
 
-def best_hit_sentence(hits: Sequence[Hit], observed: Sequence[Observed], head: Head) -> str:
+def best_hit_sentence(
+    hits: Sequence[Hit], observed: Sequence[Observed], head: Head, *, whole_words: bool = True
+) -> str:
     """The strongest hit, and the number of sentences in the table."""
     kind, layer, number = head
     best = hits[0]
-    source = " ".join(observed[best.sentence].trace.src_tokens[:-1])
+    source = _sentence(observed[best.sentence], "source", whole_words)
     cut = " (those with the largest weights)" if len(hits) == MAX_HITS else ""
     return (
         f"{kind.capitalize()} {index_name(layer, number)} looks most strongly from {quoted(best.query)} to "

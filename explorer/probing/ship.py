@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from explorer.probing.check_lines import check_lines
+from explorer.probing.findings import findings
 from explorer.probing.importance import measure_importance
 from explorer.probing.reporting import unheard
 from explorer.probing.sample import default_choice, measure_again, seeds_for
@@ -19,6 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m explorer.probing.ship", description=__doc__)
     parser.add_argument("names", nargs="*", help="models in the checkpoints folder (default: all Transformers)")
     parser.add_argument("--checkpoints", type=Path, default=Path("checkpoints"))
+    parser.add_argument("--card", action="store_true", help="print what a model's card quotes, and store nothing")
     options = parser.parse_args(arguments)
     names = options.names or [str(entry["name"]) for entry in list_models(options.checkpoints)]
     for name in names:
@@ -27,6 +30,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             continue
         found = measure_again(default_choice(loaded.data_config), loaded, unheard)
         importance = measure_importance(loaded, found.sample, unheard)
+        if options.card:
+            lines = (*findings(loaded, found, importance), *check_lines(loaded, found.sample))
+            print("\n".join((f"# {name}", *(f"- {line}" for line in lines))), flush=True)
+            continue
         hashed = sample_hash(found.sample, seeds_for(loaded))
         path = save(loaded.folder, found.probe, importance, hashed)
         print(f"{path}: {path.stat().st_size / 1e3:.0f} kB, {found.about}")

@@ -59,12 +59,15 @@ class SourceCounts:
         """The mean, both ends of the sentence, and what the weight on <eos> has to do with it."""
         first, last = (self.groups[name][1] for name in (THIRDS[0], THIRDS[-1]))
         value, low, high = (fixed(part, 2, signed=True) for part in self.on_end.at())
-        unclear = "" if self.on_end.differs_from_zero() else ", which cannot be told from none"
+        end = (
+            f"The more weight on <eos>, the {'less' if self.on_end.value < 0 else 'more'} comes from the source"
+            if self.on_end.differs_from_zero()
+            else "The weight on <eos> does not go together with this share"
+        )
         return (
             f"Over {plural(self.words, 'prediction')} in {plural(self.sentences, 'sentence')}, {_words(self.mean)} of "
             f"each comes from the source: {_words(first)} in the first third of a translation, {_words(last)} in "
-            f"the last. The more weight on <eos>, the {'less' if self.on_end.value < 0 else 'more'} comes from the "
-            f"source: correlation {value} ({low} to {high}){unclear}. (Ferrando and Costa-jussà, 2021, say that such "
+            f"the last. {end}: correlation {value} ({low} to {high}). (Ferrando and Costa-jussà, 2021, say that such "
             f"weight regulates the two.) In brackets: 95 % intervals over sentences."
         )
 

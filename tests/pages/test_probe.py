@@ -235,6 +235,8 @@ def test_grammar_without_a_pipeline_says_what_to_install(app: AppTest, monkeypat
     at.selectbox(key="model").set_value("adjective-swap").run()
     assert not at.exception
     assert "python -m spacy download no_such_pipeline_sm" in words(at)
+    assert {"function", "content"} <= set(tables(at)[0].columns), "closed lists need no pipeline"
+    assert "Furthest above uniform attention" in words(at)
 
 
 def test_grammar_with_a_pipeline(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:

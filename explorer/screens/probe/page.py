@@ -66,10 +66,9 @@ def draw() -> None:
 
 
 def _sample(described: ModelDescription) -> Measured | None:
-    choice, description = st.columns([2, 7], vertical_alignment="center")
-    with choice:
+    with st.container(horizontal=True, vertical_alignment="center"):
         draw_choice(described.name)
-    caption = description.empty()
+        caption = st.empty()
     result = measured(described)
     if result is not None:
         trained = runtime.summary(described.name)["trained"]

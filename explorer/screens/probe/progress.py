@@ -89,13 +89,10 @@ def with_progress(key: Key, make: Callable[[Report], Result], label: str) -> Res
     with place.container(horizontal=True, vertical_alignment="center"):
         bar = st.progress(0.0, text=plain(label))
         st.button("Stop", key=f"stop-{name}", on_click=_stop, args=(key,))
-    shown = (0.0, label)
 
     def report(done: float, text: str) -> None:
-        nonlocal shown
-        if text and (done, text) != shown:
-            shown = (done, text)
-            bar.progress(min(max(done, 0.0), 1.0), text=plain(text))
+        # Also where nothing has changed: only in a call like this one does Streamlit notice that Stop was pressed.
+        bar.progress(min(max(done, 0.0), 1.0), text=plain(text or label))
 
     try:
         result = store().get(key, make, report)

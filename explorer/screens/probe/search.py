@@ -44,6 +44,9 @@ def draw_search(
         st.info(plain(no_hit_sentence(query, key)))
         return
     st.dataframe(
-        hit_rows(hits, observed), hide_index=True, alt="Sentences in which the head looks from one word to the other"
+        hit_rows(hits, observed, whole_words=whole_words),
+        hide_index=True,
+        alt="Sentences in which the head looks from one word to the other",
     )
-    st.caption(plain(best_hit_sentence(hits, observed, (kind, layer, head))))
+    said = best_hit_sentence(hits, observed, (kind, layer, head), whole_words=whole_words)
+    st.caption(plain(said))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -39,6 +41,21 @@ def test_search_by_tags() -> None:
     hits = search(sample, "encoder", 0, 0, "ADJ", "NOUN", tags=tags)
     assert [(hit.query, hit.key, hit.weight) for hit in hits] == [("2 s1", "3 s2", 1.0)]
     assert search(sample, "encoder", 0, 0, "VERB", "NOUN", tags=tags) == []
+
+
+def test_positions_and_sentences_count_the_same_words() -> None:
+    item = observed(5, 4, cross=(HEADS["uniform"],))
+    trace = dataclasses.replace(item.trace, src_words=(0, 0, 1, 1, -1), tgt_words=(-1, 0, 0, 1))
+    sample = [dataclasses.replace(item, trace=trace)]
+    hits = search(sample, "cross", 0, 0, "", "")
+    (row,) = hit_rows(hits, sample)
+    assert row["source"].split() == ["s0s1", "s2s3"]
+    assert row["target"].split() == ["t0t1", "t2"]
+    position, word = hits[0].key.split()
+    assert [*row["source"].split(), "<eos>"][int(position) - 1] == word
+    assert "in “s0s1 s2s3”" in best_hit_sentence(hits, sample, ("cross", 0, 0))
+    (row,) = hit_rows(search(sample, "cross", 0, 0, "", "", whole_words=False), sample, whole_words=False)
+    assert row["source"].split() == ["s0", "s1", "s2", "s3"]
 
 
 def test_sentences_about_search_hits() -> None:
