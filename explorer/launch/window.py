@@ -97,7 +97,8 @@ class AppWindow:
 
 
 def _missing(what: str) -> str:
-    return f"There is {what} (pip install 'headlight[desktop]' brings one), so Headlight opens in the browser."
+    needed = "pywebview PySide6 QtPy" if sys.platform.startswith("linux") else "pywebview"
+    return f"There is {what} (`pip install {needed}` brings one), so Headlight opens in the browser."
 
 
 def _import_backend() -> Any:

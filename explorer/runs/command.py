@@ -12,6 +12,15 @@ from pathlib import Path
 from explorer.runs.home import INSTALLED, ROOT
 
 TRAIN = ("python", "-m", "model.train")
+# What may follow `headlight` where Headlight is installed, and the module that does it.
+SUBCOMMANDS = {
+    "train": "model.train",
+    "translate": "model.translate",
+    "evaluate": "model.evaluate",
+    "relabel": "model.relabel",
+    "import": "model.import_translator",
+}
+WHERE = "in a terminal" if INSTALLED else "in a terminal, in the project's folder"
 
 
 @dataclass(frozen=True)
@@ -71,6 +80,7 @@ def _where(checkpoints: Path) -> list[str]:
 
 def quoted_command(command: Sequence[str]) -> str:
     """The command as one would type it here, quoted for this system's terminal."""
-    if INSTALLED and tuple(command[: len(TRAIN)]) == TRAIN:
-        command = ["headlight", "train", *command[len(TRAIN) :]]
+    named = next((name for name, module in SUBCOMMANDS.items() if list(command[1:3]) == ["-m", module]), None)
+    if INSTALLED and named is not None:
+        command = ["headlight", named, *command[3:]]
     return subprocess.list2cmdline(command) if os.name == "nt" else shlex.join(command)

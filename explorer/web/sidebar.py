@@ -35,7 +35,7 @@ def _draw(sentence_on_page: bool, welcome: bool) -> Selection | None:
     page = st.container()
     with st.sidebar:
         if not summaries:
-            st.warning("There is no model in the checkpoints folder yet. Train one with `python -m model.train`.")
+            st.warning("There is no model in the checkpoints folder yet. Train one on the Train page.")
             return None
         name = _model(summaries, page)
         summary = summaries[name]

@@ -8,14 +8,6 @@ import sys
 from pathlib import Path
 
 _APP = Path(__file__).resolve().parent / "_app"
-# What may follow `headlight`, and the module that does it.
-COMMANDS = {
-    "train": "model.train",
-    "translate": "model.translate",
-    "evaluate": "model.evaluate",
-    "relabel": "model.relabel",
-    "import": "model.import_translator",
-}
 
 
 def main() -> None:
@@ -23,13 +15,15 @@ def main() -> None:
     arguments = sys.argv[1:]
     # Before the working folder and everything installed: a `model.py` there must not be taken for ours.
     sys.path.insert(0, str(_APP))
-    if not arguments or arguments[0] not in COMMANDS:
+    from explorer.runs.command import SUBCOMMANDS
+
+    if not arguments or arguments[0] not in SUBCOMMANDS:
         from explorer.launch.start import run
 
         sys.exit(run(arguments))
     from explorer.launch.command import with_models_folder
 
-    module, sys.argv = COMMANDS[arguments[0]], [sys.argv[0], *with_models_folder(arguments[1:])]
+    module, sys.argv = SUBCOMMANDS[arguments[0]], [sys.argv[0], *with_models_folder(arguments[1:])]
     # For the processes that training starts.
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(_APP), os.environ.get("PYTHONPATH")]))
     runpy.run_module(module, run_name="__main__", alter_sys=True)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from explorer.runs.command import quoted_command
 from explorer.runs.uploads import store
 from explorer.screens.train.training_data import Data
 from explorer.screens.train.upload import MAX_MEGABYTES, TABLES
@@ -15,7 +16,8 @@ from model.data.files import read_pairs
 
 _HELP = (
     "Training reads these pairs as well as its own, but for those that are there already or whose source is held out. "
-    "Data diversification makes such a file from translations by trained models: python -m model.relabel."
+    "Data diversification makes such a file from translations by trained models: "
+    f"{quoted_command(('python', '-m', 'model.relabel'))}."
 )
 
 

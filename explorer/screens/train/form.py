@@ -8,7 +8,7 @@ import uuid
 import streamlit as st
 
 from explorer.figures.learning_rate_schedule import schedule_figure
-from explorer.runs.command import TrainingOrder, quoted_command
+from explorer.runs.command import WHERE, TrainingOrder, quoted_command
 from explorer.runs.dry_run import Plan, PlanError, PlanService
 from explorer.runs.lifecycle import Runs
 from explorer.runs.process import RunError
@@ -80,7 +80,7 @@ def draw_form(runs: Runs) -> None:
         if isinstance(plan, Plan):
             draw_figure(schedule_figure(plan.schedule, str(setting(preset, changes, "schedule"))))
     with st.expander("The command"):
-        st.caption("Start runs exactly this command; you can also run it in a terminal, in the project's folder.")
+        st.caption(f"Start runs exactly this command; you can also run it {WHERE}.")
         st.code(quoted_command(order.command(runs.checkpoints)), language="bash", wrap_lines=True)
 
 

@@ -15,7 +15,7 @@ from explorer.figures.training_curves import (
     speed_figure,
 )
 from explorer.figures.vega_chart import Table
-from explorer.runs.command import quoted_command, resume_command
+from explorer.runs.command import WHERE, quoted_command, resume_command
 from explorer.runs.lifecycle import Runs
 from explorer.runs.metrics import Metrics
 from explorer.runs.process import RunError
@@ -58,7 +58,7 @@ def draw_run(runs: Runs, name: str) -> None:
         if launch is not None:
             st.caption("This run was started, or last resumed, with:")
             st.code(quoted_command(launch.arguments), language="bash", wrap_lines=True)
-        st.caption("In a terminal, in the project's folder, this command continues a stopped run:")
+        st.caption(f"This command, {WHERE}, continues a stopped run:")
         st.code(quoted_command(resume_command(name, runs.checkpoints)), language="bash", wrap_lines=True)
 
 

@@ -131,6 +131,7 @@ def test_the_page_shows_the_command_of_an_installed_headlight(monkeypatch: pytes
     assert command.quoted_command(told).startswith("python -m model.train")
     monkeypatch.setattr(command, "INSTALLED", True)
     assert command.quoted_command(told) == "headlight train --resume 'my run'"
+    assert command.quoted_command(["python", "-m", "model.experiments"]) == "python -m model.experiments"
 
 
 def test_our_folder_is_the_first_on_the_path_of_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

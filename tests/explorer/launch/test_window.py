@@ -142,7 +142,7 @@ def test_without_a_backend_it_is_the_browser(
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     assert not start._in_window(SERVER, Options(way="window"), str)
     said = capsys.readouterr().out
-    assert said.startswith("There is no backend for windows (pip install")
+    assert said.startswith("There is no backend for windows (`pip install")
     assert said.endswith("opens in the browser.\n")
     monkeypatch.setitem(sys.modules, "webview", None)
     with pytest.raises(NoWindowError, match="There is no pywebview"):
