@@ -94,6 +94,7 @@ def header(view: HeadsView, start: dict[str, Any], *, turn: int, name: str) -> d
         "explains": view.explains,
         "edits": [printable(edit) for edit in trace.edits],
         "subwords": has_subwords(trace),
+        "diagram": view.diagram.payload() if view.diagram else None,
         "order": list(kinds_of(trace)),
         "kinds": {
             kind: dict(zip(("layers", "heads"), trace.weights(kind).shape[:2], strict=True)) for kind in kinds_of(trace)

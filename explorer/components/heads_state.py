@@ -9,6 +9,7 @@ from explorer.attention.attention_maps import Form
 from explorer.attention.coordinates import Place
 from explorer.attention.view_text import parse_view
 from explorer.components.heads_payload import Head
+from explorer.components.model_diagram import ModelDiagram
 from explorer.translation.selection import is_view
 from model.config import AttentionKind
 from model.trace import AttentionTrace, kinds_of
@@ -30,6 +31,7 @@ class HeadsView:
         view: the view and its options as in the address, "lines.words.log"; empty = all heads.
         trained: False puts an "untrained" badge on the view.
         explains: whether the page can explain a cell; the views then offer a button for it.
+        diagram: the model as a small diagram, in which each place of attention can be chosen.
     """
 
     trace: AttentionTrace
@@ -43,6 +45,7 @@ class HeadsView:
     view: str = ""
     trained: bool = True
     explains: bool = False
+    diagram: ModelDiagram | None = None
 
     def start(self) -> dict[str, Any]:
         """The start as sent to the browser: step, source row and column count from 0, layer and head from 1."""

@@ -56,11 +56,13 @@ def draw_heads(opened: OpenTranslation, *, key: str, explains: bool) -> HeadsRes
         kind=selection.kind,
         layer=selection.layer,
         head=selection.head,
-        step=selection.step,
+        step=selection.step or _first_step(opened),
         cell=selection.cell,
         view=selection.view,
         trained=bool(opened.summary["trained"]),
         explains=explains,
+        # A lesson shows the figure with as few controls as it can.
+        diagram=diagram_of(runtime.describe(opened.shown.model).model_config) if explains else None,
     )
     result = heads_view(view, key=key)
     at = result.place

@@ -3,6 +3,7 @@
 import { readTheme } from "./colours.js";
 import { buttonsOf, finder, say, sayAll } from "./dom.js";
 import { PLACES } from "./head_list.js";
+import { drawDiagram } from "./diagram.js";
 import { drawHeadChoice } from "./head_choice.js";
 import { chooseTile, drawGrids, moveInGrid } from "./heads_grid.js";
 import { drawLines } from "./heads_lines.js";
@@ -175,6 +176,7 @@ function draw(S) {
   clearTimeout(S.waiting);
   S.box.hidden = false;
   drawControls(S);
+  drawPlace(S);
   drawHeadChoice(S);
   // What is not shown is hidden before anything is measured.
   for (const [part, view] of [[".figures", "head"], [".lines", "lines"], [".strip", "text"]]) S.find(part).hidden = S.view !== view;
@@ -189,6 +191,23 @@ function draw(S) {
   drawBadges(S.find, S.data);
   S.width = S.box.clientWidth;
   S.box.dataset.drawn = `${S.seq} ${S.view} ${mapsShown(S).map((m) => m.kind).join("+")}`;
+}
+
+/** Where in the model the map in question sits. @param {HeadsState} S */
+function drawPlace(S) {
+  const box = S.find(".model"), { diagram } = S.data, { layer } = S.pick[S.kind], width = S.box.clientWidth, { placed } = S;
+  if (placed?.diagram === diagram && placed.kind === S.kind && placed.layer === layer && placed.width === width) return;
+  S.placed = { diagram, kind: S.kind, layer, width };
+  box.hidden = !diagram;
+  if (diagram) drawDiagram(box, diagram, { kind: S.kind, layer }, (kind, at) => goToLayer(S, kind, at));
+}
+
+/** @param {HeadsState} S @param {Kind} kind @param {number} layer */
+function goToLayer(S, kind, layer) {
+  const { head } = S.pick[kind];
+  if (S.view !== "heads") return openHead(S, kind, layer, head);
+  S.pick[kind] = { layer, head };
+  change(S, { kind });
 }
 
 /** @param {HeadsState} S */

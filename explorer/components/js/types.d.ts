@@ -114,6 +114,13 @@ export interface Diagram {
   norm: string;
   positions: string;
 }
+/** A place of attention on screen, for a diagram that is drawn anew only where one of these changes. */
+export interface Placed {
+  diagram: Diagram | null;
+  kind: Kind;
+  layer: number;
+  width: number;
+}
 /** A block of the small diagram; it can be chosen if it is a place of attention. */
 export interface DiagramBlock {
   kind: string;
@@ -265,7 +272,7 @@ export interface StepperState {
   last: number;
   optionRows: number;
   /** What the diagram shows. */
-  placed?: { diagram: Diagram | null, kind: Kind, layer: number, width: number };
+  placed?: Placed;
   /** The index of the temperature of the bars. */
   heat: number;
   kind: Kind;
@@ -325,6 +332,7 @@ export interface HeadsData {
   model: string;
   trained: boolean;
   explains: boolean;
+  diagram: Diagram | null;
   edits: string[];
   subwords: boolean;
   order: Kind[];
@@ -451,6 +459,7 @@ export interface HeadsState extends ViewOptions {
   grey: number;
   figures: Record<Kind, HeadsFigure>;
   tile?: HTMLButtonElement;
+  placed?: Placed;
   player: Player;
   observer: ResizeObserver;
   keys: Keys;
