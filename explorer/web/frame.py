@@ -21,6 +21,7 @@ _INSIDE = "_inside_shell"
 # Its "Running … Stop" would flicker at each poll of a live run, so it appears only when a script run takes long.
 # In our colours, its captions have a contrast of 4.15:1, and small text needs 4.5:1.
 # Its frame around the whole page, when the page itself has the keyboard's focus, is a line at its edge here.
+# The first page is kept low above its figure, which then begins on the first screen of a laptop.
 # The selected button in a row and a slider's value have 3.64:1 in the dark theme, so they take the colour of links.
 _STYLE = """<style>
 .stMainBlockContainer { padding: 1.25rem 3rem 2rem 2rem; }
@@ -34,6 +35,10 @@ _STYLE = """<style>
 .stApp :is([data-selected="true"], [data-testid="stSliderThumbValue"]) [data-testid="stMarkdownContainer"] p {
   color: light-dark(#0f5e7d, #7cc4de); }
 .st-key-top_line_row { flex-wrap: nowrap !important; }
+.stMainBlockContainer:has(.st-key-top_line_row) { padding-top: 0.75rem; }
+.stMainBlockContainer:has(.st-key-top_line_row) > [data-testid="stVerticalBlock"] { gap: 0.6rem; }
+.st-key-answer h4 { padding: 0; }
+.st-key-answer button { min-height: 2rem; padding-block: 0; }
 @media (max-width: 768px) {
   .stMainBlockContainer { padding: 4rem 1.5rem 2rem; }
   [data-testid="stHeader"] { background: light-dark(#ffffff, #0f151b); }

@@ -21,7 +21,7 @@ const built = new WeakMap();
  * @param {(kind: Kind, layer: number) => void} choose
  */
 export function drawDiagram(box, diagram, at, choose) {
-  const width = box.clientWidth || 244, roomy = matchMedia("(pointer: coarse)").matches || width > 320;
+  const width = box.clientWidth || 244, roomy = matchMedia("(pointer: coarse)").matches;
   const name = JSON.stringify([diagram, width, roomy]);
   if (built.get(box) !== name) build(box, planOf(diagram, width, roomy));
   built.set(box, name);

@@ -1,7 +1,7 @@
 // The stepper's three heatmaps: rows are queries with query 0 on top, columns are keys, weights go from 0 to 1.
 
 import {
-  AXIS, LABEL, LEAST, TILT, border, cellUnder, framer, hatch, label, paper, shortLabel, widest, windowHeight,
+  AXIS, LABEL, LEAST, TILT, border, cellUnder, framer, hatch, isolated, label, paper, shortLabel, widest, windowHeight,
   writeAxes, writer,
 } from "./canvas.js";
 import { bitmap, contextOf, inkOn, shade } from "./colours.js";
@@ -9,7 +9,7 @@ import { FUTURE, SIDES } from "./kinds.js";
 import { AXES } from "./names.js";
 import { cellNumber, clamp } from "./numbers.js";
 import { weightsOf } from "./stepper_payload.js";
-import { currentRow, frontier, pick, redraw, rowOf, shownRows } from "./stepper_state.js";
+import { currentRow, frontier, lastRead, pick, redraw, rowOf, shownRows } from "./stepper_state.js";
 
 /** @typedef {import("./types").Kind} Kind */
 /** @typedef {import("./types").ChosenCell} ChosenCell */
@@ -26,7 +26,8 @@ export function layOut(S) {
     ctx.font = `12px ${S.theme.font}`;
     const width = (/** @type {string[]} */ tokens) => Math.min(LABEL, widest(ctx, tokens.map((_, i) => label(tokens, i))));
     const wide = width(m.columns), left = AXIS + width(m.rows) + 7;
-    return { f, m, wide, left, over: wide * Math.cos(TILT) };
+    const written = kind === S.kind && kind !== "encoder" ? widest(ctx, m.rows.map((_, row) => shortLabel(ctx, writtenBy(S, row)))) + 10 : 0;
+    return { f, m, wide, left, over: Math.max(wide * Math.cos(TILT), written) };
   });
   // Side by side only where the small maps have room for their smallest cells.
   const least = Math.max(...sizes.map(({ m, left, over }) => left + m.keys * LOW + over));
@@ -34,7 +35,14 @@ export function layOut(S) {
   S.find(".maps").classList.toggle("single", single);
   S.laidOut = S.kind;
   for (const kind of S.kinds) S.figures[kind].box.classList.toggle("focus", kind === S.kind);
-  const most = Math.max(260, windowHeight(S.box) - 250);
+  // The choice of head is beside the maps, or where they are below each other, next to the stage that it changes.
+  const home = S.find(single ? ".walk" : ".side"), choice = S.find(".choice");
+  if (choice.parentNode !== home) {
+    if (single) home.append(choice);
+    else home.prepend(choice);
+  }
+  // On a small laptop the map in question can be seen as a whole.
+  const most = Math.max(232, windowHeight(S.box) - 540);
   for (const { f, m, wide, left, over } of sizes) {
     const tall = single || f === S.figures[S.kind] ? most : most / 2 - 50;
     const across = (f.box.clientWidth - left - over) / m.keys, fair = Math.min(across, tall / m.queries);
@@ -61,6 +69,9 @@ export function bitmapOf(S, kind, layer, head) {
   return made;
 }
 
+/** What a row of the decoder writes, for the label at its end. @param {StepperState} S @param {number} row */
+const writtenBy = (S, row) => `→ ${isolated(S.data.target.predicted[lastRead(S, row)])}`;
+
 /** @param {StepperState} S @param {Kind} kind */
 export function drawMap(S, kind) {
   const f = S.figures[kind], m = S.maps[kind], { layer, head } = S.pick[kind], now = frontier(S);
@@ -83,6 +94,10 @@ export function drawMap(S, kind) {
     const near = Math.abs(q - current);
     if (near && (q % every || near < every)) continue;
     write(shortLabel(ctx, label(m.rows, q)), left - 6, top + (q + 0.5) * cell, "right", 0, size, near ? 400 : 700);
+    if (kind === "encoder" || kind !== S.kind) continue;
+    ctx.globalAlpha = 0.75;
+    write(shortLabel(ctx, writtenBy(S, q)), left + m.keys * cell + 8, top + (q + 0.5) * cell, "left", 0, size);
+    ctx.globalAlpha = 1;
   }
   for (let k = 0; k < m.keys; k += every) {
     // A word that the decoder has not read yet has no label at this step.

@@ -33,6 +33,13 @@ def draw() -> None:
 
 
 def _headline(opened: OpenTranslation) -> None:
+    """The translation with what can be done about it, then in small type what there is to see or to doubt."""
+    with st.container(key="answer", gap="xxsmall"):
+        _answer(opened)
+        _remarks(opened)
+
+
+def _answer(opened: OpenTranslation) -> None:
     selection, shown = opened.selection, opened.shown
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"#### {plain(shown.text) or '(nothing: the model ended at once)'}")
@@ -46,6 +53,10 @@ def _headline(opened: OpenTranslation) -> None:
                 kwargs={"path": None},
             )
         _next_word(opened)
+
+
+def _remarks(opened: OpenTranslation) -> None:
+    selection, shown = opened.selection, opened.shown
     changes_in_force.draw_edited(shown)
     summary = opened.summary
     task = str(summary.get("task"))
