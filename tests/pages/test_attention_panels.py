@@ -274,8 +274,11 @@ def test_export_offers_every_format(app: AppTest, view: str) -> None:
     assert "On screen: Cross-attention" in said(at)
 
 
-def test_the_steps_are_drawn_on_request_and_offered_as_gif_and_apng(app: AppTest) -> None:
-    at = opened(app, "export")
+@pytest.mark.parametrize("page", ["attention", "translate"])
+def test_the_steps_are_drawn_on_request_and_offered_as_gif_and_apng(app: AppTest, page: str) -> None:
+    at = opened(app, "export") if page == "attention" else app.run()
+    if page == "translate":
+        at.toggle(key="translate_moving").set_value(True).run()
     assert "moving_gif" not in {button.key for button in at.get("download_button")}
     at.button(key="export_moving").click().run()
     assert not at.exception

@@ -8,13 +8,12 @@ import streamlit as st
 
 from explorer.attention.coordinates import Place
 from explorer.export.manifest import ManifestError, link, manifest_text, model_hash, read_manifest
-from explorer.screens.attention import moving_picture
 from explorer.screens.attention.download_buttons import draw_downloads
 from explorer.screens.attention.panels import LED
 from explorer.text import plain
 from explorer.translation.selection import MAX_TEXT, Selection
 from explorer.translation.translator import Translation
-from explorer.web import runtime, session
+from explorer.web import moving_picture_panel, runtime, session
 from explorer.web.downloads import download_button
 from explorer.web.viewer_mode import closed
 from model.folder import CheckpointError
@@ -42,7 +41,8 @@ def draw(selection: Selection, shown: Translation, at: Place) -> None:
         key="export",
         manifest=manifest,
     )
-    moving_picture.draw(shown, at)
+    st.markdown("##### The steps as a moving picture")
+    moving_picture_panel.draw(shown, at)
     st.markdown("##### Open exactly this view again")
     download_button(
         "Manifest",

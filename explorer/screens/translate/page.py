@@ -99,6 +99,10 @@ def _explore(opened: OpenTranslation) -> None:
     if result.fork is not None:
         _fork(opened, result.fork.step, result.fork.token_id)
         st.rerun()
+    if st.toggle("The steps as a moving picture", key="translate_moving", help="GIF or APNG, for slides."):
+        from explorer.web import moving_picture_panel  # imports a drawing library, which the first screen does not need
+
+        moving_picture_panel.draw(opened.shown, result.place)
     here = address_of(opened)
     # The view and panel of the Attention page do not belong to this page's address.
     session.write_address(dataclasses.replace(here, view="", panel="", cell=None))

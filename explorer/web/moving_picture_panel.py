@@ -16,7 +16,6 @@ _DRAWN = "_moving_picture"
 
 def draw(shown: Translation, at: Place) -> None:
     """A button that draws the picture while a bar shows the progress; afterwards the picture and its downloads."""
-    st.markdown("##### The steps as a moving picture")
     steps = min(len(shown.trace.read_tokens), MOST_STEPS)
     drawn_for = (shown.seq, at.kind, at.layer, at.head)
     with st.container(horizontal=True, vertical_alignment="center"):
