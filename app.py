@@ -12,6 +12,7 @@ ABOUT = "Headlight: see what an encoder-decoder Transformer looks at, token by t
 
 def frame() -> None:
     """Draw the frame that all pages share, then run the page; called on every script run."""
+    from explorer.components.glossary import glossary
     from explorer.screens.lessons import lazy_sidebar as lesson_sidebar
     from explorer.web import embedded, runtime, security, session, sidebar
     from explorer.web import frame as shell
@@ -60,6 +61,7 @@ def frame() -> None:
     shell.enter_shell()
     with runtime.first_run(), contained("page"):
         page.run()
+    glossary()
 
 
 if __name__ == "__main__":  # Streamlit executes this file for every page run

@@ -1,11 +1,15 @@
 """The app's technical terms, each with a plain word and one sentence: the only text that tooltips may use.
 
-A term is spelt as in the literature. `pages` are those on which it appears, named as in :data:`lesson.PAGES`.
+A term is spelt as in the literature. `pages` are those on which it appears, named as in :data:`lesson.PAGES`. In a text
+of :func:`explained`, a term is a link that explains itself on hover, focus or tap (explorer/components/glossary.py).
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+
+from explorer.text import plain
 
 
 @dataclass(frozen=True)
@@ -329,3 +333,47 @@ def explain(term: str) -> GlossaryEntry:
 
 
 _BY_TERM = {entry.term.casefold(): entry for entry in GLOSSARY}
+
+
+def address_of(term: str) -> str:
+    """What the link of a term leads to: "#term-self-attention"."""
+    return f"#term-{'-'.join(re.findall('[a-z0-9]+', term.casefold()))}"
+
+
+def explained(text: str) -> str:
+    """`text` as Markdown that shows exactly these characters; the first mention of each term is a link.
+
+    What stands in quotation marks is a token or a sentence, and never a term.
+    """
+    known: set[str] = set()
+    pieces = []
+    for i, part in enumerate(_QUOTED.split(text)):
+        end = 0
+        for match in () if i % 2 else _TERMS.finditer(part):
+            term = _FORMS[match[0].casefold()]
+            if term in known:
+                continue
+            known.add(term)
+            pieces += [plain(part[end : match.start()]), f"[{plain(match[0])}]({address_of(term)})"]
+            end = match.end()
+        pieces.append(plain(part[end:]))
+    return "".join(pieces)
+
+
+def _plural(term: str) -> str:
+    if term.endswith("y") and term[-2] not in "aeiou":
+        return f"{term[:-1]}ies"
+    return f"{term}es" if term.endswith(("s", "x", "h")) else f"{term}s"
+
+
+_EVERYDAY = {"value", "parameter", "attention", "consistency", "validation"}  # these mostly have their everyday meaning
+_QUOTED = re.compile("(“[^”]*”)")
+_FORMS = {
+    form: entry.term.casefold()
+    for entry in GLOSSARY
+    if entry.term not in _EVERYDAY
+    for form in (entry.term.casefold(), _plural(entry.term.casefold()))
+}
+_TERMS = re.compile(
+    rf"(?<![\w-])(?:{'|'.join(map(re.escape, sorted(_FORMS, key=len, reverse=True)))})(?![\w-])", re.IGNORECASE
+)

@@ -39,6 +39,8 @@ _STYLE = """<style>
 .stMainBlockContainer:has(.st-key-top_line_row) > [data-testid="stVerticalBlock"] { gap: 0.6rem; }
 .st-key-answer h4 { padding: 0; }
 .st-key-answer button { min-height: 2rem; padding-block: 0; }
+.stApp a[href^="#term-"] {
+  color: inherit; text-decoration: underline dotted; text-underline-offset: 3px; cursor: help; }
 @media (max-width: 768px) {
   .stMainBlockContainer { padding: 4rem 1.5rem 2rem; }
   [data-testid="stHeader"] { background: light-dark(#ffffff, #0f151b); }

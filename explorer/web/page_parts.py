@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import streamlit as st
 
 from explorer.figures.plotly_charts import Columns, Plot
+from explorer.lessons.glossary import explained
 from explorer.text import plain
 from explorer.translation.selection import Selection
 from explorer.web import runtime, session
@@ -83,7 +84,7 @@ def draw_plot(plot: Plot, key: str, *, numbers: bool = True) -> None:
     if plot.title:
         st.markdown(f"##### {plain(plot.title)}")
     st.plotly_chart(plot.figure, key=key, config=_CONFIG, alt=plot.caption)
-    st.caption(plain(plot.caption))
+    st.caption(explained(plot.caption))
     if numbers and plot.table:
         draw_numbers(plot.table, plot.caption, key)
 
@@ -99,4 +100,4 @@ def draw_numbers(table: Columns, alt: str, key: str, label: str = "The numbers a
 def heading(question: str, answer: str) -> None:
     """Draw the question that a page answers and the first sentence of the answer; both may contain user text."""
     st.markdown(f"#### {plain(question)}")
-    st.caption(plain(answer))
+    st.caption(explained(answer))

@@ -178,6 +178,19 @@ def test_keys_step_after_typing_and_after_clicking_anywhere(visit: Visit) -> Non
     expect(page.locator("dialog.keyhelp")).to_have_count(0)
 
 
+def test_it_opens_where_there_is_most_to_see_and_the_diagram_leads_to_another_place(visit: Visit) -> None:
+    page = visit("/attention?model=multi30k-en-de")
+    drawn(page)
+    expect(page.locator(".player output")).to_have_text("step 5 of 9")
+    place = page.locator(".model [aria-checked=true]")
+    expect(place).to_have_attribute("aria-label", "Cross-attention, layer 4")
+    page.locator(".model").get_by_role("radio", name="Masked decoder self-attention, layer 2").click()
+    expect(place).to_have_attribute("aria-label", "Masked decoder self-attention, layer 2")
+    expect(page.get_by_role("button", name="Decoder self")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator(".caption")).to_contain_text("Masked decoder self-attention: all 16 heads")
+    wait_for(page, kind="decoder", layer="2", step="5")
+
+
 def test_a_head_is_equally_large_by_link_and_from_the_lines(visit: Visit) -> None:
     address = f"/attention?model=adjective-swap&text={TEXT.replace(' ', '+')}&layer=2&head=2"
     page = visit(f"{address}&view=head")

@@ -203,6 +203,9 @@ def test_subwords_are_merged_by_sums_over_keys_and_means_over_queries(bench: Ben
     bench(".words").click()
     bench.frame()
     assert bench(".words").get_attribute("aria-pressed") == "true"
+    # Words are numbered alike on the stage and on the maps.
+    assert bench(".source .chip .place").all_inner_texts() == ["1", "", "2", "3"]
+    assert bench(".target .chip .place").all_text_contents() == ["1", "2", "", "", "3"]
     # "un" and "bekannt" are read, "e" is not: (0.75 + 0.35) / 2 and (0.25 + 0.55) / 2
     assert bench.text(".cross p") == "2 unbekannt → e looks at 1 unknown 55 %, 2 words 40 %."
     assert bench.plot("cross")[3:] == (2, 3)

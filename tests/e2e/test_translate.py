@@ -65,6 +65,25 @@ def test_open_and_see_a_translation(visit: Visit) -> None:
     for kind in ("encoder", "decoder", "cross"):
         expect(page.locator(f"figure.{kind} p")).to_contain_text("looks at")
     expect(page.locator(".checks")).to_contain_text("rows sum to 1")
+    page.set_viewport_size({"width": 1366, "height": 768})
+    box = page.locator("figure.cross canvas").bounding_box()
+    assert box
+    assert box["y"] <= 520, "on a laptop, the map in question can be seen without scrolling"
+    tip, term = page.locator(".tip"), page.locator("figure.cross .term")
+    term.hover()
+    expect(tip).to_contain_text("cross-attention (looking at the source)")
+    page.mouse.move(0, 0)
+    expect(tip).to_be_hidden()
+    address = page.url
+    term.click()
+    expect(tip).to_be_visible()
+    assert page.url == address
+    page.keyboard.press("Escape")
+    expect(tip).to_be_hidden()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Shift+Tab")
+    expect(term).to_be_focused()
+    expect(tip).to_contain_text("keys and values of the source")
 
 
 def test_type_and_translate(visit: Visit) -> None:

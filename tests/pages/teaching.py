@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,10 @@ from streamlit.testing.v1 import AppTest
 
 
 def words(at: AppTest) -> str:
-    """All captions, notes and paragraphs, without the escapes of Markdown."""
+    """All captions, notes and paragraphs, without the escapes of Markdown and the links of terms."""
     found = [*at.caption, *at.info, *at.warning, *at.error, *at.markdown]
-    return " ".join(element.value for element in found).replace("\\", "")
+    said = " ".join(element.value for element in found).replace("\\", "")
+    return re.sub(r"\[([^\]]*)\]\(#term-[\w-]+\)", r"\1", said)
 
 
 def assert_shows_something(at: AppTest) -> None:

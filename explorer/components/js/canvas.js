@@ -18,11 +18,18 @@ export const LEAST = 126; // minimum size of a plot without its labels, in pixel
 export const magnification = (element) =>
   /** @type {Element & { currentCSSZoom?: number }} */ (element).currentCSSZoom ?? 1;
 
+/**
+ * Screen pixels per pixel of an element, given how much the page magnifies it. Asking for that makes the browser compute
+ * all styles changed so far, so whoever draws at each step asks once and keeps it.
+ * @param {number} zoom
+ */
+const screenPixels = (zoom) => (window.devicePixelRatio || 1) * zoom;
+
 /** The height of the window in the element's own pixels. @param {Element} element */
 export const windowHeight = (element) => innerHeight / magnification(element);
 
 /** Screen pixels per pixel of the element. @param {Element} element */
-export const pixelRatio = (element) => (window.devicePixelRatio || 1) * magnification(element);
+export const pixelRatio = (element) => screenPixels(magnification(element));
 
 /**
  * The pointer's position in the element's own pixels. Browsers disagree on offsetX in a magnified page.
@@ -50,9 +57,10 @@ export function cellUnder(canvas, event, { left, top, cell }) {
  * @param {HTMLCanvasElement} canvas
  * @param {number} width
  * @param {number} height
+ * @param {number} zoom how much the page magnifies the canvas
  */
-export function paper(canvas, width, height) {
-  const ratio = pixelRatio(canvas);
+export function paper(canvas, width, height, zoom = magnification(canvas)) {
+  const ratio = screenPixels(zoom);
   const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
   if (canvas.width !== w || canvas.height !== h) {
     Object.assign(canvas, { width: w, height: h });

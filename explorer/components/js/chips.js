@@ -20,7 +20,7 @@ function makeChip() {
 
 /**
  * @param {HTMLElement} slot
- * @param {number} position
+ * @param {string} position
  * @param {string} text
  * @param {{ weight: number, mask: number, of: string } | null} share the weight on it, and on which tokens together
  * @param {Record<string, boolean>} classes
@@ -28,7 +28,7 @@ function makeChip() {
 function setChip(slot, position, text, share, classes) {
   const chip = /** @type {HTMLButtonElement} */ (slot.firstChild), [name, meter] = chip.children;
   const [place, token, seen] = name.children;
-  say(place, `${position}`);
+  say(place, position);
   say(token, text);
   say(seen, classes.unknown ? "seen as <unk>" : "");
   const weight = share && !share.mask && share.weight >= SMALLEST ? share.weight : 0;
@@ -55,8 +55,14 @@ export function drawChips(S, view) {
   };
   const looking = (/** @type {Side} */ side, /** @type {number} */ i) =>
     view.from.side === side && view.from.span[0] <= i && i < view.from.span[1];
+  // Among whole words, a chip has the number of its word, as the rows and columns of the maps have.
+  const numberOf = (/** @type {Side} */ side, /** @type {number} */ i) => {
+    if (!S.words) return `${i + 1}`;
+    const spans = S.spans[side], at = spans.findIndex(([start]) => start === i);
+    return at >= 0 ? `${at + 1}` : i === S.data[side].tokens.length ? `${spans.length + 1}` : "";
+  };
   children(S.find(".source .chips"), source.tokens.length, makeChip).forEach((slot, i) => {
-    setChip(slot, i + 1, source.tokens[i], shareOf("source", i), {
+    setChip(slot, numberOf("source", i), source.tokens[i], shareOf("source", i), {
       special: source.words[i] < 0,
       unknown: source.unknown.includes(i),
       joined: joins(source.words, i),
@@ -75,7 +81,7 @@ export function drawChips(S, view) {
     const text = next || i === n ? target.predicted[next ? S.step : n - 1] : target.tokens[i];
     const later = i > S.step + 1;
     // A word that is not read yet has no weight to speak of.
-    setChip(slot, i + 1, text, i > S.step && view.column < 0 ? null : shareOf("target", i), {
+    setChip(slot, numberOf("target", i), text, i > S.step && view.column < 0 ? null : shareOf("target", i), {
       special: SPECIALS.includes(text),
       joined: joins(target.words, i),
       open: joins(target.words, i + 1),

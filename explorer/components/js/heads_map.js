@@ -13,6 +13,7 @@ import { AXES, PREDICTED_ROWS, TITLES, layerName, nameInLayer } from "./names.js
 import { cellNumber, clamp } from "./numbers.js";
 import { presenting } from "./present.js";
 import { roomBelow } from "./screen_room.js";
+import { sayKind } from "./terms.js";
 
 /** @typedef {import("./types").HeadsState} HeadsState */
 /** @typedef {import("./types").Kind} Kind */
@@ -59,7 +60,7 @@ const sizeOf = ({ m, left, right, over, above }) => ({ beside: left + Math.max(r
 /** @param {HeadsState} S @param {Kind} kind */
 function nameHead(S, kind) {
   const f = S.figures[kind], m = mapOf(S, kind), { layer, head } = S.pick[kind];
-  say(f.title, TITLES[kind]);
+  sayKind(f.title, kind, TITLES[kind]);
   say(f.about, `${layerName(layer)} · ${nameInLayer(head)}` + (kindsShown(S).length > 1 ? "" : ` · ${S.data.model}`) + (m ? "" : " · loading …"));
   f.canvas.hidden = !m;
   f.canvas.setAttribute("aria-label", `${TITLES[kind]}, ${f.about.textContent}. Arrow keys move between cells; with Shift they mark rows and columns.`);

@@ -48,7 +48,7 @@ export function drawNext(S) {
     say(mark, current ? "▸" : "");
     say(token, option.text);
     token.classList.toggle("special", SPECIALS.includes(option.text));
-    /** @type {HTMLElement} */ (bar.firstChild).style.width = `${100 * option.p}%`;
+    /** @type {HTMLElement} */ (bar.firstChild).style.transform = `scaleX(${option.p})`;
     say(number, percent(option.p));
     button.classList.remove("waiting");
     if (current) button.setAttribute("aria-current", "true");
@@ -70,7 +70,7 @@ export function drawNext(S) {
  */
 function drawOthers(S, rest, none) {
   const [, , bar, number] = S.find(".others").children;
-  /** @type {HTMLElement} */ (bar.firstChild).style.width = `${100 * rest}%`;
+  /** @type {HTMLElement} */ (bar.firstChild).style.transform = `scaleX(${rest})`;
   // A difference of float32 numbers can be 0 where the rest is only small.
   say(number, percent(none ? 0 : Math.max(rest, Number.MIN_VALUE)));
 }

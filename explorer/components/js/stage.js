@@ -16,6 +16,7 @@ import { currentRow, redraw, tokenSpans } from "./stepper_state.js";
 /** @typedef {import("./types").StepperState} StepperState */
 
 const MOVE = 200; // ms from one step to the next
+const HURRY = 150; // steps that follow each other faster than this are not animated, in ms
 const FAINT = 0.02; // thinner curves are not drawn; the chip still says the weight
 
 /** Where the chips are, after their text or the width has changed. @param {StepperState} S */
@@ -39,6 +40,12 @@ export function drawStage(S) {
   const { layer, head } = S.pick[S.kind], m = S.maps[S.kind];
   const map = { values: weightsOf(m, layer, head), mask: m.mask, keys: m.keys };
   const view = stageView(S.kind, map, tokenSpans(S), S.step, currentRow(S, "encoder"), S.look);
+  const now = performance.now();
+  if (S.staged?.step !== S.step) {
+    S.hurried = now - (S.staged?.at ?? -HURRY) < HURRY;
+    S.staged = { step: S.step, at: now };
+    S.find(".stage").classList.toggle("hurried", S.hurried);
+  }
   drawChips(S, view);
   if (S.scrolls) measureStage(S);
   moveTo(S, view.lines.flatMap((line) => curveOf(S, view, line) ?? []));
@@ -86,7 +93,7 @@ function moveTo(S, curves) {
     ...curves.map((goal) => ({ start: before.get(goal.id) ?? { ...goal, weight: 0 }, goal })),
     ...S.curves.flatMap((start) => (goals.has(start.id) ? [] : { start, goal: { ...start, weight: 0 } })),
   ];
-  if (S.still || !pairs.some(({ start, goal }) => differ(start, goal))) {
+  if (S.still || S.hurried || !pairs.some(({ start, goal }) => differ(start, goal))) {
     S.curves = curves;
     return paint(S);
   }
@@ -113,7 +120,7 @@ const between = (a, b, part) =>
 /** @param {StepperState} S */
 function paint(S) {
   const { width, height } = S.stageSize, canvas = /** @type {HTMLCanvasElement} */ (S.find(".curves"));
-  const ctx = paper(canvas, width, height);
+  const ctx = paper(canvas, width, height, S.zoom);
   ctx.lineCap = "round";
   // Heavy curves last, so that thin ones do not cross them out.
   for (const { x0, y0, x1, y1, bend, weight, from, to } of [...S.curves].sort((a, b) => a.weight - b.weight)) {

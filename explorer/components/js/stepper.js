@@ -1,5 +1,6 @@
 // The stepper: a whole decoding to step through, play and explore without requests to the server.
 
+import { magnification } from "./canvas.js";
 import { readTheme } from "./colours.js";
 import { buttonsOf, finder, say } from "./dom.js";
 import { drawDiagram } from "./diagram.js";
@@ -56,6 +57,7 @@ function take(S) {
   if (!block) return;
   if (block !== S.taken) load(S, readPayload(block));
   S.taken = block;
+  S.zoom = magnification(S.box);
   layOut(S);
   S.draw();
   // Only now do the chips have their words, and so their places.
@@ -64,6 +66,7 @@ function take(S) {
 
 /** Everything that depends on the width, after a change of it or of the words. @param {StepperState} S */
 function fit(S) {
+  S.zoom = magnification(S.box);
   layOut(S);
   measureStage(S);
   const { still } = S;
@@ -77,7 +80,7 @@ function create(root) {
   const find = finder(root), details = /** @type {HTMLDetailsElement} */ (find("details"));
   const S = /** @type {StepperState} */ (/** @type {unknown} */ ({
     find, details, box: find(".stepper"), pick: {}, cell: null, frame: 0, figures: {}, sort: { by: 1, sign: 1 },
-    words: false, draw: () => draw(S), look: null, rove: 0, boxes: { source: [], target: [] }, curves: [], moving: 0,
+    words: false, draw: () => draw(S), look: null, rove: 0, boxes: { source: [], target: [] }, curves: [], moving: 0, hurried: false,
     stageSize: { width: 0, height: 0 }, speed: 1, still: matchMedia("(prefers-reduced-motion: reduce)").matches,
   }));
   for (const kind of KINDS) {

@@ -75,12 +75,17 @@ const writtenBy = (S, row) => `→ ${isolated(S.data.target.predicted[lastRead(S
 /** @param {StepperState} S @param {Kind} kind */
 export function drawMap(S, kind) {
   const f = S.figures[kind], m = S.maps[kind], { layer, head } = S.pick[kind], now = frontier(S);
-  const { left, top, cell, flat, width } = f.plot;
-  const shown = shownRows(S, kind), current = currentRow(S, kind);
+  const { left, top, cell, flat, width } = f.plot, { ink, font, ground } = S.theme;
+  const shown = shownRows(S, kind), current = currentRow(S, kind), c = S.cell?.kind === kind ? S.cell : null;
+  const drawn = [
+    S.seq, layer, head, shown, current, now, S.words, S.step * Number(S.words || kind === S.kind), kind === S.kind, left, top, cell, width, S.zoom,
+    devicePixelRatio, ground, font, c?.query, c?.key,
+  ].join();
+  if (f.drawn === drawn) return;
+  f.drawn = drawn;
   // Tall enough for the title of the query axis even with few rows.
-  const ctx = paper(f.canvas, Math.ceil(width), top + Math.max(m.queries * cell + 4, LEAST));
-  const { ink, font, ground } = S.theme, wide = m.keys * cell, high = shown * cell;
-  f.canvas.dataset.plot = [left, top, cell, shown, m.keys].join();
+  const ctx = paper(f.canvas, Math.ceil(width), top + Math.max(m.queries * cell + 4, LEAST), S.zoom);
+  const wide = m.keys * cell, high = shown * cell;
 
   ctx.fillStyle = ink;
   ctx.textBaseline = "middle";
@@ -133,8 +138,8 @@ export function drawMap(S, kind) {
   ctx.setLineDash([4, 3]);
   if (kind === "encoder" || current !== now) mark(current, S.theme[SIDES[kind][0]]);
   ctx.setLineDash([]);
-  const c = S.cell, out = cell > 7 ? 0 : 2;
-  if (c?.kind === kind) frame(left + c.key * cell - out, top + c.query * cell - out, cell + 2 * out, cell + 2 * out, ink);
+  const out = cell > 7 ? 0 : 2;
+  if (c) frame(left + c.key * cell - out, top + c.query * cell - out, cell + 2 * out, cell + 2 * out, ink);
 }
 
 /**

@@ -9,6 +9,7 @@ import { MASKED, WHY_MASKED, drawBadges, line, looksAt } from "./readout.js";
 import { bitmapOf } from "./stepper_maps.js";
 import { currentRow, lastRead, pick, rowOf, shownRows } from "./stepper_state.js";
 import { drawTable } from "./table.js";
+import { sayKind } from "./terms.js";
 import { numbered, tokenName } from "./token_names.js";
 
 /** @typedef {import("./types").Kind} Kind */
@@ -26,7 +27,7 @@ export function drawPick(S) {
   });
   const shown = shownRows(S, S.kind), side = m.heads > 7 ? 26 : 42, scale = side / Math.max(m.keys, m.queries);
   children(S.find(".heads"), m.heads + 1, () => makeButton("", make("canvas"), make("span"))).forEach((b, h) => {
-    const ctx = paper(/** @type {HTMLCanvasElement} */ (b.firstChild), m.keys * scale, m.queries * scale);
+    const ctx = paper(/** @type {HTMLCanvasElement} */ (b.firstChild), m.keys * scale, m.queries * scale, S.zoom);
     ctx.drawImage(bitmapOf(S, S.kind, layer, h), 0, 0, m.keys, shown, 0, 0, m.keys * scale, shown * scale);
     say(b.lastChild, h ? `${h}` : "mean");
     b.setAttribute("aria-label", capitalised(nameInLayer(h)) + (h ? ` of ${m.heads}` : ""));
@@ -39,8 +40,10 @@ export function drawPick(S) {
 export function drawCaption(S, kind) {
   const f = S.figures[kind], m = S.maps[kind], { layer, head } = S.pick[kind], encoder = kind === "encoder";
   const which = head ? `${nameInLayer(head)} (of ${m.heads})` : `mean of ${plural(m.heads, "head")}`;
-  say(f.title, TITLES[kind]);
+  sayKind(f.title, kind, TITLES[kind]);
   say(f.about, `${layerName(layer)} · ${which} · ${S.data.model}` + (encoder ? "" : ` · step ${S.step + 1}`));
+  // Written here, after all maps are drawn: drawing text on a canvas makes the browser compute what has changed so far.
+  f.canvas.dataset.plot = [f.plot.left, f.plot.top, f.plot.cell, shownRows(S, kind), m.keys].join();
   f.canvas.setAttribute("aria-label", `${TITLES[kind]}, ${f.about.textContent}. Arrow keys move between cells.`);
   const query = currentRow(S, kind), [side, keySide] = SIDES[kind];
   const how = encoder && !(S.cell?.locked && S.cell.kind === kind) ? [" (most attended now)"] : [];

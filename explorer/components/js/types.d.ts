@@ -244,6 +244,8 @@ export interface StepperFigure {
   caption: HTMLElement;
   readout: HTMLElement;
   plot: Plot & { width: number; flat: boolean };
+  /** What the map was drawn from, so that it is drawn only after a change. */
+  drawn?: string;
 }
 
 export interface StepperState {
@@ -288,8 +290,13 @@ export interface StepperState {
   rove: number;
   boxes: Record<Side, Box[]>;
   stageSize: { width: number; height: number };
+  /** How much the page magnifies the view, as of the last change of its size. */
+  zoom: number;
   curves: Curve[];
   moving: number;
+  /** The step on the stage and since when, and whether steps follow each other too fast to be animated. */
+  staged?: { step: number; at: number };
+  hurried: boolean;
   /** Whether the person asks for less motion. */
   still: boolean;
   speed: number;

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 import pytest
 
-from explorer.lessons.glossary import GLOSSARY, GlossaryEntry, explain
+from explorer.lessons.glossary import GLOSSARY, GlossaryEntry, address_of, explain, explained
 from explorer.lessons.lesson import PAGES
 from tests.paths import ROOT
 
@@ -59,3 +60,29 @@ def test_terms_are_found_without_regard_to_capitals() -> None:
     assert explain("bleu") is explain("BLEU")
     with pytest.raises(KeyError):
         explain("no such term")
+
+
+def test_the_first_mention_of_a_term_is_a_link() -> None:
+    assert explained("Queries fit keys; a query fits a key.") == (
+        "[Queries](#term-query) fit [keys](#term-key); a query fits a key\\."
+    )
+    assert explained("cross-attention of a decoder-only model") == (
+        "[cross\\-attention](#term-cross-attention) of a decoder\\-only model"
+    )
+
+
+def test_a_quoted_token_is_no_term_and_nothing_is_markup() -> None:
+    assert explained("“head” looks at *x*, <b>, [a](b)") == ("“head” looks at \\*x\\*, \\<b\\>, \\[a\\]\\(b\\)")
+
+
+def test_each_term_has_its_own_address_and_the_views_link_to_terms_that_exist() -> None:
+    addresses = {address_of(entry.term) for entry in GLOSSARY}
+    assert len(addresses) == len(GLOSSARY)
+    components = ROOT / "explorer" / "components"
+    texts = [path.read_text(encoding="utf-8") for path in components.rglob("*") if path.suffix in (".js", ".html")]
+    linked = {link for text in texts for link in re.findall(r'href[=:] ?["`](#term-[\w-]+)["`]', text)}
+    named = re.search(r"KIND_TERMS = \{(.*)\}", (components / "js" / "terms.js").read_text(encoding="utf-8"))
+    assert named
+    linked |= {f"#term-{name}" for name in re.findall(r'"([\w-]+)"', named[1])}
+    assert len(linked) >= 5
+    assert linked <= addresses

@@ -1,0 +1,26 @@
+"""The explanations of the glossary's terms: what a link to a term shows on hover, focus or tap, on every page.
+
+A term is a link to `#term-…`, in Markdown (:func:`explorer.lessons.glossary.explained`) as in our own components
+(js/terms.js). This component listens to them all, so a page mounts it once.
+"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from explorer.components import bundle
+from explorer.lessons.glossary import GLOSSARY, address_of
+
+_component = st.components.v2.component(
+    "headlight_glossary",
+    html='<div class="tip" popover="manual" role="tooltip"><p><b></b> <span></span></p><p></p></div>',
+    css=bundle.style("glossary.css"),
+    js=bundle.script("glossary.js"),
+)
+# All of it, always: a message of this size is sent once per browser tab, a smaller one again with each script run.
+_TERMS = {address_of(entry.term): [entry.term, entry.plain, entry.explanation] for entry in GLOSSARY}
+
+
+def glossary() -> None:
+    """Let the terms on this page explain themselves; call this at the end of the page, where it moves nothing."""
+    _component(key="glossary", data={"terms": _TERMS}, height="content")
