@@ -58,7 +58,11 @@ def _unknown(shown: Translation) -> list[str]:
 
 
 def _not_listed(shown: Translation, task: Task | None) -> list[str]:
-    if task is None or not task.complete or _normal(shown.source.text) in _sources(task.name):
+    if task is None:
+        return []
+    if task.is_source is not None:
+        return [] if task.is_source(shown.source.text) else [task.not_a_source]
+    if not task.complete or _normal(shown.source.text) in _sources(task.name):
         return []
     return [f"It is none of the {len(_sources(task.name)):,} sentences of its task."]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from datetime import date, timedelta
+from functools import cache
 from itertools import product
 
 from model.config import DataConfig
@@ -15,6 +16,7 @@ LAST = date(2049, 12, 31)
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = ("January", "February", "March", "April", "May", "June",
           "July", "August", "September", "October", "November", "December")  # fmt: skip
+_SHORT_MONTHS = [name[:3].lower() for name in MONTHS]
 
 N_TEST = 1000
 N_VALID = 300
@@ -94,6 +96,44 @@ def ordinal_ending(day: int) -> str:
     return "th" if 11 <= day <= 13 else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
 
 
+def is_spelling(text: str) -> bool:
+    """Whether a text is a spelling of a date that exists, from `FIRST` to `LAST`; capitals do not matter."""
+    text = text.strip().lower()
+    for template, pattern in _patterns().items():
+        found = pattern.fullmatch(text)
+        if not found:
+            continue
+        try:
+            month = _SHORT_MONTHS.index(found["month"][:3]) + 1 if "{month}" in template else int(found["m"])
+            when = date(int(found["y"]), month, int(found["d"]))
+        except ValueError:  # there is no such month, or no such day
+            continue
+        # Spelt again: endings and weekdays have to be those of this date.
+        spelt = (spell(when, template, short_month=m, short_weekday=w) for m, w in product((False, True), repeat=2))
+        if FIRST <= when <= LAST and text in {example.source.lower() for example in spelt}:
+            return True
+    return False
+
+
+@cache
+def _patterns() -> dict[str, re.Pattern[str]]:
+    """What a text written as each template says looks like."""
+    parts = {
+        "d": r"(?P<d>\d{1,2})", "dd": r"(?P<d>\d{2})", "th": "[a-z]{2}", "m": r"(?P<m>\d{1,2})", "mm": r"(?P<m>\d{2})",
+        "month": "(?P<month>[a-z]{3,9})", "weekday": "[a-z]{3,9}", "y": r"(?P<y>\d{4})",
+    }  # fmt: skip
+    templates = {style + template for style in _WEEKDAY_STYLES for family in FAMILIES.values() for template in family}
+    return {
+        template: re.compile(
+            "".join(
+                re.escape(text) + parts.get(name, "") for text, name in re.findall(r"([^{]*)(?:{(\w+)})?", template)
+            ),
+            re.IGNORECASE,
+        )
+        for template in sorted(templates)
+    }
+
+
 def random_spelling(when: date, rng: random.Random) -> Example:
     """The pair for a date in a random spelling, including random case."""
     (family,) = rng.choices(tuple(FAMILIES), _FAMILY_WEIGHTS)
@@ -132,6 +172,9 @@ def dates(split_seed: int) -> Task:
         story="Writes dates in many spellings as year-month-day",
         trained_on="dates in many spellings",
         confidence=0.99,
+        is_source=is_spelling,
+        not_a_source="Its task has no day from 1950 to 2049 that is spelt like this: there may be no such day, no such "
+        "spelling, or the weekday may be another.",
         data=DataConfig(
             task="dates",
             tokenizer="characters",

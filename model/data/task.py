@@ -76,9 +76,10 @@ class Task:
     have more (``long``). `group` names the group in which an example is scored, such as its length; `equivalent` says
     whether a prediction is correct. `story` says in one sentence what a model trained on it does, `trained_on` what its
     sources are; `longest` is the largest number of source tokens in training, 0 where that is no matter of principle.
-    `complete` says that the splits hold every source that there is. `confidence` is that (geometric mean of the
-    likeliest tokens' probabilities) which 98 % of the validation sentences exceed with the models that come with it; 0
-    where it is unknown.
+    `complete` says that the splits hold every source that there is. Where they do not, but it can be decided whether a
+    text is a source, `is_source` decides it, and `not_a_source` is the sentence about one that is not. `confidence` is
+    that (geometric mean of the likeliest tokens' probabilities) which 98 % of the validation sentences exceed with the
+    models that come with it; 0 where it is unknown.
     """
 
     name: str
@@ -95,6 +96,8 @@ class Task:
     trained_on: str = ""
     longest: int = 0
     complete: bool = False
+    is_source: Callable[[str], bool] | None = field(default=None, repr=False)
+    not_a_source: str = ""
     confidence: float = 0.0
     from_folder: bool = False  # reads a corpus: from --data-dir, or downloaded
     own_splits: Mapping[str, Callable[[], tuple[Example, ...]]] = field(default_factory=dict, repr=False)

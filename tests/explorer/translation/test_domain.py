@@ -91,6 +91,7 @@ def test_longer_than_trained() -> None:
         ("dates", "مرحبا", "never occurred in training"),
         ("dates", "hello world", "to its likeliest word"),
         ("dates", "3 March 2024 at noon", "to its likeliest word"),
+        ("dates", "31 February 2024", "there may be no such day"),
         ("phrases-en-de", "I am a doctor", "sentences of its task"),
         ("phrases-en-de", "The weather is nice", "“weather” and “nice” never occurred"),
         ("reverse", "HELLO", "never occurred in training"),

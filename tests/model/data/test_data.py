@@ -12,7 +12,7 @@ import pytest
 from model.config import UNK
 from model.data import MADE_HERE, DataError, Example, get_task
 from model.data.adjective_swap import SUBJECTS, VERBS
-from model.data.dates import FAMILIES, FIRST, LAST, family_of, ordinal_ending, random_spelling, spell
+from model.data.dates import FAMILIES, FIRST, LAST, family_of, is_spelling, ordinal_ending, random_spelling, spell
 from model.data.letters import sorted_
 from model.data.phrases import ENGLISH_FRENCH, ENGLISH_GERMAN, ENGLISH_HINDI
 from model.text.tokenizer import build_tokenizers
@@ -252,3 +252,18 @@ def test_exact_match_is_the_measure() -> None:
     task = get_task("copy")
     assert task.equivalent("ab", Example("ab", "ab"))
     assert not task.equivalent("a b", Example("ab", "ab"))
+
+
+def test_every_spelling_of_the_task_is_one() -> None:
+    rng = random.Random(3)
+    days = [FIRST + timedelta(rng.randrange((LAST - FIRST).days + 1)) for _ in range(300)]
+    sources = [random_spelling(when, rng).source for when in (*days, FIRST, LAST)]
+    assert [source for source in sources if not is_spelling(source)] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["31 February 2024", "29.02.2023", "monday, 05.11.1999", "the 2th of Feb, 1987", "3 March 2090", "3 Mars 2024", ""],
+)
+def test_a_day_that_does_not_exist_or_is_spelt_otherwise_is_no_spelling(text: str) -> None:
+    assert not is_spelling(text)
