@@ -30,8 +30,8 @@ export function layOut(S) {
     return { f, m, wide, left, over: Math.max(wide * Math.cos(TILT), written) };
   });
   // Side by side only where the small maps have room for their smallest cells.
-  const least = Math.max(...sizes.map(({ m, left, over }) => left + m.keys * LOW + over));
-  const single = sizes.length < 2 || S.box.clientWidth * 0.36 - 24 < Math.max(least, 200);
+  const needed = Math.max(...sizes.map(({ m, left, over }) => left + m.keys * LOW + over));
+  const single = sizes.length < 2 || S.box.clientWidth * 0.36 - 24 < Math.max(needed, 200);
   S.find(".maps").classList.toggle("single", single);
   S.laidOut = S.kind;
   for (const kind of S.kinds) S.figures[kind].box.classList.toggle("focus", kind === S.kind);
@@ -42,9 +42,9 @@ export function layOut(S) {
     else home.prepend(choice);
   }
   // On a small laptop the map in question can be seen as a whole.
-  const most = Math.max(232, windowHeight(S.box) - 540);
+  const most = Math.max(232, windowHeight(S.box) - 540), least = Math.max(160, windowHeight(S.box) / 4);
   for (const { f, m, wide, left, over } of sizes) {
-    const tall = single || f === S.figures[S.kind] ? most : most / 2 - 50;
+    const tall = single || f === S.figures[S.kind] ? most : least;
     const across = (f.box.clientWidth - left - over) / m.keys, fair = Math.min(across, tall / m.queries);
     // With many rows, a taller plot is better than cells too small to see.
     const cell = clamp(Math.floor(fair < 10 ? Math.min(10, across) : fair), LOW, Math.min(Math.floor(tall / 5), 46));
