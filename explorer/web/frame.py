@@ -35,7 +35,7 @@ _STYLE = """<style>
 .stApp :is([data-selected="true"], [data-testid="stSliderThumbValue"]) [data-testid="stMarkdownContainer"] p {
   color: light-dark(#0f5e7d, #7cc4de); }
 .st-key-top_line_row { flex-wrap: nowrap !important; }
-.stMainBlockContainer:has(.st-key-top_line_row) { padding-top: 0.75rem; }
+@media (min-width: 769px) { .stMainBlockContainer:has(.st-key-top_line_row) { padding-top: 0.75rem; } }
 .stMainBlockContainer:has(.st-key-top_line_row) > [data-testid="stVerticalBlock"] { gap: 0.6rem; }
 .st-key-answer h4 { padding: 0; }
 .st-key-answer button { min-height: 2rem; padding-block: 0; }
