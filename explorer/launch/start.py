@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import sys
 import threading
 import time
 import webbrowser
@@ -20,7 +18,7 @@ from explorer.launch.models_folder import models_folder
 from explorer.launch.options import LaunchError, Options, parse
 from explorer.launch.running import Asked, Running
 from explorer.launch.server import Server, answers, environment, start_server, wait_until_ready
-from explorer.launch.window import AppWindow, NoWindowError
+from explorer.launch.window import AppWindow, NoWindowError, has_screen
 from explorer.runs.lifecycle import Runs
 from explorer.runs.progress import progress
 from explorer.runs.viewer_mode import viewing
@@ -120,11 +118,6 @@ def _page(server: Running, options: Options) -> str:
 
 def _opens(options: Options) -> bool:
     return options.way != "none" and has_screen()
-
-
-def has_screen() -> bool:
-    """Whether a window can appear: on Linux, without a display, the "browser" would be a program in this terminal."""
-    return not sys.platform.startswith("linux") or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
 
 
 def _raise_ended() -> None:

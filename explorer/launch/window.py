@@ -12,11 +12,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from explorer.runs.home import ROOT
+
 if TYPE_CHECKING:
     import webview
 
 TITLE = "Headlight"
 SIZE = (1280, 800)
+_ICON = ROOT / "explorer" / "images" / "headlight.svg"
 _LOOK_SECONDS = 0.5  # between two looks whether the server is still there
 _ZOOM_STEP, _ZOOM_LEAST, _ZOOM_MOST = 1.1, 0.3, 4.0
 _DEAD = (
@@ -96,6 +99,11 @@ class AppWindow:
                 return
 
 
+def has_screen() -> bool:
+    """Whether a window can appear: on Linux, without a display, the "browser" would be a program in this terminal."""
+    return not sys.platform.startswith("linux") or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
+
+
 def _missing(what: str) -> str:
     needed = "pywebview PySide6 QtPy" if sys.platform.startswith("linux") else "pywebview"
     return f"There is {what} (`pip install {needed}` brings one), so Headlight opens in the browser."
@@ -108,9 +116,7 @@ def _import_backend() -> Any:
         NoWindowError: it is not installed, or there is no screen.
     """
     logging.getLogger("pywebview").setLevel(logging.CRITICAL)  # it prints a traceback for each backend it does not find
-    if sys.platform.startswith("linux") and not any(
-        os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
-    ):
+    if not has_screen() and not os.environ.get("QT_QPA_PLATFORM"):  # Qt has screens of its own, for tests
         raise NoWindowError("There is no screen for a window, so Headlight only tells its address.")
     try:
         import webview
@@ -121,9 +127,11 @@ def _import_backend() -> Any:
 
 def _adapt_qt(view: Any) -> None:
     """What pywebview leaves out of a Qt window: downloads, the clipboard, full screen, zoom, and the page's title."""
-    from qtpy import QtCore, QtGui
+    from qtpy import QtCore, QtGui, QtWidgets
     from qtpy.QtWebEngineCore import QWebEngineSettings
 
+    QtWidgets.QApplication.setApplicationName(TITLE)
+    view.setWindowIcon(QtGui.QIcon(str(_ICON)))
     web, page = view.webview, view.webview.page()
     settings = page.settings()
     for name in ("JavascriptCanAccessClipboard", "FullScreenSupportEnabled"):

@@ -46,10 +46,11 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def tracked(*folders: str) -> set[str]:
-    """The files that a clone has."""
-    told = subprocess.run(["git", "ls-files", "-z", *folders], cwd=ROOT, check=True, capture_output=True, text=True)
-    return set(told.stdout.strip("\0").split("\0"))
+def project_files(*folders: str) -> set[str]:
+    """The files that a clone has, or will have: what git does not ignore."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", *folders]
+    told = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    return {name for name in told.stdout.strip("\0").split("\0") if (ROOT / name).exists()}
 
 
 def test_the_wheel_has_everything_and_takes_no_names(wheel: Path) -> None:
@@ -59,7 +60,7 @@ def test_the_wheel_has_everything_and_takes_no_names(wheel: Path) -> None:
     assert {name.split("/")[1] for name in inside if name.startswith("checkpoints/")} == set(SHIPPED)
     if not (ROOT / ".git").exists():
         pytest.skip("without git, it is not known which files belong to the project")
-    wanted = tracked("app.py", "pages", "explorer", "model", "checkpoints", ".streamlit")
+    wanted = project_files("app.py", "pages", "explorer", "model", "checkpoints", ".streamlit")
     assert inside == {name for name in wanted if not name.startswith("explorer/launch/installed/")}
 
 

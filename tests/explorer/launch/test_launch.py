@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from explorer.launch import models_folder as places
-from explorer.launch import running, server, start
+from explorer.launch import running, server, start, window
 from explorer.launch.command import with_models_folder
 from explorer.launch.options import LaunchError, Options, parse
 from explorer.launch.running import Asked, Running
@@ -244,7 +244,7 @@ def test_no_browser_where_there_is_no_screen(monkeypatch: pytest.MonkeyPatch) ->
     assert start._opens(Options())
     assert not start._opens(Options(way="none"))
     monkeypatch.setattr("sys.platform", "darwin")
-    assert start.has_screen()
+    assert window.has_screen()
 
 
 def test_the_last_words_name_training_that_goes_on(tmp_path: Path) -> None:

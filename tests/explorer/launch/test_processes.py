@@ -75,7 +75,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Started]]:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
-def test_a_second_start_a_kill_and_the_signals(start: Callable[..., Started]) -> None:
+def test_a_second_start_a_kill_and_a_signal(start: Callable[..., Started]) -> None:
     port = free_port()
     first = start(port, "--model", "reverse")
     server = first.wait_until_ready()
@@ -86,17 +86,12 @@ def test_a_second_start_a_kill_and_the_signals(start: Callable[..., Started]) ->
     first.process.kill()
     until(lambda: not server.is_running() or server.status() == psutil.STATUS_ZOMBIE, 2 * END_SECONDS)
     # What it has left behind does not keep the next one from starting on the same port.
-    _ends(start(port), signal.SIGTERM)
-    _ends(start(port), signal.SIGINT)
-
-
-def _ends(started: Started, number: int) -> None:
-    """The signal ends command and server, soon."""
-    server = started.wait_until_ready()
-    started.process.send_signal(number)
-    assert until(lambda: started.process.poll() is not None) < END_SECONDS
-    assert started.process.returncode == 0
-    assert started.said().endswith("(Ctrl-C ends it)\nHeadlight has ended.\n")
+    third = start(port)
+    server = third.wait_until_ready()
+    third.process.send_signal(signal.SIGTERM)  # Ctrl-C: tests/e2e/test_installed.py
+    assert until(lambda: third.process.poll() is not None) < END_SECONDS
+    assert third.process.returncode == 0
+    assert third.said().endswith("(Ctrl-C ends it)\nHeadlight has ended.\n")
     assert not server.is_running()
 
 
