@@ -89,7 +89,10 @@ def test_strange_folders_are_a_model_or_a_sentence_and_hurt_nobody(checkpoints: 
     for strange in variants[:FOLDERS]:
         with changed(odd, strange):
             try:
-                summaries, table = shown(checkpoints)
+                try:
+                    summaries, table = shown(checkpoints)
+                except CheckpointError as reaches_all:
+                    raise AssertionError(f"the lists failed: {reaches_all}") from reaches_all
                 assert summaries["healthy"] == healthy
                 assert {name: table["healthy"].get(name) for name in row} == row
                 error = summaries.get("odd", {"error": "There is no config.json."})["error"]

@@ -1,0 +1,188 @@
+"""A real server whose name look-ups and connections are recorded: looking at a page never calls out (M3, D3).
+
+Every tab of every page is opened over Streamlit's own protocol, without a browser. The server's processes, those that
+it starts included, write what they look up or connect to into a file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.asyncio.client import ClientConnection, connect
+
+from explorer.web.faults import FAULT
+from model.data import TASKS
+from model.folder import SHIPPED
+from tests import loop
+from tests.browser import Server, serve
+from tests.explorer.toy_models import save_toy
+from tests.paths import CHECKPOINTS
+from tests.test_model_gateway import VISITS
+
+RECORDER = """
+import os, socket, sys
+INTERNET = {socket.AF_INET, socket.AF_INET6}
+HERE = {"localhost", "127.0.0.1", "::1", "", "None", "0.0.0.0", "::"}
+def record(event, given):
+    if event in ("socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr", "socket.getnameinfo"):
+        host = str(given[0][0] if isinstance(given[0], tuple) else given[0])
+    elif event in ("socket.bind", "socket.connect", "socket.sendto") and given[0].family in INTERNET:
+        host = str(given[1][0])
+    else:
+        return
+    number = os.open(os.environ["HEADLIGHT_TEST_CALLS"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    os.write(number, f"{'here' if host in HERE else 'away'} {event} {host}\\n".encode())
+    os.close(number)
+sys.addaudithook(record)
+"""
+# These show what only some models have, or read the sentences of a task; the other tabs are the same for every model.
+BY_MODEL: dict[str, list[dict[str, str]]] = {
+    "translate": [{}],
+    "positions": [{"positions_tab": "Longer than trained"}],
+    "probe": [{"probe_tab": "All heads", "sample": "task.3"}],
+    "runs": [{}],
+}
+MORE: dict[str, list[dict[str, str]]] = {"train": [{}], "runs": [{}], "experiments": [{}], "lessons": [{}]}
+
+
+@dataclass
+class Looker:
+    """One tab that goes from page to page; `said` holds the texts of the last run's notices."""
+
+    socket: ClientConnection
+    said: list[str] = field(default_factory=list)
+    fragments: dict[str, str] = field(default_factory=dict)  # the name of a component → its fragment
+    elements: int = 0
+
+    async def go(self, page: str, query: dict[str, str], fragment: str = "") -> None:
+        """Open a page, or run one of its fragments again."""
+        message = BackMsg()
+        run = message.rerun_script
+        run.page_name = "" if page == "translate" else page
+        run.query_string = "&".join(f"{name}={value.replace(' ', '+')}" for name, value in query.items())
+        run.fragment_id = fragment
+        self.said, self.elements = [], 0
+        await self.socket.send(message.SerializeToString())
+        again = True
+        while again:
+            answer = ForwardMsg()
+            answer.ParseFromString(await asyncio.wait_for(self.socket.recv(), 120))  # type: ignore[arg-type]
+            what = answer.WhichOneof("type")
+            if what == "delta" and answer.delta.WhichOneof("type") == "new_element":
+                self._element(answer)
+            # After st.rerun(), the run of the whole page follows.
+            again = what != "script_finished" or answer.script_finished not in (
+                ForwardMsg.FINISHED_SUCCESSFULLY,
+                ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY,
+            )
+
+    def _element(self, answer: ForwardMsg) -> None:
+        element = answer.delta.new_element
+        what = element.WhichOneof("type")
+        self.elements += 1
+        if what == "exception":
+            raise AssertionError(element.exception.message)
+        if what == "alert":
+            self.said.append(element.alert.body)
+        if what == "bidi_component":
+            self.fragments[element.bidi_component.component_name] = answer.delta.fragment_id
+
+
+@contextmanager
+def recorded(folder: Path, **environment: str) -> Iterator[tuple[Server, Path]]:
+    """A server and the file of its calls."""
+    (folder / "recorder").mkdir()
+    (folder / "recorder" / "sitecustomize.py").write_text(RECORDER, encoding="utf-8")
+    calls = folder / "calls"
+    calls.touch()
+    settings = {"PYTHONPATH": str(folder / "recorder"), "HEADLIGHT_TEST_CALLS": str(calls)}
+    with serve(settings | environment) as server:
+        yield server, calls
+
+
+def tab_of(port: int) -> connect:
+    """A connection as a browser's tab makes it."""
+    return connect(f"ws://localhost:{port}/_stcore/stream", max_size=None, subprotocols=["streamlit"])  # type: ignore[list-item]
+
+
+async def visit(port: int, visits: list[tuple[str, dict[str, str]]]) -> None:
+    """One visitor to all of these pages; each draws something, and none meets a fault."""
+    async with tab_of(port) as socket:
+        looker = Looker(socket)
+        for page, query in visits:
+            await looker.go(page, query)
+            assert looker.elements > 3, (page, query)
+            assert FAULT not in looker.said, (page, query)
+
+
+def visits_of(models: tuple[str, ...], *, all_tabs: bool) -> list[tuple[str, dict[str, str]]]:
+    """Every tab with the first model, then the tabs that differ with each of the others, then all tasks on Train."""
+    found = []
+    for number, model in enumerate(models):
+        pages = VISITS | MORE if all_tabs or not number else BY_MODEL
+        for page, queries in pages.items():
+            found += [(page, {"model": model, "entry": model} | query) for query in queries]
+    return found + [("train", {"train_task": task}) for task in TASKS]
+
+
+def checkpoints_of(folder: Path) -> Path:
+    """The shipped models, as links, so that nothing that is looked at can change them."""
+    (folder / "checkpoints").mkdir()
+    for name in SHIPPED:
+        if (CHECKPOINTS / name).is_dir():
+            (folder / "checkpoints" / name).symlink_to(CHECKPOINTS / name, target_is_directory=True)
+    return folder / "checkpoints"
+
+
+@pytest.mark.parametrize("viewing", ["", "1"], ids=["everything allowed", "viewers only"])
+@pytest.mark.parametrize("data", [False, True], ids=["no corpus", "a folder for the corpus"])
+def test_looking_never_calls_out(tmp_path: Path, data: bool, viewing: str, request: pytest.FixtureRequest) -> None:
+    """In full with --slow; otherwise every tab of one model, and what differs with the others, on one server."""
+    thorough = request.config.getoption("--slow")
+    if not thorough and (data or viewing):
+        pytest.skip("this combination runs with --slow; tests/pages listens, too")
+    environment = {"HEADLIGHT_CHECKPOINTS": str(checkpoints_of(tmp_path)), "HEADLIGHT_VIEWER": viewing}
+    environment |= {"HEADLIGHT_DATA": str(tmp_path / "corpus") if data else "", "HOME": str(tmp_path)}
+    (tmp_path / "corpus").mkdir()
+    order = ("multi30k-en-de" if thorough else "reverse", *SHIPPED)
+    with recorded(tmp_path, **environment) as (server, calls):
+        loop.run(visit(server.port, visits_of(tuple(dict.fromkeys(order)), all_tabs=thorough)))
+        assert "Traceback" not in server.output()
+        lines = calls.read_text(encoding="utf-8").splitlines()
+    assert any(line.startswith("here ") for line in lines), "the recorder recorded nothing"
+    assert [line for line in lines if not line.startswith("here ")] == []
+
+
+def test_a_model_that_is_deleted_while_it_is_shown_gets_its_sentence_at_the_next_click(tmp_path: Path) -> None:
+    """A click runs only a fragment, which would go on with a model that is no longer there (D4)."""
+    checkpoints = tmp_path / "checkpoints"
+    save_toy(checkpoints / "other", "reverse")
+
+    async def click(port: int) -> None:
+        query = {"model": "mine", "text": "abc"}
+        async with tab_of(port) as socket:
+            looker = Looker(socket)
+            for page, component in (("translate", "headlight_stepper"), ("attention", "headlight_heads")):
+                save_toy(checkpoints / "mine", "reverse")
+                await asyncio.sleep(1.1)  # the list of models is a second old at most
+                await looker.go(page, query)
+                assert not looker.said
+                fragment = looker.fragments[component]
+                shutil.rmtree(checkpoints / "mine")
+                await asyncio.sleep(1.1)
+                await looker.go(page, query, fragment)
+                assert any("There is no model" in said for said in looker.said), (page, looker.said)
+                await looker.go(page, {"model": "other", "text": "abc"})
+                assert not looker.said
+
+    with serve({"HEADLIGHT_CHECKPOINTS": str(checkpoints)}) as server:
+        loop.run(click(server.port))
+        assert "Traceback" not in server.output()
