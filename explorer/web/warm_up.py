@@ -1,7 +1,8 @@
-"""What the server does before a page runs: importing ahead of time."""
+"""What the server does before a page runs: importing ahead of time, and sharing Python fairly between visitors."""
 
 from __future__ import annotations
 
+import sys
 import threading
 from typing import Any
 
@@ -9,6 +10,9 @@ from explorer.web import runtime
 
 # Pages that run a model; the others open without torch.
 _WITH_MODEL = frozenset({"", "start", "translate", "attention", "positions", "masks", "inside", "probe"})
+# A thread that has sent a message, or left Python for torch, waits this long for its turn while another computes. With
+# Python's 5 ms, a page of seventy messages takes long for everybody as soon as somebody's sentence is translated.
+SWITCH_SECONDS = 0.0005
 
 
 class WarmUp:
@@ -22,6 +26,7 @@ class WarmUp:
     def __init__(self, app: Any) -> None:
         self._app = app
         self._begun = False
+        sys.setswitchinterval(SWITCH_SECONDS)
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         """Pass one request to Streamlit; the first for a page with a model starts the imports."""

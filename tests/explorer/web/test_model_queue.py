@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -108,3 +109,58 @@ def test_two_of_twelve_visitors_use_a_model_at_once() -> None:
         thread.join(60)
     assert not any(thread.is_alive() for thread in threads)
     assert most == 2
+
+
+def test_a_visitor_who_waits_is_told_how_many_are_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_queue, "PATIENCE_SECONDS", 0.01)
+    queue, told = Queue(1), []
+
+    @contextmanager
+    def tell(ahead: int) -> Iterator[None]:
+        told.append(ahead)
+        yield
+
+    queue.acquire(tell)
+    assert not told, "nobody was ahead"
+    threads = []
+    for number in range(3):
+        threads.append(start(lambda: queue.acquire(tell)))
+        waiting(queue, number + 1)
+        for _ in range(1000):
+            if len(told) > number:
+                break
+            threading.Event().wait(0.005)
+    assert told == [0, 1, 2]
+    for thread in threads:
+        queue.release()
+        thread.join(5)
+    queue.release()
+    assert queue._free == 1
+
+
+@pytest.mark.parametrize("served", [False, True], ids=["while it waits", "as its turn comes"])
+def test_a_visitor_who_asks_for_something_else_leaves_the_queue(monkeypatch: pytest.MonkeyPatch, served: bool) -> None:
+    """Streamlit ends a script by an exception wherever it draws, here where it tells of the waiting."""
+    monkeypatch.setattr(model_queue, "PATIENCE_SECONDS", 0.01)
+    queue = Queue(1)
+    queue.acquire()
+
+    class Rerun(BaseException):
+        pass
+
+    @contextmanager
+    def tell(ahead: int) -> Iterator[None]:
+        del ahead
+        if not served:
+            raise Rerun
+        queue.release()
+        yield
+        raise Rerun
+
+    with pytest.raises(Rerun):
+        queue.acquire(tell)
+    if not served:
+        queue.release()
+    assert queue._free == 1
+    queue.acquire()  # nobody holds it, and nobody who is gone waits for it
+    assert not queue._waiting
