@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from model.format_documentation import table
 from tests.paths import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -41,3 +42,7 @@ def test_every_package_is_on_the_map() -> None:
     explorer = {f"explorer/{path.name}/" for path in (ROOT / "explorer").iterdir() if (path / "__init__.py").exists()}
     model = {f"model/{path.name}/" for path in (ROOT / "model").iterdir() if (path / "__init__.py").exists()}
     assert {place.replace("<page>/", "") for place in named} >= explorer | model
+
+
+def test_the_table_of_formats_is_the_one_that_the_checks_make() -> None:
+    assert table() in README, "renew it: python -m model.format_documentation"
