@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tests.import_mutants import IMPORT_CHANGES, IMPORT_TESTS
+from tests.probe_mutants import PROBE_CHANGES, PROBE_TESTS
 
 ATTENTION, TRANSFORMER, STATE, VARIANTS, FUSED, TAP, RECORDING, SEARCH, EDITS, DROPOUT, MASKS, MASKING, PROBE = (
     "model/attention.py",
     "model/transformer.py",
     "model/state.py",
     "model/attention_variants.py",
-    "model/variants.py",
     "model/training/fused.py",
     "model/tap.py",
     "model/recording.py",
@@ -35,6 +35,7 @@ HEAD_SCORES, ROLES, LEXICAL, CELLS, BOOTSTRAP, WORDS, TERMS, ABLATION = (
 )
 TESTS: dict[str, tuple[str, ...]] = {
     **IMPORT_TESTS,
+    **PROBE_TESTS,
     ATTENTION: ("tests/model/test_attention.py", "tests/model/test_transformer.py", "tests/model/test_tap.py"),
     FUSED: ("tests/model/training/test_fused.py",),
     TRANSFORMER: ("tests/model/test_transformer.py", "tests/model/decoding/test_stepping.py"),
@@ -97,11 +98,8 @@ _JOINED = 'joined = through(tap, "joined", output.transpose(1, 2).flatten(2))'
 _PAST = "return torch.cat((past[0], key), dim=2), torch.cat((past[1], value), dim=2)"
 _KEY = 'key = through(tap, "key", key_value[0])'
 
-_FUSED = (
-    "return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout_p, scale=scale), None"
-)
-_FUSED_CLASS = "FusedAttentionVariant if isinstance(module, AttentionVariant) else FusedAttention"
-_FUSED_SCALE = "return fused_attention(query, key, value, scale=1.0, **options)"
+_FUSED = "return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout_p), None"
+_FUSED_CLASS = "module.__class__ = FusedAttentionVariant if isinstance(module, AttentionVariant) else FusedAttention"
 
 _KEPT = "self.details[head][-1][point] = tensor.detach()[:, head[2]]"
 _NEWEST = "blocks.append(block[:, :, -1:] if blocks else block)"
@@ -139,8 +137,9 @@ _SINKS = 'shares.add("elsewhere", np.broadcast_to(~sinks, seen.shape) & seen & r
 _POOLED = "untrained_heads=np.moveaxis(by_head, 1, 0).reshape(values.shape[2], -1),"
 _MINIMUM = 'values[name + ending] = np.minimum(values[name + ending], values.pop(f"{name}.mirror{ending}"))'
 _INDUCTION = '"induction": after(same & (distance != 0 if kind == "encoder" else distance < 0)) & (distance != 0),'
-_SHUFFLED = "shuffled[row, np.clip(base + distances, 0, n_keys - 2)] -= 1.0  # a row is not its own comparison"
-_ABOVE = "terms: Floats = self.queries[:, query] @ (self.keys[:, key] - average).T / math.sqrt(self.queries.shape[-1])"
+_SHUFFLED = "others[of, np.arange(len(of))] = 0.0  # a row is not its own comparison"
+_DIFFERENCES = "parts.append(np.stack([own, own - uniform, own - item.untrained[..., None]], axis=1))"
+_ABOVE = "terms: Floats = self.queries[:, query] @ (self.keys[:, key] - average).T / math.sqrt(self.d_head)"
 
 
 _FORWARD_KL = "forward_kl = (p * ratio).sum(dim=1, keepdim=True)  # KL(p ‖ q) of each token"
@@ -150,6 +149,7 @@ _CUT_STREAM = 'rng = generator(seed, "cutoff", step, number)'
 
 MUTANTS: tuple[Mutant, ...] = (
     *(mutant for file, changes in IMPORT_CHANGES.items() for mutant in _of(file, *changes)),
+    *(mutant for file, changes in PROBE_CHANGES.items() for mutant in _of(file, *changes)),
     *_of(
         ATTENTION,
         (_SCORES, "/", "*"),
@@ -195,14 +195,12 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     *_of(
         VARIANTS,
-        ("longer = query * math.sqrt(query.size(-1))", " * math.sqrt(query.size(-1))", ""),
+        ("longer = query if self.scale_scores else query * math.sqrt(self.d_head)", " * math.sqrt(self.d_head)", ""),
     ),
     *_of(
         FUSED,
         (_FUSED, "attn_mask=mask", "attn_mask=None"),
-        (_FUSED, "scale=scale", "scale=None"),
         (_FUSED, "dropout_p=dropout_p", "dropout_p=0.0"),
-        (_FUSED_SCALE, "scale=1.0, ", ""),
         (_FUSED_CLASS, "if isinstance", "if not isinstance"),
         ("twin = copy.deepcopy(model, shared)  # what `shared` holds is not copied", "(model, shared)", "(model)"),
     ),
@@ -306,8 +304,9 @@ MUTANTS: tuple[Mutant, ...] = (
         ("own=values[:, 0],", "values[:, 0]", "values[:, -1]"),
         ("others = values[:, 1:]", "values[:, 1:]", "values[:, :-1]"),
         (_POOLED, "np.moveaxis(by_head, 1, 0)", "by_head"),
-        ("over_uniform=bootstrap.of_mean(own - uniform),", "own - uniform", "own"),
-        ("above_uniform=(own > uniform).sum(axis=0),", ">", "<"),
+        (_DIFFERENCES, "own - uniform", "own"),
+        (_DIFFERENCES, "own - item.untrained[..., None]", "own - uniform"),
+        ("above_uniform=(own > single.uniform[:, None, None]).sum(axis=0),", ">", "<"),
         (
             "deviation: Scores = np.sqrt(mean(centred**2, axis))",
             "np.sqrt(mean(centred**2, axis))",
@@ -328,7 +327,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     *_of(
         LEXICAL,
-        (_SHUFFLED, "1.0", "0.0"),
+        (_SHUFFLED, "= 0.0", "= 1.0"),
         ("shift = 1 if read else 0", "1 if read else 0", "0"),
         ("cells.append(own - shuffled / (len(rows) - 1))", " - shuffled / (len(rows) - 1)", " + 0.0 * shuffled"),
     ),

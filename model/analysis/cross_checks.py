@@ -128,7 +128,7 @@ def layer_maps(
             f"{attention_scope(kind, layer)}.{point}"
             for kind in ATTENTION_KINDS
             for layer in range(model.config.n_layers(kind))
-            for point in ("weights", "value")
+            for point in ("weights", "value", *(("gate",) if model.config.attention_gate else ()))
         ]
     )
     source, target = _pair(src, read)
@@ -140,7 +140,8 @@ def layer_maps(
             scope = attention_scope(kind, layer)
             weights, value = (recorder.tensors[f"{scope}.{point}"][0].double() for point in ("weights", "value"))
             projection = model.get_parameter(f"{_module(kind, layer)}.out_proj.weight").double()
-            norms = written(weights, value, projection).norm(dim=-1).numpy()
+            gate = recorder.tensors[f"{scope}.gate"][0].double() if model.config.attention_gate else None
+            norms = written(weights, value, projection, gate).norm(dim=-1).numpy()
             maps[kind, layer] = LayerMaps(
                 weights.mean(dim=0).numpy(), _shares(norms), _zeroed(layers, model, kind, layer)
             )

@@ -81,10 +81,10 @@ def sublayers(model: Transformer, src: Sequence[int], read: Sequence[int]) -> li
         SourceShareError: the model is a variant of which the sublayers are not such sums.
     """
     config = model.config
-    if config.is_variant:
+    if not config.residual or config.layer_norm == "scalar":
         raise SourceShareError(
-            "What a prediction comes from cannot be divided up in this model: it leaves out residual connections or "
-            "scaling, or has another norm. Choose a model with the paper's layers."
+            "What a prediction comes from cannot be divided up in this model: it leaves out residual connections, or "
+            "has another norm. Choose a model with the paper's layers."
         )
     recorder = PointRecorder()
     model(torch.tensor([list(src)]), torch.tensor([list(read)]), tap=recorder)
@@ -106,20 +106,28 @@ def _sublayer(
     points: Mapping[str, Tensor], block: MultiHeadAttention, scope: str, stream: Tensor, *, own: bool
 ) -> Sublayer:
     """Stream plus attention, before the norm that may follow; `own`: a query's own stream belongs to its own key."""
-    joined = written(points[f"{scope}.weights"], points[f"{scope}.value"], block.out_proj.weight.double())
+    joined = written(
+        points[f"{scope}.weights"],
+        points[f"{scope}.value"],
+        block.out_proj.weight.double(),
+        points.get(f"{scope}.gate"),
+    )
     past = torch.diag_embed(stream.T).permute(1, 2, 0) if own else stream[:, None]  # [query, key or 1, d_model]
     parts = joined + past if own else torch.cat([joined, past], dim=1)
     bias = block.out_proj.bias.double().expand_as(stream)
     return Sublayer(parts.numpy(), bias.numpy(), (parts.sum(dim=1) + bias).numpy())
 
 
-def written(weights: Tensor, values: Tensor, projection: Tensor) -> Tensor:
+def written(weights: Tensor, values: Tensor, projection: Tensor, gate: Tensor | None = None) -> Tensor:
     """What each key adds to each query, Σ_h α f(x) (Kobayashi et al. 2020, eq. 5), without the bias: [query, key, d].
 
-    Shapes: weights [head, query, key], values [head, key, d_head], projection [d_model, head · d_head].
+    Shapes: weights [head, query, key], values [head, key, d_head], projection [d_model, head · d_head], and the gate of
+    models that have one, [query, head · d_head].
     """
     heads = projection.view(len(projection), len(values), -1)  # [d_model, head, d_head]
-    return torch.einsum("hqk,hkd,ohd->qko", weights, values, heads)
+    if gate is None:
+        return torch.einsum("hqk,hkd,ohd->qko", weights, values, heads)
+    return torch.einsum("hqk,hkd,qhd,ohd->qko", weights, values, gate.view(len(gate), len(values), -1), heads)
 
 
 def _normed(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -24,9 +26,12 @@ def recorded(model: nn.Module) -> dict[str, np.ndarray]:
 
 
 @pytest.mark.parametrize("norm_first", [True, False])
-@pytest.mark.parametrize("seed", range(3))
-def test_the_parts_add_up_to_what_the_model_computed(norm_first: bool, seed: int) -> None:
-    model = tiny_model(norm_first=norm_first, seed=seed)
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"seed": 1}, {"attention_gate": True}, {"positions": "rope"}, {"positions": "alibi"}, {"scale_scores": False}],
+)
+def test_the_parts_add_up_to_what_the_model_computed(norm_first: bool, changes: dict[str, Any]) -> None:
+    model = tiny_model(norm_first=norm_first, **changes)
     points = recorded(model)
     for layer, pair in enumerate(sublayers(model, SRC, READ)):
         for nth, part in enumerate(pair, start=1):
