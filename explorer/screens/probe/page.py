@@ -66,9 +66,10 @@ def draw() -> None:
 
 
 def _sample(described: ModelDescription) -> Measured | None:
-    with st.container(horizontal=True, vertical_alignment="center"):
+    choice, description = st.columns([3, 8], vertical_alignment="center")
+    with choice:
         draw_choice(described.name)
-        caption = st.empty()
+    caption = description.empty()
     result = measured(described)
     if result is not None:
         trained = runtime.summary(described.name)["trained"]
