@@ -7,7 +7,7 @@ import threading
 import time
 import webbrowser
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -143,4 +143,5 @@ def _signals(end: Callable[[], None] = _raise_ended) -> Iterator[None]:
 
 
 def _say(sentence: str) -> None:
-    print(sentence, flush=True)
+    with suppress(OSError):  # the terminal is closed, or nobody reads any more
+        print(sentence, flush=True)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote, urlencode
+
 import streamlit as st
+
+from explorer.translation.selection import Selection, to_query
 
 # Streamlit's own part of embedding takes its header away; what is left is margin around the view.
 _STYLE = """<style>
@@ -19,3 +23,8 @@ def is_embedded() -> bool:
 def style() -> None:
     """Set margins for a small frame; after :func:`explorer.web.frame.style`, which sets those of a page."""
     st.html(_STYLE)
+
+
+def draw_link(shown: Selection) -> None:
+    """Below the view, a link that opens the same without the frame, in a tab of its own."""
+    st.caption(f"[Open in Headlight](?{urlencode(to_query(shown), quote_via=quote)})")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import socket
 import urllib.error
@@ -181,6 +182,9 @@ def test_one_view_in_a_frame_of_a_course(visit: Callable[..., Page], server: Ser
         expect(frame.get_by_test_id(test_id)).to_have_count(0)
     frame.get_by_role("button", name="One step forward").click()
     expect(frame.get_by_text("step 4 of")).to_be_visible()
+    link = frame.get_by_role("link", name="Open in Headlight")
+    expect(link).to_have_attribute("href", re.compile(r"^\?model=reverse&text=attention&.*step=4"))
+    expect(link).to_have_attribute("target", "_blank")
     assert watch.taken() == []
 
     with page.expect_console_message(lambda message: "frame-ancestors" in message.text):

@@ -39,6 +39,13 @@ def test_the_view_alone(page: str) -> None:
     assert (at.query_params["model"], at.query_params["text"], at.query_params["step"]) == ("toy", "abc", "2")
 
 
+def test_a_link_leads_out_of_the_frame() -> None:
+    at = opened("pages/attention.py", model="toy", text="a) [b](c")
+    (link,) = [caption.value for caption in at.caption if "Open in Headlight" in caption.value]
+    assert link.startswith("[Open in Headlight](?model=toy&text=a%29%20%5Bb%5D%28c&")
+    assert link.count("(") == link.count(")") == 1
+
+
 def test_without_a_choice_in_the_address_it_is_the_first_model_and_its_first_example() -> None:
     at = opened("pages/translate.py")
     assert "bidi_component" in {element.type for element in at.main}

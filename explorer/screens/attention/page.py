@@ -53,4 +53,6 @@ def _explore(opened: OpenTranslation) -> None:
 def _view(opened: OpenTranslation) -> None:
     """The views alone, in a frame of another page."""
     draw_heads(opened, key="heads", explains=False)
-    session.write_address(address_of(opened))
+    here = address_of(opened)
+    embedded.draw_link(here)
+    session.write_address(here)

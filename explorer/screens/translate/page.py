@@ -103,9 +103,11 @@ def _explore(opened: OpenTranslation) -> None:
         from explorer.web import moving_picture_panel  # imports a drawing library, which the first screen does not need
 
         moving_picture_panel.draw(opened.shown, result.place)
-    here = address_of(opened)
     # The view and panel of the Attention page do not belong to this page's address.
-    session.write_address(dataclasses.replace(here, view="", panel="", cell=None))
+    here = dataclasses.replace(address_of(opened), view="", panel="", cell=None)
+    if embedded.is_embedded():
+        embedded.draw_link(here)
+    session.write_address(here)
 
 
 def _fork(opened: OpenTranslation, step: int, token: int) -> None:

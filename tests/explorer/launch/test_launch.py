@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -213,6 +214,18 @@ def test_a_port_in_use_is_noticed() -> None:
             server.start_server(Options(port=port), {})
         assert not server.answers(f"http://localhost:{port}"), "it accepts connections, but is no server of ours"
     assert server._is_free("localhost", port)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows ends a process at once")
+def test_a_server_that_does_not_listen_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "GENTLE_SECONDS", 0.2)
+    code = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(1, flush=True); time.sleep(60)"
+    deaf = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    assert deaf.stdout is not None
+    with deaf.stdout as said:
+        said.readline()
+    server.Server(deaf, 0.0, 1, "").stop()
+    assert deaf.poll() == -signal.SIGKILL
 
 
 @pytest.mark.parametrize(
