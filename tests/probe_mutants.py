@@ -30,7 +30,7 @@ PROBE_TESTS: dict[str, tuple[str, ...]] = {
 
 _NEAR = "near = np.maximum(0.0, whole - np.abs(self.output[:, None] - self.parts).sum(axis=-1))"
 _PAST = "past = torch.diag_embed(stream.T).permute(1, 2, 0) if own else stream[:, None]  # [query, key or 1, d_model]"
-_KNOWN = "known = (self.cells[at] == wanted) & (e >= 0)[None, :] & (f >= 0)[:, None]"
+_MET = "met = seen & (self.cells[at] == wanted)"
 _DIAGONAL = "near = np.exp(-TENSION * np.abs((np.arange(n) + 1)[None, :] / n - (np.arange(m) + 1)[:, None] / m))"
 _SAME = "same = [float((largest[one] == largest[two])[rows].sum()) for one, two in PAIRS]"
 _STAYS = "stays = np.stack([found.stays[name] for name in COUNTERFACTUALS], axis=1)[: len(target)]  # [tgt, kind]"
@@ -59,7 +59,7 @@ PROBE_CHANGES: dict[str, tuple[tuple[str, str, str], ...]] = {
     ALIGNER: (
         ("return Aligner(forward, backward, len(words))", "forward, backward", "forward, forward"),
         ("return WordLinks(tuple(left), tuple(right), ahead & back, ahead | back)", "ahead & back", "ahead | back"),
-        (_KNOWN, "(self.cells[at] == wanted) & ", ""),
+        (_MET, " & (self.cells[at] == wanted)", ""),
         (_DIAGONAL, "-TENSION", "TENSION"),
         ("diagonal = (1 - EMPTY) * near / near.sum(axis=1, keepdims=True)", "(1 - EMPTY) * ", ""),
         ("counts = np.bincount(at, weights=share, minlength=len(cells)) + SMOOTHING", " + SMOOTHING", " + 1.0"),

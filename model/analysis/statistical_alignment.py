@@ -28,6 +28,9 @@ TENSION = 4.0  # λ
 SMOOTHING = 0.01  # of the Dirichlet prior
 ROUNDS = 8
 NOTHING = 0  # the id of the empty word
+# t of words that training did not have, so that their place alone decides among them, and of two words that it had but
+# never in one pair: less than any that was learnt.
+NEVER_SEEN, NEVER_MET = 1e-9, 1e-200
 
 Ids = NDArray[np.int64]
 Pair = tuple[str, str]
@@ -68,9 +71,10 @@ class Table:
         f = np.array([self.written.get(word, -1) for word in target])
         wanted = e[None, :] * len(self.written) + f[:, None]  # [target, empty and source]
         at = np.minimum(np.searchsorted(self.cells, wanted), len(self.cells) - 1)
-        known = (self.cells[at] == wanted) & (e >= 0)[None, :] & (f >= 0)[:, None]
-        # Words that never met in training: so unlikely that their place alone decides among them.
-        score = np.where(known, self.t[at], 1e-9) * prior(len(source), len(target))
+        seen = (e >= 0)[None, :] & (f >= 0)[:, None]
+        met = seen & (self.cells[at] == wanted)
+        t = np.where(met, self.t[at], np.where(seen, NEVER_MET, NEVER_SEEN))
+        score = t * prior(len(source), len(target))
         chosen = score.argmax(axis=1)
         return frozenset((int(i) - 1, j) for j, i in enumerate(chosen) if i != NOTHING)
 

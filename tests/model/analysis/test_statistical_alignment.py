@@ -88,6 +88,12 @@ def test_words_never_seen_are_left_alone_and_nothing_breaks() -> None:
     assert links.sure == links.possible == {(0, 0), (1, 1)}, "only their places speak"
 
 
+@pytest.mark.parametrize(("source", "target"), [("fish", "der"), ("sees", "ein"), ("eats", "die"), ("a", "der")])
+def test_words_that_were_seen_but_never_together_are_not_linked(source: str, target: str) -> None:
+    links = train_aligner(PAIRS).links(source, target)
+    assert links.possible == frozenset(), "the empty word has met both"
+
+
 def test_without_words_there_is_nothing_to_learn() -> None:
     with pytest.raises(ValueError, match="no sentence pairs"):
         train_aligner([("", "a"), ("b", "  ")])
