@@ -23,25 +23,24 @@ def draw_tools(described: ModelDescription, shown: Translation, measured: Measur
     """Draw all tools; each one puts its changes in force."""
     config = described.model_config
     chosen = chosen_heads()
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        op = st.segmented_control(
-            "What to do with the chosen heads",
-            list(WHOLE),
-            format_func=_OPS.__getitem__,
-            default="zero",
-            required=True,
-            key="surgery_op",
-            help="zero: the head adds nothing. uniform: it looks everywhere equally. mean: it always says what it says "
-            "on average over the sample.",
-        )
-        st.button(
-            f"Change {plural(len(chosen), 'head')}" if chosen else "Choose heads first",
-            type="primary",
-            key="surgery_do",
-            disabled=not chosen,
-            on_click=_put_heads,
-            args=([Change(kind, layer + 1, head + 1, op) for kind, layer, head in chosen],),
-        )
+    op = st.segmented_control(
+        "What to do with the chosen heads",
+        list(WHOLE),
+        format_func=_OPS.__getitem__,
+        default="zero",
+        required=True,
+        key="surgery_op",
+        help="zero: the head adds nothing. uniform: it looks everywhere equally. mean: it always says what it says "
+        "on average over the sample.",
+    )
+    st.button(
+        f"Change {plural(len(chosen), 'head')}" if chosen else "Choose heads first",
+        type="primary",
+        key="surgery_do",
+        disabled=not chosen,
+        on_click=_put_heads,
+        args=([Change(kind, layer + 1, head + 1, op) for kind, layer, head in chosen],),
+    )
     draw_choice_of_heads(config, measured)
     problem = st.session_state.pop(_PROBLEM, None)
     if problem:
