@@ -12,11 +12,15 @@ import pandas as pd
 from streamlit.testing.v1 import AppTest
 
 
+def as_read(text: str) -> str:
+    """Markdown without its escapes and without the links of terms."""
+    return re.sub(r"\[([^\]]*)\]\(#term-[\w-]+\)", r"\1", text.replace("\\", ""))
+
+
 def words(at: AppTest) -> str:
-    """All captions, notes and paragraphs, without the escapes of Markdown and the links of terms."""
+    """All captions, notes and paragraphs, as they are read."""
     found = [*at.caption, *at.info, *at.warning, *at.error, *at.markdown]
-    said = " ".join(element.value for element in found).replace("\\", "")
-    return re.sub(r"\[([^\]]*)\]\(#term-[\w-]+\)", r"\1", said)
+    return as_read(" ".join(element.value for element in found))
 
 
 def assert_shows_something(at: AppTest) -> None:

@@ -13,6 +13,7 @@ from explorer.components.heads_payload import decode
 from explorer.screens.attention import panels as attention_panels
 from explorer.web import runtime
 from tests.explorer.toy_models import save_toy
+from tests.pages.teaching import as_read
 from tests.paths import ROOT
 
 
@@ -46,7 +47,7 @@ def blocks(at: AppTest) -> list[str]:
 
 
 def notes(at: AppTest) -> str:
-    return " ".join(element.value for element in [*at.caption, *at.info, *at.warning, *at.error]).replace("\\", "")
+    return as_read(" ".join(element.value for element in [*at.caption, *at.info, *at.warning, *at.error]))
 
 
 def address(at: AppTest) -> dict[str, str]:

@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.web import runtime
 from tests.explorer.toy_models import save_toy
+from tests.pages.teaching import as_read
 from tests.paths import ROOT
 
 
@@ -47,7 +48,7 @@ def closest_race(shown: dict[str, Any]) -> int:
 
 
 def notes(at: AppTest) -> str:
-    return " ".join(element.value for element in [*at.caption, *at.info, *at.warning, *at.error]).replace("\\", "")
+    return as_read(" ".join(element.value for element in [*at.caption, *at.info, *at.warning, *at.error]))
 
 
 def test_opens_with_an_example_translated(app: AppTest) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from explorer.lessons.glossary import explained
 from explorer.screens.attention import panels as attention_panels
 from explorer.text import plain
 from explorer.web import changes_in_force, embedded, session
@@ -28,7 +29,7 @@ def draw() -> None:
         st.caption("A weight says where something was read, not why the model decided so.", width="content")
     changes_in_force.draw_edited(opened.shown)
     if opened.shown.notes:
-        st.caption(plain(" ".join(opened.shown.notes)))
+        st.caption(explained(" ".join(opened.shown.notes)))
     attention_panels.arrive()
     _explore(opened)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.figures import model_internals as figures
+from explorer.lessons.glossary import explained
 from explorer.text import count, plain
 from explorer.translation.model_description import ModelDescription
 from explorer.web.page_parts import URL, draw_plot
@@ -49,7 +50,7 @@ def draw_size_tab(model: ModelDescription) -> None:
     with right:
         draw_plot(figures.budget_plot(parts, flops=True), "budget_flops")
     total = sum(part.parameters for part in parts)
-    st.caption(plain(beside_the_paper(sizes, total)))
+    st.caption(explained(beside_the_paper(sizes, total)))
     loaded = sum(part.parameters for part in budget(model.model_config, 1, 1))
     st.caption(
         plain(

@@ -6,8 +6,8 @@ import streamlit as st
 
 from explorer.figures import positions as figures
 from explorer.figures.plotly_charts import Columns
+from explorer.lessons.glossary import explained
 from explorer.screens.positions.table_size import TableSize, choose_size
-from explorer.text import plain
 from explorer.translation.model_description import ModelDescription
 from explorer.web import runtime
 from explorer.web.figures import draw_table
@@ -33,7 +33,7 @@ def draw_alternatives_tab(model: ModelDescription) -> None:
         ]
     st.markdown("##### What an encoding should do, and where each scheme fails")
     draw_table(columns, "Schemes by requirement: met or not, with the measured number")
-    st.caption(plain(summary(wishes)))
+    st.caption(explained(summary(wishes)))
     name = (
         st.segmented_control("Look at", list(known), default="binary", required=True, key="pe_scheme", bind=URL)
         or "binary"

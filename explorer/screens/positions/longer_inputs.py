@@ -7,6 +7,7 @@ import streamlit as st
 from explorer.figures import positions as figures
 from explorer.figures.plotly_charts import numbered
 from explorer.figures.vega_chart import Table
+from explorer.lessons.glossary import explained
 from explorer.text import plain, plural
 from explorer.translation.model_description import ModelDescription
 from explorer.translation.translator import InputError, Translation
@@ -81,7 +82,7 @@ def _draw_repeated(shown: Translation, model: ModelDescription, repeats: int, tr
     st.markdown(f"> {plain(longer.text) or '(nothing)'}")
     mean = 100 * float(longer.trace.probabilities.mean())
     about = f"{plural(len(longer.path), 'token')}, with a mean probability of {mean:.0f} %."
-    st.caption(plain(" ".join([about, *longer.notes])))
+    st.caption(explained(" ".join([about, *longer.notes])))
     with st.expander("Step by step", key="pe_steps", on_change="rerun") as fold:
         if fold.open:
             columns: Table = {

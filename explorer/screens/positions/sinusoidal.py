@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.figures import positions as figures
+from explorer.lessons.glossary import explained
 from explorer.screens.positions.table_size import TableSize, choose_size
-from explorer.text import plain
 from explorer.translation.model_description import ModelDescription
 from explorer.web import runtime
 from explorer.web.page_parts import URL, draw_plot
@@ -26,7 +26,7 @@ def draw_table_tab(model: ModelDescription) -> None:
     left, right = st.columns(2, gap="large")
     with left:
         draw_plot(figures.table_plot(table, waves), "pe_table")
-        st.caption(plain(comparison(size, model.model_config, _difference(model.name, size))))
+        st.caption(explained(comparison(size, model.model_config, _difference(model.name, size))))
     with right:
         # One at a time: every figure adds to the time that a slider takes.
         beside = st.segmented_control("Beside it", BESIDE, default=BESIDE[0], required=True, key="pe_beside", bind=URL)

@@ -11,6 +11,7 @@ import streamlit as st
 from explorer.attention.names import index_name
 from explorer.figures.measured_heads import layer_head_map, similarity_plot
 from explorer.figures.role_grid import THUMBNAILS, role_grid, score_scatter
+from explorer.lessons.glossary import explained
 from explorer.probing.measurement import STATISTICS, WITHOUT_SINKS, Probe
 from explorer.probing.roles import RULE
 from explorer.probing.sample import Measured
@@ -45,7 +46,9 @@ def draw_heads(described: ModelDescription, measured: Measured) -> None:
     """Draw the grid of thumbnails, then the table, one score as a map, two against each other, and the numbers."""
     st.markdown(f"**{plain(summary(measured.probe))}**")
     _draw_grid(measured.probe)
-    st.caption(plain(f"{THUMBNAILS} Click a thumbnail, or choose a row of the table, to open the head's card. {RULE}"))
+    st.caption(
+        explained(f"{THUMBNAILS} Click a thumbnail, or choose a row of the table, to open the head's card. {RULE}")
+    )
     if measured.probe.gold != "words":
         st.caption(plain(gold_note(measured.probe)))
     if not measured.probe.gold:

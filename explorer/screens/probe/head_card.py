@@ -10,6 +10,7 @@ import streamlit as st
 from explorer.attention.names import index_name
 from explorer.figures.measured_heads import coverage_plot, head_plot
 from explorer.figures.score_terms import terms_plot
+from explorer.lessons.glossary import explained
 from explorer.probing.formulas import coverage
 from explorer.probing.head_card import (
     DECILES,
@@ -69,7 +70,7 @@ def draw_card(described: ModelDescription, measured: Measured) -> None:
     scores = measured.probe.kinds[kind]
     role = role_of(scores, layer, head)
     st.markdown(f"#### {plain(f'{kind.capitalize()} {index_name(layer, head)}: {role.name}')}")
-    st.caption(plain(role.evidence))
+    st.caption(explained(role.evidence))
     st.caption(plain(second_job(scores, role, layer, head)))
     statistic = example_statistic(role, scores)
     examples = deciles(scores, statistic, layer, head)

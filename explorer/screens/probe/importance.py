@@ -7,6 +7,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from explorer.figures.measured_heads import layer_head_map, pruning_plot
+from explorer.lessons.glossary import explained
 from explorer.probing.importance import Importance, PruningCurve, measure_curve, measure_importance
 from explorer.probing.sample import Measured
 from explorer.screens.probe.progress import asked, known, measurement_key, with_progress
@@ -54,7 +55,7 @@ def draw_importance(described: ModelDescription, measured: Measured) -> None:
         return
     _draw_maps(importance)
     st.dataframe(importance.rows(), hide_index=True, height=250, alt="Importance of every head")
-    st.caption(plain(importance.summary()))
+    st.caption(explained(importance.summary()))
     _draw_curve(described, measured, importance)
 
 

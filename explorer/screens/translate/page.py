@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from explorer.lessons.glossary import explained
 from explorer.text import plain
 from explorer.translation import domain
 from explorer.translation.examples import examples_of, hint_for
@@ -65,7 +66,7 @@ def _remarks(opened: OpenTranslation) -> None:
         st.warning(plain(doubt), icon=":material/explore_off:")
     hint = hint_for(selection.text, examples_of(summary), shown)
     if lines := [*filter(None, [hint]), *shown.notes]:
-        st.caption(plain(" ".join(lines)))
+        st.caption(explained(" ".join(lines)))
 
 
 def _next_word(opened: OpenTranslation) -> None:
