@@ -75,6 +75,15 @@ class Window:
             stderr=subprocess.STDOUT,
         )
         self.stack = ExitStack()
+        self.stack.callback(self.process.wait)
+        self.stack.callback(self.process.kill)
+        try:
+            self._connect(debugging)
+        except BaseException:
+            self.stack.close()
+            raise
+
+    def _connect(self, debugging: int) -> None:
         self._line = self.stack.enter_context(connect(until(lambda: self._page(debugging)), max_size=None))
         self._number = 0
         until(lambda: "Size and scores" in self.evaluate(TEXT))
@@ -127,8 +136,6 @@ def window(tmp_path: Path) -> Iterator[Callable[[], Window]]:
     yield start
     for one in opened:
         one.stack.close()
-        one.process.kill()
-        one.process.wait()
 
 
 def test_the_window(window: Callable[[], Window]) -> None:
