@@ -23,7 +23,8 @@ def draw_tools(described: ModelDescription, shown: Translation, measured: Measur
     """Draw all tools; each one puts its changes in force."""
     config = described.model_config
     chosen = chosen_heads()
-    op = st.segmented_control(
+    left, right = st.columns([3, 2], vertical_alignment="bottom")
+    op = left.segmented_control(
         "What to do with the chosen heads",
         list(WHOLE),
         format_func=_OPS.__getitem__,
@@ -33,7 +34,7 @@ def draw_tools(described: ModelDescription, shown: Translation, measured: Measur
         help="zero: the head adds nothing. uniform: it looks everywhere equally. mean: it always says what it says "
         "on average over the sample.",
     )
-    st.button(
+    right.button(
         f"Change {plural(len(chosen), 'head')}" if chosen else "Choose heads first",
         type="primary",
         key="surgery_do",

@@ -10,6 +10,7 @@ from explorer.probing.cross_checks import SENTENCES, agreement, kept_shares
 from explorer.probing.map_agreement import map_agreement
 from explorer.probing.sample import Measured
 from explorer.probing.source_counts import THIRDS, source_counts
+from model.analysis import bootstrap
 from model.analysis.cross_checks import COUNTERFACTUALS, counterfactual_rows, value_zeroing
 from model.analysis.source_share import source_shares
 from model.checkpoint import LoadedModel
@@ -32,7 +33,11 @@ def test_the_counts_are_those_of_the_single_rows(measured: Measured, reverse: Lo
         nouns = np.concatenate([mark[1::2] for mark in marks])
         assert float(found.by_tag["NOUN"][1][name].value) == pytest.approx(float(nouns.mean()))
         low, high = (float(part) for part in (found.by_tag["NOUN"][1][name].low, found.by_tag["NOUN"][1][name].high))
-        assert low <= nouns.mean() <= high
+        expected = bootstrap.of_ratio(
+            np.array([mark[1::2].sum() for mark in marks], dtype=np.float64),
+            np.array([len(mark[1::2]) for mark in marks], dtype=np.float64),
+        )
+        assert (low, high) == (float(expected.low), float(expected.high)), "an interval over sentences"
     assert found.by_tag["content"][0] == found.by_tag["NOUN"][0]
     assert found.words == sum(len(target) for target in sample.targets)
     assert "68 % of function words" in found.caption()
