@@ -10,6 +10,7 @@ from explorer.probing.tables import roles, summary
 from model.config import ATTENTION_KINDS
 
 _WIDE, _HIGH, _SIDE, _TOP = 150, 46, 46, 28
+_LETTER = 6.6  # of the summary, in pixels
 _LINE = 22  # letters of a role that fit on a line
 
 
@@ -35,7 +36,7 @@ def role_map_svg(probe: Probe, model: str, about: str) -> str:
                     parts.append(_text(left + 6, y + 16 + 16 * nth, short, bold=role.clear and nth == 0))
             y += _HIGH
         y += 24
-    width = _SIDE + widest * _WIDE + 10
+    width = max(_SIDE + widest * _WIDE, round(_LETTER * len(summary(probe)))) + 10
     title = f"The heads of {model}"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{y}" viewBox="0 0 {width} {y}" role="img" '

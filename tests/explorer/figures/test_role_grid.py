@@ -72,5 +72,6 @@ def test_the_role_map_is_a_picture_without_markup_of_others(name: str) -> None:
     root = ElementTree.fromstring(drawn)
     texts = [element.text for element in root.iter() if element.tag.endswith("text")]
     assert texts[0] == f"The heads of {name}"
+    assert float(root.get("width", "0")) > 6 * max(len(text or "") for text in texts), "no line is cut off"
     assert {"Pv", "previous token", NO_ROLE} <= set(texts)
     assert not [element for element in root.iter() if element.tag.endswith("script")]
