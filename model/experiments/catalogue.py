@@ -9,6 +9,7 @@ from model.experiments.recipe import Arm, Base, Experiment
 _LEAN = "snapshots=0 save_every=100000"
 
 REVERSE = Base("reverse", "reverse", "tiny", f"{_LEAN} eval_every=50 eval_sentences=160", splits=("long",))
+RESTS = Base("rests", "reverse", "tiny", REVERSE.settings, rests=True)
 SWAP = Base("swap", "adjective-swap", "tiny", f"{_LEAN} max_steps=200 gradient_accumulation_steps=1 eval_every=10")
 SWAP_POST = Base("swap-post", "adjective-swap", "tiny", f"{SWAP.settings} norm_first=false")
 
@@ -63,13 +64,16 @@ EXPERIMENTS: dict[str, Experiment] = {
         ),
         Experiment(
             "positions",
-            "Sinusoidal, learned or no positions",
-            "Attention alone does not know the order of its words. Does it matter how positions are encoded, and "
-            "does any encoding still work beyond the longest string in training?",
+            "Which positions go beyond the trained lengths?",
+            "Attention alone does not know the order of its words. Does it matter how positions are encoded (added to "
+            "the embeddings, or put into self-attention as a rotation or a distance), and does any encoding still work "
+            "beyond the longest string in training?",
             REVERSE,
             (
                 Arm("sinusoidal"),
                 Arm("learned", "positions=learned"),
+                Arm("RoPE", "positions=rope"),
+                Arm("ALiBi", "positions=alibi"),
                 Arm("none", "positions=none"),
             ),
         ),
@@ -79,6 +83,20 @@ EXPERIMENTS: dict[str, Experiment] = {
             "The paper normalises after each sublayer, most models since then before it. Which one learns faster here?",
             SWAP,
             (Arm("pre-norm"), Arm("post-norm", "norm_first=false")),
+        ),
+        Experiment(
+            "rests",
+            "Where attention rests",
+            "Large models park much of their attention on the first token, and single numbers of their vectors grow "
+            "huge. Does a small encoder-decoder do so, too, with pre-norm or post-norm, and does a gate after "
+            "attention change it?",
+            RESTS,
+            (
+                Arm("pre-norm"),
+                Arm("post-norm", "norm_first=false"),
+                Arm("pre-norm, gate", "attention_gate=true"),
+                Arm("post-norm, gate", "norm_first=false attention_gate=true"),
+            ),
         ),
         Experiment(
             "scaling",

@@ -22,7 +22,8 @@ class Base:
     """A setting that several experiments start from: a task, a preset, and what is changed in it.
 
     `settings` are arguments of `--set`. `target` is the required score by `metric`: the share of exactly correct test
-    sentences (0 to 1), or BLEU (0 to 100). `splits` are scored in addition to `test`.
+    sentences (0 to 1), or BLEU (0 to 100). `splits` are scored in addition to `test`. `rests`: where the attention of
+    the trained Transformers rests is measured, too.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Base:
     metric: Literal["exact_match", "bleu"] = "exact_match"
     splits: tuple[str, ...] = ()
     seeds: tuple[int, ...] = SEEDS
+    rests: bool = False
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,7 @@ def make(job: Job, data_dir: Path | None = None) -> StoredRun:
         if not error and read_status(folder).get("state") != "finished":
             raise Stopped
         lines = read_metrics(folder / "metrics.jsonl")
-        scored: dict[str, Any] = {} if error else _score(folder, ("test", *recipe.base.splits), data_dir)
+        scored: dict[str, Any] = {} if error else _score(folder, recipe, data_dir)
         parameters = _parameters(folder)
     train = [line for line in lines if line["kind"] == "train"]
     evals = [line for line in lines if line["kind"] == "eval"]
@@ -168,12 +168,14 @@ def _columns(lines: Sequence[dict[str, Any]], names: Sequence[str]) -> dict[str,
     return {name: rounded([line[name] for line in whole]) for name in names}
 
 
-def _score(folder: Path, splits: Sequence[str], data_dir: Path | None) -> dict[str, Any]:
+def _score(folder: Path, recipe: Recipe, data_dir: Path | None) -> dict[str, Any]:
     """Scores of each split with the selected weights, as `model.evaluate` prints them."""
+    from model.analysis.attention_rests import attention_rests
     from model.checkpoint import load_model
     from model.config import DecodeConfig
     from model.data import get_task
     from model.scoring import evenly_spaced, score_examples
+    from model.transformer import Transformer
 
     loaded = load_model(folder)
     task = get_task(loaded.data_config.task, split_seed=loaded.data_config.split_seed, data_dir=data_dir, fetch=True)
@@ -181,7 +183,7 @@ def _score(folder: Path, splits: Sequence[str], data_dir: Path | None) -> dict[s
     scores: dict[str, dict[str, float]] = {}
     groups: dict[str, dict[str, float]] = {}
     samples: tuple[tuple[str, str, str], ...] = ()
-    for split in splits:
+    for split in ("test", *recipe.base.splits):
         examples = task.splits[split]
         split_scores = score_examples(
             loaded.model,
@@ -200,7 +202,11 @@ def _score(folder: Path, splits: Sequence[str], data_dir: Path | None) -> dict[s
         if split == "test":
             chosen = evenly_spaced(len(examples), SAMPLES)
             samples = tuple((examples[i].source, examples[i].target, split_scores.predictions[i]) for i in chosen)
-    return {"scores": scores, "groups": groups, "samples": samples}
+    rests = {}
+    if recipe.base.rests and isinstance(loaded.model, Transformer):
+        found = attention_rests(loaded.model, loaded.source, loaded.target, task.splits["test"])
+        rests = {kind: {name: rounded(layers) for name, layers in of.items()} for kind, of in found.items()}
+    return {"scores": scores, "groups": groups, "samples": samples, "rests": rests}
 
 
 def _parameters(folder: Path) -> int:

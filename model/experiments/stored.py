@@ -33,6 +33,7 @@ class StoredRun:
     to 1; `valid` also has `BLEU` (0 to 100) if that is the metric of the task. `scores` and `groups` (exact match by
     group) are by split. `samples` are (source, target, prediction) of a few test sentences. `tokens_per_s` is per
     second of CPU time on one core, 0 if the run failed; `seconds` is the wall-clock time of the run with all scoring.
+    `rests` says where attention rests, see :mod:`model.analysis.attention_rests`; empty where it was not measured.
     `error` says why a run failed; such a run has no scores.
     """
 
@@ -48,6 +49,7 @@ class StoredRun:
     scores: dict[str, dict[str, float]] = field(default_factory=dict)
     groups: dict[str, dict[str, float]] = field(default_factory=dict)
     samples: tuple[tuple[str, str, str], ...] = ()
+    rests: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     error: str = ""
 
     def score(self, name: str, split: str = "test") -> float | None:
@@ -117,6 +119,8 @@ def _run(values: dict[str, Any]) -> StoredRun:
             raise ValueError("columns of unequal length")
     for part in (*run.scores.values(), *run.groups.values()):
         _numbers(part.values())
+    for layers in (layers for kind in run.rests.values() for layers in kind.values()):
+        _numbers(layers)
     _numbers((run.seed, run.seconds, run.parameters, run.tokens_per_s))
     samples = tuple((str(source), str(target), str(said)) for source, target, said in run.samples)
     return StoredRun(**{**vars(run), "samples": samples})

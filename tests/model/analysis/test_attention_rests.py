@@ -1,0 +1,88 @@
+"""Where attention rests: shares of planted weights, recomputed by hand, and the largest number of planted vectors."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from model.analysis.attention_rests import attention_rests
+from model.config import EOS, SOS, DataConfig
+from model.data.task import Example
+from model.recording import PointRecorder
+from model.text.tokenizer import Tokenizer, build_tokenizers
+from model.transformer import Transformer
+from tests.tiny import tiny_model
+
+SENTENCES = ("a b c d", "b d", "c", "d a b")
+
+
+STACKS = {"encoder": ("encoder", "self_attn"), "decoder": ("decoder", "self_attn"), "cross": ("decoder", "cross_attn")}
+
+
+def tokenizer() -> Tokenizer:
+    return build_tokenizers(DataConfig(tokenizer="whitespace"), SENTENCES, SENTENCES)[0]
+
+
+def examples() -> list[Example]:
+    return [Example(text, " ".join(reversed(text.split()))) for text in SENTENCES]
+
+
+def by_hand(model: Transformer) -> dict[str, dict[str, list[float]]]:
+    """The same with loops over heads and queries."""
+    words = tokenizer()
+    found: dict[str, dict[str, list[float]]] = {}
+    for kind, (stack, block) in STACKS.items():
+        n_layers = model.config.n_layers(kind)
+        found[kind] = {name: [0.0] * n_layers for name in ("first", "last", "uniform", "largest")}
+        for example in examples():
+            src, tgt = [*words.encode(example.source).ids, EOS], [SOS, *words.encode(example.target).ids]
+            recorder = PointRecorder()
+            model(torch.tensor([src]), torch.tensor([tgt]), tap=recorder)
+            for layer in range(n_layers):
+                weights = recorder.tensors[f"{stack}.{layer}.{block}.weights"][0]
+                first, last, uniform = [], [], []
+                for head in weights:
+                    for i, row in enumerate(head):
+                        seen = i + 1 if kind == "decoder" else len(row)
+                        if seen > 1:
+                            first.append(float(row[0]))
+                            last.append(float(row[seen - 1]))
+                            uniform.append(1 / seen)
+                for name, values in (("first", first), ("last", last), ("uniform", uniform)):
+                    found[kind][name][layer] += sum(values) / len(values) / len(SENTENCES)
+                number = {"encoder": 2, "decoder": 3}.get(kind)
+                if number:
+                    norm_first = model.config.norm_first
+                    point = f"{stack}.{layer}.{'residual' if norm_first else 'norm'}{number}"
+                    hidden = recorder.tensors[point].abs()
+                    found[kind]["largest"][layer] += float(hidden.max() / hidden.median()) / len(SENTENCES)
+    found["cross"].pop("largest")
+    return found
+
+
+@pytest.mark.parametrize("norm_first", [True, False])
+def test_the_numbers_are_those_of_a_loop(norm_first: bool) -> None:
+    model = tiny_model(norm_first=norm_first)
+    found, expected = attention_rests(model, tokenizer(), tokenizer(), examples()), by_hand(model)
+    assert found.keys() == expected.keys()
+    for kind, numbers in expected.items():
+        assert found[kind].keys() == numbers.keys()
+        for name, layers in numbers.items():
+            assert found[kind][name] == pytest.approx(layers, rel=1e-5), (kind, name)
+
+
+def test_equal_scores_rest_nowhere() -> None:
+    model = tiny_model()
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "q_proj" in name:
+                parameter.zero_()
+    for numbers in attention_rests(model, tokenizer(), tokenizer(), examples()).values():
+        assert numbers["first"] == pytest.approx(numbers["uniform"])
+        assert numbers["last"] == pytest.approx(numbers["uniform"])
+
+
+def test_not_more_sentences_than_asked_for_are_read() -> None:
+    model, many = tiny_model(), examples() * 10
+    first = attention_rests(model, tokenizer(), tokenizer(), many, most=1)
+    assert first == attention_rests(model, tokenizer(), tokenizer(), examples()[:1])
