@@ -20,11 +20,15 @@ from explorer.experiments.findings import (
     table,
     validation_curves,
 )
+from explorer.experiments.rests import MEASURES as REST_MEASURES
+from explorer.experiments.rests import has_rests, places, rest_sentences
 from explorer.figures.experiment_bands import band_figure, wide
+from explorer.figures.rests import rests_plot
 from explorer.screens.experiments.cross_attention import draw_maps
 from explorer.text import plain
 from explorer.web.address import Parameter
 from explorer.web.figures import draw_figure, freeze_after
+from explorer.web.page_parts import draw_plot
 from explorer.web.training_form import fill_form
 from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import DEVICE, PRECISION, THREADS, Experiment
@@ -118,6 +122,8 @@ def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
     )
     if any(by_length(run, "test") for one in arms for run in one.runs):
         _by_length(arms)
+    if has_rests(arms):
+        _rests(arms)
     _samples(arms)
     draw_maps(experiment)
 
@@ -152,6 +158,30 @@ def _by_length(arms: Sequence[ArmRuns]) -> None:
     st.caption(plain(f"The dashed line marks the longest strings in training: {longest:.0f} letters."))
     with st.expander("By length as a table"):
         st.dataframe(wide(figure.data), hide_index=True, alt=figure.caption)
+
+
+def _rests(arms: Sequence[ArmRuns]) -> None:
+    """Where the attention of the trained models rests, layer by layer."""
+    st.markdown("##### Where the attention rests")
+    measure = st.segmented_control(
+        "Rest measure",
+        list(REST_MEASURES),
+        default="first",
+        required=True,
+        format_func=lambda name: REST_MEASURES[name],
+        key="experiment_rests",
+        persist_state="session",
+        label_visibility="collapsed",
+    )
+    measure = measure or "first"
+    draw_plot(rests_plot(places(arms, measure), measure), f"experiment_rests_{measure}")
+    for sentence in rest_sentences(arms):
+        st.markdown(f"- {plain(sentence)}")
+    st.caption(
+        "Means over 200 test sentences and over all heads of a layer. In decoder self-attention the first token is "
+        "<sos>, and the last is the query's own; elsewhere the last is <eos>. The largest number is that of a layer's "
+        "output, in magnitude."
+    )
 
 
 def _samples(arms: Sequence[ArmRuns]) -> None:
