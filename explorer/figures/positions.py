@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.figures.plotly_charts import Plot, curves, heatmap, label, labels, numbered, rule
-from explorer.text import plural, quoted
+from explorer.text import percent, plural, quoted
+from model.analysis.position_scores import ByDistance
 from model.analysis.word_order import Length
 
 Floats = NDArray[np.float64]
@@ -179,6 +180,46 @@ def shuffle_plot(weights: NDArray[np.float32], tokens: Sequence[str], title: str
     columns: dict[str, list[Any]] = {"query": plain}
     columns |= {key: (100 * weights[:, i]).round(1).tolist() for i, key in enumerate(plain)}
     return Plot(figure, caption, label(title), columns)
+
+
+def score_map(name: str, scores: Floats) -> Plot:
+    """Scores of the same word at every two positions, [query, key]."""
+    low, high = float(scores.min()), float(scores.max())
+    top = max(abs(low), abs(high)) or 1.0
+    figure = heatmap(
+        scores,
+        x_title="position of the key (from 0)",
+        y_title="position of the query (from 0)",
+        span=(0.0, top) if low >= 0 else (-top, top),
+        height=380,
+    )
+    caption = f"{name}: scores of one word with itself at {len(scores)} positions, from {low:.2f} to {high:.2f}."
+    shown = min(len(scores), 32)
+    columns: dict[str, list[Any]] = {"query at": list(range(len(scores)))}
+    columns |= {f"key at {i}": scores[:, i].round(4).tolist() for i in range(shown)}
+    return Plot(figure, caption, "Every two positions", columns)
+
+
+def by_distance_plot(name: str, found: ByDistance, noun: str = "score") -> Plot:
+    """The mean, lowest and highest score (or another number of two positions) at each distance."""
+    distances = list(found.distances)
+    series = {"mean": (distances, found.mean), "lowest": (distances, found.low), "highest": (distances, found.high)}
+    figure = curves(series, x_title="position of the key − position of the query", y_title=noun, height=380)
+    here = found.mean[len(distances) // 2]
+    words = (
+        f"At each distance all {noun}s are the same: the distance alone decides."
+        if found.spread < 1e-9
+        else f"At one distance the {noun}s vary by up to {percent(found.spread)} of their whole range: it matters "
+        f"where the pair stands."
+    )
+    caption = f"{name}: {words} At distance 0 the mean is {here:.2f}, at the largest {found.mean[-1]:.2f}."
+    columns: dict[str, list[Any]] = {
+        "key − query": distances,
+        "mean": [round(value, 4) for value in found.mean],
+        "lowest": [round(value, 4) for value in found.low],
+        "highest": [round(value, 4) for value in found.high],
+    }
+    return Plot(figure, caption, "By distance", columns)
 
 
 def scheme_plot(name: str, table: Floats) -> Plot:

@@ -15,7 +15,15 @@ from tests.explorer.toy_models import save_toy
 from tests.pages.teaching import assert_shows_something, plotted, tables, words
 from tests.paths import ROOT
 
-TABS = ("The table", "One word", "The rotation", "Alternatives", "Shuffle the words", "Longer than trained")
+TABS = (
+    "The table",
+    "One word",
+    "The rotation",
+    "Alternatives",
+    "In the scores",
+    "Shuffle the words",
+    "Longer than trained",
+)
 
 
 @pytest.fixture(scope="module")
@@ -120,14 +128,34 @@ def test_alternatives_and_what_breaks(app: AppTest) -> None:
 
 
 def test_the_learned_table_is_the_models(app: AppTest, checkpoints: Path) -> None:
+    weight = load_model(checkpoints / "learned").model.positions_src.embedding.weight
     app.selectbox(key="model").set_value("learned").run()
+    assert np.allclose(plotted(app)[0]["data"][0]["z"], weight[:128].detach().numpy())
+    app.segmented_control(key="pe_rows").set_value("of the formula").run()
     assert "The loaded model learned its positions" in words(app)
     at = on_tab(app, "Alternatives")
     at.segmented_control(key="pe_scheme").set_value("learned (this model)").run()
     assert not at.exception
-    weight = load_model(checkpoints / "learned").model.positions_src.embedding.weight
     assert np.array_equal(plotted(at)[0]["data"][0]["z"], weight.numpy())
     assert "learned (this model): breaks linear in the offset, extends to unseen lengths, deterministic" in words(at)
+
+
+def test_rotation_and_distance_alone_depend_on_the_distance_alone(app: AppTest) -> None:
+    app.selectbox(key="model").set_value("learned").run()
+    at = on_tab(app, "In the scores")
+    assert not at.exception
+    found = tables(at)[0].set_index("positions")
+    assert set(found.index[found["distance alone decides"] == "✓ exactly"]) == {"RoPE", "ALiBi"}
+    assert found.loc["learned (this model)", "distance alone decides"].startswith("✗ varies by")
+    assert found.loc["sinusoidal", "distance alone decides"].startswith("✗ varies by")
+    assert found.loc["none", "distance alone decides"] == "all scores are equal"
+    assert found.loc["ALiBi", "before ≠ after"] == "no"
+    assert found.loc["RoPE", "before ≠ after"] != "no"
+    at.segmented_control(key="pe_in").set_value("ALiBi").run()
+    at.slider(key="pe_slope").set_value(2).run()
+    assert not at.exception
+    scores = np.array(plotted(at)[0]["data"][0]["z"])
+    assert np.allclose(scores[5, 5] - scores[5, 1:5], [1, 0.75, 0.5, 0.25]), "head 2 of 8 takes off a quarter a step"
 
 
 def test_shuffled_words_without_positions_keep_their_attention(app: AppTest) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from explorer.screens.positions.alternatives import draw_alternatives_tab
+from explorer.screens.positions.in_the_scores import draw_scores_tab
 from explorer.screens.positions.longer_inputs import draw_longer_tab
 from explorer.screens.positions.one_word import draw_word_tab
 from explorer.screens.positions.rotation import draw_rotation_tab
@@ -19,7 +20,8 @@ def draw() -> None:
         "positions",
         "How does the model know the order of the words?",
         "Attention reads all words at once and has no notion of order. So a vector that stands for a word's position "
-        "(positional encoding) is added to the word's own. Positions count from 0 here, as in the formula.",
+        "(positional encoding) is added to the word's own, or the scores are told how far apart two words are. "
+        "Positions count from 0 here, as in the formula.",
         _tabs,
     )
 
@@ -30,6 +32,7 @@ def _tabs(shown: Translation, model: ModelDescription) -> Tabs:
         "One word": lambda: draw_word_tab(shown, model),
         "The rotation": lambda: draw_rotation_tab(model),
         "Alternatives": lambda: draw_alternatives_tab(model),
+        "In the scores": lambda: draw_scores_tab(model),
         "Shuffle the words": lambda: draw_shuffle_tab(shown, model),
         "Longer than trained": lambda: draw_longer_tab(shown, model),
     }

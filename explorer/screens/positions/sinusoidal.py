@@ -6,20 +6,27 @@ import streamlit as st
 
 from explorer.figures import positions as figures
 from explorer.lessons.glossary import explained
-from explorer.screens.positions.table_size import TableSize, choose_size
+from explorer.screens.positions.table_size import MAX_LENGTH, TableSize, choose_size
 from explorer.translation.model_description import ModelDescription
 from explorer.web import runtime
 from explorer.web.page_parts import URL, draw_plot
+from model.analysis.position_scores import by_distance
 from model.analysis.sinusoidal_checks import table_difference
 from model.config import ModelConfig
 from model.positions import sinusoidal_table, wavelengths
 
+ROWS = ("learned by this model", "of the formula")
 BESIDE = ("wavelengths", "curves", "dot product", "distance")
 PAPER_BASE = 10_000.0
 
 
 def draw_table_tab(model: ModelDescription) -> None:
     """The table that the sliders describe; beside it, one of its wavelengths, curves, products and distances."""
+    if model.model_config.positions == "learned":
+        rows = st.segmented_control("Rows", ROWS, default=ROWS[0], required=True, key="pe_rows", bind=URL)
+        if rows != ROWS[1]:
+            _draw_learned(model)
+            return
     size = choose_size(model.model_config)
     table = sinusoidal_table(size.length, size.d_model, size.base).numpy()
     waves = wavelengths(size.d_model, size.base).numpy()
@@ -41,6 +48,23 @@ def draw_table_tab(model: ModelDescription) -> None:
             r"PE_{(pos,\,2i+1)}&=\cos\left(pos / base^{2i/d}\right)\\"
             r"\text{wavelength}_i&=2\pi\, base^{2i/d}\text{ positions}\end{aligned}"
         )
+
+
+def _draw_learned(model: ModelDescription) -> None:
+    """The rows that the model has learned for the source, and their dot products by distance."""
+    with runtime.model(model.name) as translator:
+        rows = translator.loaded.transformer.positions_src.embedding.weight.detach().double()[:MAX_LENGTH]
+    left, right = st.columns(2, gap="large")
+    with left:
+        draw_plot(figures.scheme_plot("Learned rows", rows.numpy()), "pe_learned")
+        st.caption(
+            f"These rows began as random numbers and were trained like any other weight: {len(rows)} of "
+            f"{model.model_config.max_positions} are drawn. Rows beyond the longest sentence in training stay random."
+        )
+    with right:
+        found = by_distance(rows @ rows.T)
+        draw_plot(figures.by_distance_plot("Learned rows", found, "dot product"), "pe_learned_products")
+        st.caption("No formula ties a learned row to its neighbours: what the products show, training has found.")
 
 
 def _choose_dimensions(d_model: int) -> list[int]:
