@@ -131,6 +131,34 @@ def test_lifting_the_mask_on_a_given_target(shipped: AppTest) -> None:
     assert len(table) == 5
 
 
+def test_the_right_translation_comes_from_the_data_or_is_typed(shipped: AppTest) -> None:
+    shipped.selectbox(key="model").set_value("adjective-swap-unmasked").run()
+    at = on_tab(shipped, "Given target")
+    field = at.text_input(key="given_reference")
+    assert field.value == ""
+    assert field.placeholder == "je lis livres rouge"
+    (table,) = tables(at)
+    assert table["must predict"].tolist() == ["je", "lis", "livres", "rouge", "<eos>"]
+    assert table["masked (%)"][0] < 50 < 95 < table["lifted (%)"][0], "it can only copy"
+    assert "has learned to copy it" in words(at)
+    field.set_value("je lis pommes vert").run()
+    assert not at.exception
+    assert tables(at)[0]["must predict"].tolist() == ["je", "lis", "pommes", "vert", "<eos>"]
+    at.text_input(key="text").set_value("We eat green apples").run()
+    assert at.text_input(key="given_reference").value == "", "it was the translation of another sentence"
+    assert tables(at)[0]["must predict"][0] == "nous"
+
+
+def test_without_a_known_translation_the_models_own_stands_in_and_is_called_that(shipped: AppTest) -> None:
+    shipped.text_input(key="text").set_value("I read red green books").run()
+    at = on_tab(shipped, "Given target")
+    assert not at.exception
+    assert "Probability of the model's own token" in words(at)
+    assert "right token" not in words(at)
+    at.text_input(key="given_reference").set_value("je lis livres").run()
+    assert "Probability of the right token" in words(at)
+
+
 def test_lifting_the_mask_while_decoding_runs_the_prefix_again(shipped: AppTest) -> None:
     at = on_tab(shipped, "While decoding")
     assert "je lis livres rouge" in words(at)

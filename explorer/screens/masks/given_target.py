@@ -8,17 +8,25 @@ from explorer.attention.names import name_in_kind
 from explorer.figures import masks as figures
 from explorer.figures.plotly_charts import Columns, numbered
 from explorer.screens.masks.teacher_forced import padded, reading
+from explorer.text import plain
 from explorer.translation.model_description import ModelDescription
-from explorer.translation.translator import Translation
+from explorer.translation.references import reference, references
+from explorer.translation.translator import InputError, Translation
+from explorer.web import runtime
 from explorer.web.choose_head import choose_head
 from explorer.web.figures import draw_table
 from explorer.web.page_parts import URL, draw_plot
 from model.analysis.mask_comparison import attention_to_future
 from model.analysis.mask_effects import Switches
 
+_SAME = 0.005  # probabilities that differ by less count as the same
+REFERENCE = "given_reference"
+_FOR = "given_reference_for"  # the sentence that the typed translation belongs to
+
 
 def draw_target_tab(shown: Translation, model: ModelDescription) -> None:
-    """One decoder head, and the probability of every right token, with the mask and without it."""
+    """One decoder head, and the probability of every token of the right translation, with the mask and without it."""
+    shown, known = _with_target(shown)
     lifted = st.toggle("Lift the causal mask", False, key="lift_mask", bind=URL)
     _, layer, head = choose_head(model.model_config, "lift", ("decoder",))
     sentences = padded(shown)
@@ -42,24 +50,63 @@ def draw_target_tab(shown: Translation, model: ModelDescription) -> None:
             "lifted (%)": [round(100 * float(p), 2) for p in opened.probabilities[0]],
             "likeliest, lifted": [model.target.label(int(i)) for i in opened.likeliest[0]],
         }
-        st.markdown("##### Probability of the right token")
-        draw_table(columns, "The probability of the right token with the mask and without it")
+        token = "right token" if known else "model's own token"
+        st.markdown(f"##### Probability of the {token}")
+        draw_table(columns, f"The probability of the {token} with the mask and without it")
         masked, bare = sentences.probability_of_target(closed, 0), sentences.probability_of_target(opened, 0)
-        st.caption(target_caption(masked, bare, causal=model.model_config.causal))
+        st.caption(target_caption(masked, bare, causal=model.model_config.causal, token=token))
 
 
-def target_caption(masked: float, bare: float, *, causal: bool) -> str:
-    """The mean probability of the right token with and without the mask, and what it means.
+def _with_target(shown: Translation) -> tuple[Translation, bool]:
+    """The sentence with the target that is typed, else with the right one; and whether that is known to be right.
 
-    `causal` says whether the model was trained with the mask.
+    Where neither is known, the model's own translation stands in.
     """
-    first = f"The right token gets {100 * masked:.1f} % on average with the mask and {100 * bare:.1f} % without it. "
-    if causal:
-        return first + (
-            "This model was trained with the mask. Open cells show it rows in a state that it never met, which does "
-            "not help. For a model trained without the mask, see 'Trained without it'."
-        )
-    return first + (
-        "This model was trained without the mask: the next token stands one column to the right, and the model only "
-        "has to copy it."
+    text = shown.source.text
+    if st.session_state.get(_FOR, text) != text:
+        st.session_state[REFERENCE] = ""  # it was the translation of another sentence
+    st.session_state[_FOR] = text
+    known = reference(text, _references(shown.model, runtime.fingerprint(shown.model)))
+    typed = st.text_input(
+        "The right translation",
+        key=REFERENCE,
+        bind=URL,
+        placeholder=known or "not known here: type it; until then the model's own stands in",
+        help="The target that the decoder is given. Left empty, it is the one in the task's data, if that is known.",
     )
+    target = (typed or known).strip()
+    if not target:
+        return shown, False
+    try:
+        return runtime.force(shown.model, text, target), True
+    except InputError as refused:
+        st.info(plain(str(refused)))
+        return shown, False
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _references(name: str, version: str) -> dict[str, str]:
+    del version  # part of the key only
+    summary = runtime.models().get(name)
+    return references(summary) if summary else {}
+
+
+def target_caption(masked: float, bare: float, *, causal: bool, token: str) -> str:
+    """The mean probability of the given tokens with and without the mask, and what it means.
+
+    `causal` says whether the model was trained with the mask; `token` is "right token" or "model's own token".
+    """
+    first = f"The {token} gets {100 * masked:.1f} % on average with the mask and {100 * bare:.1f} % without it. "
+    change = bare - masked
+    if causal:
+        trained = "This model was trained with the mask, so open cells show it rows in a state that it never met"
+        effect = ": it does worse." if change < -_SAME else ": here they help." if change > _SAME else "; here that "
+        ending = "" if abs(change) > _SAME else "hardly matters."
+        return f"{first}{trained}{effect}{ending} For a model trained without the mask, see 'Trained without it'."
+    if change > _SAME:
+        why = "the next token stands one column to the right, and the model has learned to copy it."
+    elif change < -_SAME:
+        why = "yet open cells do not help with this target."
+    else:
+        why = "but for this target it makes hardly any difference."
+    return f"{first}This model was trained without the mask: {why}"

@@ -72,8 +72,16 @@ def test_matches_name_query_and_key_by_position() -> None:
 
 
 def test_the_caption_of_a_given_target_depends_on_how_the_model_was_trained() -> None:
-    assert "was trained with the mask" in target_caption(0.9, 0.5, causal=True)
-    assert "only has to copy it" in target_caption(0.5, 0.9, causal=False)
-    assert target_caption(0.9, 0.5, causal=True).startswith(
-        "The right token gets 90.0 % on average with the mask and 50"
+    right, own = "right token", "model's own token"
+    assert target_caption(0.9, 0.5, causal=True, token=right) == (
+        "The right token gets 90.0 % on average with the mask and 50.0 % without it. This model was trained with the "
+        "mask, so open cells show it rows in a state that it never met: it does worse. For a model trained without "
+        "the mask, see 'Trained without it'."
     )
+    assert "never met; here that hardly matters. For" in target_caption(0.9, 0.901, causal=True, token=right)
+    assert "never met: here they help. For" in target_caption(0.5, 0.9, causal=True, token=right)
+    assert "has learned to copy it" in target_caption(0.5, 0.9, causal=False, token=right)
+    worse = target_caption(0.77, 0.749, causal=False, token=own)
+    assert worse.startswith("The model's own token gets 77.0 %")
+    assert worse.endswith("yet open cells do not help with this target.")
+    assert "hardly any difference" in target_caption(0.77, 0.77, causal=False, token=own)
