@@ -100,23 +100,31 @@ def product_plot(table: Floats, *, distance: bool) -> Plot:
 
 def word_plot(token: str, position: int, embedding: Floats, row: Floats | None) -> Plot:
     """One token's embedding × √d_model, the row of its position, and their sum; each [d_model]."""
-    dimensions = np.arange(len(embedding))
-    series = {"embedding × √d_model": (dimensions, embedding)}
-    columns: dict[str, list[Any]] = {"dimension": dimensions.tolist(), "embedding": embedding.round(4).tolist()}
+    strips = {"embedding × √d_model": embedding}
+    columns: dict[str, list[Any]] = {
+        "dimension": list(range(len(embedding))),
+        "embedding": embedding.round(4).tolist(),
+    }
     size = float(np.linalg.norm(embedding))
     if row is None:
         caption = (
             f"This model adds no positions: {quoted(token)} is the same vector of length {size:.2f} wherever it stands."
         )
     else:
-        series |= {"position": (dimensions, row), "sum": (dimensions, embedding + row)}
+        strips |= {"+ position": row, "= sum": embedding + row}
         columns |= {"position": row.round(4).tolist(), "sum": (embedding + row).round(4).tolist()}
         added = float(np.linalg.norm(row))
         caption = (
             f"{quoted(token)} at position {position}: the embedding has length {size:.2f}, the position {added:.2f} "
             f"({100 * added / max(size, 1e-12):.0f} % of it), and their sum {np.linalg.norm(embedding + row):.2f}."
         )
-    return Plot(curves(series, x_title="dimension", y_title="value"), caption, "One word and its position", columns)
+    values = np.stack(list(strips.values()))  # [strip, d_model]
+    top = float(np.abs(values).max()) or 1.0
+    figure = heatmap(values, x_title="dimension", y_title="", span=(-top, top), height=110 + 50 * len(strips))
+    figure.update_yaxes(tickmode="array", tickvals=list(range(len(strips))), ticktext=list(strips))
+    figure.update_layout(margin_l=150)
+    figure.update_traces(ygap=8)
+    return Plot(figure, caption, "One word and its position", columns)
 
 
 def rotation_plot(table: Floats, pair: int, position: int, offset: int) -> Plot:

@@ -28,6 +28,7 @@ SHA256 = {
     "test_2016_flickr.fr.gz": "6d326e188d259fb1d04ac19eae3af956559b3a0b93d7635e56c90987c40c8b90",
 }
 
+ORDER_MATTERS = {"en": "A dog chases a man.", "de": "Ein Hund jagt einen Mann."}
 LICENCE = (
     "The corpus may be used by researchers and educators, for non-commercial research and education; the same terms "
     "apply to models trained on it."
@@ -107,6 +108,7 @@ def multi30k(src_lang: str, tgt_lang: str, *, words: bool, split_seed: int, data
         ),
         story=f"Translates descriptions of photographs from {source} to {target}",
         trained_on=f"descriptions of photographs in {source}",
+        order_matters=ORDER_MATTERS.get(src_lang, ""),
         data=DataConfig(
             task=name,
             src_lang=src_lang,

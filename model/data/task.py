@@ -75,11 +75,12 @@ class Task:
     Every task has the splits ``train`` and ``valid``. All but ``files`` (a person's own data) have ``test``, and some
     have more (``long``). `group` names the group in which an example is scored, such as its length; `equivalent` says
     whether a prediction is correct. `story` says in one sentence what a model trained on it does, `trained_on` what its
-    sources are; `longest` is the largest number of source tokens in training, 0 where that is no matter of principle.
-    `complete` says that the splits hold every source that there is. Where they do not, but it can be decided whether a
-    text is a source, `is_source` decides it, and `not_a_source` is the sentence about one that is not. `confidence` is
-    that (geometric mean of the likeliest tokens' probabilities) which 98 % of the validation sentences exceed with the
-    models that come with it; 0 where it is unknown.
+    sources are; `order_matters` is a source that means something else when its words change places; `longest` is the
+    largest number of source tokens in training, 0 where that is no matter of principle. `complete` says that the splits
+    hold every source that there is. Where they do not, but it can be decided whether a text is a source, `is_source`
+    decides it, and `not_a_source` is the sentence about one that is not. `confidence` is that (geometric mean of the
+    likeliest tokens' probabilities) which 98 % of the validation sentences exceed with the models that come with it; 0
+    where it is unknown.
     """
 
     name: str
@@ -95,6 +96,7 @@ class Task:
     story: str = ""
     trained_on: str = ""
     longest: int = 0
+    order_matters: str = ""
     complete: bool = False
     is_source: Callable[[str], bool] | None = field(default=None, repr=False)
     not_a_source: str = ""

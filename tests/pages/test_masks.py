@@ -65,7 +65,7 @@ def test_the_pictures_are_the_masks_of_the_model(app: AppTest) -> None:
     padding, causal, both = (opened(plot) for plot in plotted(app)[:3])
     length = len(both)
     real = int(padding[0].sum())
-    assert 0 < real < length, "the shortest sentence of the batch is in view"
+    assert 0 < real < length, "a sentence with padding is in view"
     tokens = torch.ones(1, length, dtype=torch.long)
     tokens[0, real:] = 0
     assert np.array_equal(both, target_mask(tokens)[0, 0].numpy())

@@ -9,7 +9,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.web import runtime
+from model.analysis.word_order import answer
 from model.checkpoint import load_model
+from model.config import EOS
+from model.data import get_task
 from model.positions import sinusoidal_table
 from tests.explorer.toy_models import save_toy
 from tests.pages.teaching import assert_shows_something, plotted, tables, words
@@ -96,10 +99,10 @@ def test_one_word_and_its_place(app: AppTest, checkpoints: Path) -> None:
     assert not at.exception
     loaded = load_model(checkpoints / "adjective-swap")
     embedding = 4.0 * loaded.model.src_embedding.weight[next(iter(loaded.source.encode("I read red books").ids))]
-    traces = plotted(at)[0]["data"]
-    assert np.allclose(traces[0]["y"], embedding.numpy(), atol=1e-6)
-    assert np.allclose(traces[1]["y"], loaded.model.positions_src.sinusoidal[0].numpy(), atol=1e-6)
-    assert np.allclose(traces[2]["y"], traces[0]["y"] + traces[1]["y"], atol=1e-6)
+    word, position, both = plotted(at)[0]["data"][0]["z"]
+    assert np.allclose(word, embedding.numpy(), atol=1e-6)
+    assert np.allclose(position, loaded.model.positions_src.sinusoidal[0].numpy(), atol=1e-6)
+    assert np.allclose(both, word + position, atol=1e-6)
     assert len(tables(at)[0]) == 5
 
 
@@ -138,6 +141,28 @@ def test_the_learned_table_is_the_models(app: AppTest, checkpoints: Path) -> Non
     assert not at.exception
     assert np.array_equal(plotted(at)[0]["data"][0]["z"], weight.numpy())
     assert "learned (this model): breaks linear in the offset, extends to unseen lengths, deterministic" in words(at)
+
+
+@pytest.mark.parametrize("name", ["multi30k-en-de", "multi30k-de-en"])
+def test_a_sentence_is_offered_in_which_the_order_decides(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime, "CHECKPOINTS", ROOT / "checkpoints")
+    loaded = load_model(ROOT / "checkpoints" / name)
+    sentence = get_task(name).order_matters
+    ids = (*loaded.source.encode(sentence).ids, EOS)
+    placed, bare = (answer(loaded.model, ids, positions=positions).path for positions in (True, False))
+    one, two = loaded.target.decode(placed), loaded.target.decode(bare)
+    assert one != two
+    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    at.session_state["model"] = name
+    at.run()
+    at.switch_page("pages/positions.py").run()
+    on_tab(at, "Shuffle the words")
+    at.button(key="pe_order_matters").click().run()
+    assert not at.exception
+    assert at.text_input(key="text").value == sentence
+    assert one in tables(at)[0]["original sentence gives"].tolist()
+    assert two in tables(at)[0]["original sentence gives"].tolist()
+    assert "pe_order_matters" not in [button.key for button in at.button]
 
 
 def test_rotation_and_distance_alone_depend_on_the_distance_alone(app: AppTest) -> None:

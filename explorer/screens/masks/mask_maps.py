@@ -31,19 +31,21 @@ def draw_masks_tab(shown: Translation, model: ModelDescription) -> None:
         causal=middle.toggle("Causal mask", True, key="masks_causal", bind=URL, help="Off: rows may see the future."),
         padding=right.toggle("Padding mask", True, key="masks_padding", bind=URL, help="Off: padding may be read."),
     )
-    row = _choose_sentence(sentences) if len(sentences.texts) > 1 else 0
+    row = _choose_sentence(sentences, kind) if len(sentences.texts) > 1 else 0
     done = reading(shown, sentences, switches, (kind, layer, head))
     _draw_masks(sentences, kind, row, switches)
     _draw_scores(done, sentences, (kind, layer, head), row, switches)
 
 
-def _choose_sentence(sentences: PaddedSentences) -> int:
-    """A sentence of the batch; the shortest one at first, since it has the most padding."""
-    shortest = int(sentences.batch.src.ne(PAD).sum(dim=1).argmin())
+def _choose_sentence(sentences: PaddedSentences, kind: AttentionKind) -> int:
+    """A sentence of the batch: at first the one that was typed, or the shortest where the typed one has no padding."""
+    keys = sentences.batch.tgt if kind == "decoder" else sentences.batch.src
+    lengths = keys.ne(PAD).sum(dim=1)
+    first = 0 if lengths[0] < lengths.max() else int(lengths.argmin())
     chosen = st.selectbox(
         "Sentence of the batch",
         range(len(sentences.texts)),
-        index=shortest,
+        index=first,
         format_func=lambda i: f"{i + 1}. {sentences.texts[i]}",
         key=f"masks_row_{len(sentences.texts)}",
         bind=URL,

@@ -9,7 +9,10 @@ from explorer.translation.translator import InputError, Translation
 from explorer.web import runtime
 from model.analysis.mask_effects import Reading, Switches, read
 from model.config import EOS, PAD, DecodeConfig
+from model.data import TASKS, get_task
 from model.points import Head
+
+MOST_OWN = 40  # sentences of the task's own splits among which a companion of another length is looked for
 
 
 def padded(shown: Translation, others: tuple[str, ...] = ()) -> PaddedSentences:
@@ -30,10 +33,15 @@ def _companion(shown: Translation, text: str) -> Translation:
 def companions(shown: Translation) -> tuple[str, ...]:
     """Examples of the model whose lengths differ from the current sentence's, shortest and longest first."""
     tokenizer = runtime.describe(shown.model).source
+    summary = runtime.models().get(shown.model, {"folder": "", "task": ""})
+    sources = [example.source for example in examples_of(summary)]
+    if summary["task"] in TASKS:
+        for read in get_task(summary["task"]).own_splits.values():
+            sources += [example.source for example in read()[:MOST_OWN]]
     examples = {}
-    for example in examples_of(runtime.models().get(shown.model, {"folder": "", "task": ""})):
+    for source in sources:
         try:
-            examples[example.source] = len(tokenizer.encode(example.source))
+            examples[source] = len(tokenizer.encode(source))
         except InputError:
             continue  # the model cannot read this example
     return companions_among(shown.source.text, len(shown.source.ids), examples)

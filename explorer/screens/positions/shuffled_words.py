@@ -13,8 +13,10 @@ from explorer.translation.translator import Translation
 from explorer.web import runtime
 from explorer.web.figures import draw_table
 from explorer.web.page_parts import URL, draw_plot
+from explorer.web.session import choose_example
 from model.analysis.word_order import Answer, Shuffle, answer, shuffled_order, side_by_side
 from model.config import EOS
+from model.data import TASKS, get_task
 
 ROUNDING = 1e-5  # weights that differ by less than this are the same up to rounding
 
@@ -54,12 +56,25 @@ def draw_shuffle_tab(shown: Translation, model: ModelDescription) -> None:
     for column, (key, weights, title, caption) in zip(st.columns(len(maps)), maps, strict=True):
         with column:
             draw_plot(figures.shuffle_plot(weights[at], tokens, title, caption), key)
+    if has_positions:
+        _suggest(shown, with_positions, without, model)
     draw_table(_translations(with_positions, without, model), "Translations of the sentence and of its shuffled words")
     st.caption(
         "Attention by itself has no order: without positions, the weights between two words are the same wherever the "
         "words stand, and so is what the decoder reads. All maps are runs of the loaded model. It was trained as it "
         "is, so what it says without positions only shows how the mechanism works."
     )
+
+
+def _suggest(shown: Translation, with_positions: Shuffle, without: Shuffle, model: ModelDescription) -> None:
+    """Where the translation stays the same without positions, offer a sentence in which the order decides."""
+    task = model.data_config.task
+    sentence = get_task(task).order_matters if task in TASKS else ""
+    if not sentence or sentence == shown.source.text or with_positions.path != without.path:
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("This sentence is translated alike with and without positions.")
+        st.button(f"Try “{sentence}”", key="pe_order_matters", on_click=choose_example, args=(sentence,))
 
 
 def effect(shuffle: Shuffle) -> str:
