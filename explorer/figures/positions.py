@@ -100,7 +100,7 @@ def product_plot(table: Floats, *, distance: bool) -> Plot:
 
 def word_plot(token: str, position: int, embedding: Floats, row: Floats | None) -> Plot:
     """One token's embedding × √d_model, the row of its position, and their sum; each [d_model]."""
-    strips = {"embedding × √d_model": embedding}
+    strips = {"embedding": embedding}
     columns: dict[str, list[Any]] = {
         "dimension": list(range(len(embedding))),
         "embedding": embedding.round(4).tolist(),
@@ -122,7 +122,7 @@ def word_plot(token: str, position: int, embedding: Floats, row: Floats | None) 
     top = float(np.abs(values).max()) or 1.0
     figure = heatmap(values, x_title="dimension", y_title="", span=(-top, top), height=110 + 50 * len(strips))
     figure.update_yaxes(tickmode="array", tickvals=list(range(len(strips))), ticktext=list(strips))
-    figure.update_layout(margin_l=150)
+    figure.update_layout(margin_l=100)
     figure.update_traces(ygap=8)
     return Plot(figure, caption, "One word and its position", columns)
 

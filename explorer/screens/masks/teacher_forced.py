@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
+
 from explorer.byte_cache import cached
 from explorer.translation.examples import examples_of
 from explorer.translation.padded_sentences import PaddedSentences, companions_among, pad_together
@@ -11,8 +14,10 @@ from model.analysis.mask_effects import Reading, Switches, read
 from model.config import EOS, PAD, DecodeConfig
 from model.data import TASKS, get_task
 from model.points import Head
+from model.text.tokenizer import Tokenizer
 
 MOST_OWN = 40  # sentences of the task's own splits among which a companion of another length is looked for
+MOST_PADDING = 3  # tokens by which such a companion is longer
 
 
 def padded(shown: Translation, others: tuple[str, ...] = ()) -> PaddedSentences:
@@ -34,17 +39,22 @@ def companions(shown: Translation) -> tuple[str, ...]:
     """Examples of the model whose lengths differ from the current sentence's, shortest and longest first."""
     tokenizer = runtime.describe(shown.model).source
     summary = runtime.models().get(shown.model, {"folder": "", "task": ""})
-    sources = [example.source for example in examples_of(summary)]
-    if summary["task"] in TASKS:
+    examples = _lengths(tokenizer, [example.source for example in examples_of(summary)])
+    here = len(shown.source.ids)
+    if summary["task"] in TASKS:  # one that is a little longer gives the current sentence some padding
         for read in get_task(summary["task"]).own_splits.values():
-            sources += [example.source for example in read()[:MOST_OWN]]
-    examples = {}
-    for source in sources:
-        try:
-            examples[source] = len(tokenizer.encode(source))
-        except InputError:
-            continue  # the model cannot read this example
+            own = _lengths(tokenizer, [example.source for example in read()[:MOST_OWN]])
+            examples |= {source: length for source, length in own.items() if here < length <= here + MOST_PADDING}
     return companions_among(shown.source.text, len(shown.source.ids), examples)
+
+
+def _lengths(tokenizer: Tokenizer, sources: Sequence[str]) -> dict[str, int]:
+    """The number of tokens of each sentence that the model can read."""
+    lengths = {}
+    for source in sources:
+        with suppress(InputError):
+            lengths[source] = len(tokenizer.encode(source))
+    return lengths
 
 
 def reading(shown: Translation, sentences: PaddedSentences, switches: Switches, head: Head) -> Reading:
