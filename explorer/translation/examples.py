@@ -9,6 +9,7 @@ import numpy as np
 
 from explorer.attention.attention_maps import attention_maps
 from explorer.attention.head_summary import summarise
+from explorer.translation.choices import step_worth_seeing
 from model.data import TASKS, get_task
 from model.data.scenes import scenes
 from model.data.task import IMPORTED, Prompt
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from model.trace import AttentionTrace
 
 N_SCENES = 4
-__all__ = ["Prompt", "borne_out", "examples_of", "hint_for", "word_for"]
+__all__ = ["Prompt", "borne_out", "examples_of", "hint_for", "opening_step", "word_for"]
 
 CLEAR = 0.5  # the mean weight that a head must have on the cells of a pattern
 
@@ -85,6 +86,11 @@ def _has_pattern(trace: AttentionTrace, pattern: str) -> bool:
 def word_for(text: str, prompts: tuple[Prompt, ...]) -> str:
     """The predicted token at whose step `text` should open if it is one of the examples, else an empty string."""
     return next((prompt.word for prompt in prompts if prompt.source == text), "")
+
+
+def opening_step(summary: dict[str, Any], shown: Translation) -> int:
+    """The step, from 1, at which a page opens a translation: the example's own, or the closest race between words."""
+    return step_worth_seeing(shown.trace, word_for(shown.source.text, examples_of(summary)))
 
 
 def _samples(folder: Path) -> list[str]:

@@ -7,8 +7,8 @@ from explorer.components.model_diagram import diagram_of
 from explorer.components.stepper import stepper
 from explorer.components.stepper_payload import StepperView
 from explorer.components.stepper_state import StepperResult
-from explorer.translation.choices import chosen_rows, step_worth_seeing
-from explorer.translation.examples import examples_of, word_for
+from explorer.translation.choices import chosen_rows
+from explorer.translation.examples import opening_step
 from explorer.web import runtime, session
 from explorer.web.open_translation import OpenTranslation
 
@@ -25,7 +25,7 @@ def draw_stepper(opened: OpenTranslation, *, key: str) -> StepperResult:
         model=shown.model,
         predicted_ids=shown.path,
         src_unknown=shown.source.unknown,
-        step=selection.step or _first_step(opened),
+        step=selection.step or opening_step(opened.summary, opened.shown),
         kind=selection.kind,
         layer=selection.layer or None,
         head=selection.head,
@@ -41,11 +41,6 @@ def draw_stepper(opened: OpenTranslation, *, key: str) -> StepperResult:
     return result
 
 
-def _first_step(opened: OpenTranslation) -> int:
-    prompts = examples_of(opened.summary)
-    return step_worth_seeing(opened.shown.trace, word_for(opened.selection.text, prompts))
-
-
 def draw_heads(opened: OpenTranslation, *, key: str, explains: bool) -> HeadsResult:
     """Draw all heads, one head, lines or the sentence; the session moves with the view."""
     selection = session.selection()
@@ -56,7 +51,7 @@ def draw_heads(opened: OpenTranslation, *, key: str, explains: bool) -> HeadsRes
         kind=selection.kind,
         layer=selection.layer,
         head=selection.head,
-        step=selection.step or _first_step(opened),
+        step=selection.step or opening_step(opened.summary, opened.shown),
         cell=selection.cell,
         view=selection.view,
         trained=bool(opened.summary["trained"]),

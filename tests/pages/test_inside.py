@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.screens.inside.operation_names import parts, rows_of
+from explorer.translation.examples import opening_step
 from explorer.web import runtime
 from model.analysis.operations import walk
 from model.checkpoint import load_model
@@ -44,6 +45,12 @@ def on_tab(at: AppTest, tab: str) -> AppTest:
     return at.run()
 
 
+def step_on(at: AppTest) -> int:
+    (slider,) = (box for box in at.select_slider if box.label == "Step")
+    value: int = slider.value
+    return value
+
+
 def opened(at: AppTest, part: str, name: str) -> AppTest:
     """Open another part, and choose one of its operations as the browser reports it."""
     (chooser,) = (box for box in at.segmented_control if box.label == "Part of the model")
@@ -68,7 +75,7 @@ def test_shapes_counts_and_means_are_the_modules(app: AppTest, checkpoints: Path
         seen |= {key: row for key, row in shown_rows(at).items() if not row["given"]}
     text = at.text_input(key="text").value
     shown = runtime.translate(name, text, _greedy())
-    found = walk(loaded.model, shown.source.ids, shown.path, len(shown.path), whole=True)
+    found = walk(loaded.model, shown.source.ids, shown.path, step_on(at), whole=True)
     assert seen.keys() == found.operations.keys()
     for each, row in seen.items():
         operation = found[each]
@@ -119,7 +126,7 @@ def test_what_is_open_is_what_was_computed(app: AppTest, checkpoints: Path) -> N
     at = opened(app, "Decoder 2", "decoder.1.feed_forward.activation")
     loaded = load_model(checkpoints / "post")
     shown = runtime.translate("post", at.text_input(key="text").value, _greedy())
-    found = walk(loaded.model, shown.source.ids, shown.path, len(shown.path), whole=True)
+    found = walk(loaded.model, shown.source.ids, shown.path, step_on(at), whole=True)
     value = found["decoder.1.feed_forward.activation"].value[0]
     first, firing = plotted(at)
     assert np.array_equal(first["data"][0]["z"], value.numpy())
@@ -148,9 +155,10 @@ def test_the_lens_ends_with_the_real_prediction(app: AppTest) -> None:
     shown = runtime.translate("post", at.text_input(key="text").value, _greedy())
     (table,) = tables(at)
     assert table["read off after"].tolist() == ["embedding", "layer 1", "layer 2"]
-    assert table["likeliest"].tolist()[-1] == shown.trace.predicted_tokens[-1]
+    row = step_on(at) - 1
+    assert table["likeliest"].tolist()[-1] == shown.trace.predicted_tokens[row]
     assert table["its probability (%)"].tolist()[-1] == pytest.approx(
-        100 * float(shown.trace.probabilities[-1]), abs=0.01
+        100 * float(shown.trace.probabilities[row]), abs=0.01
     )
     assert "learned to read the last layer only" in words(at)
 
@@ -199,13 +207,15 @@ def test_any_sentence_can_be_shown(app: AppTest, tab: str, text: str) -> None:
 
 def test_the_step_is_shared_with_the_other_pages(app: AppTest) -> None:
     (slider,) = (box for box in app.select_slider if box.label == "Step")
-    assert slider.value == len(slider.options), "the last one at first"
-    slider.set_value(2).run()
-    assert app.query_params["step"] == "2"
-    assert app.session_state["_session_selection"].step == 2
+    shown = runtime.translate("post", app.text_input(key="text").value, _greedy())
+    assert slider.value == opening_step(runtime.models()["post"], shown), "the one worth seeing at first"
+    other = 1 if slider.value != 1 else 2
+    slider.set_value(other).run()
+    assert app.query_params["step"] == str(other)
+    assert app.session_state["_session_selection"].step == other
     at = on_tab(app, "Layer by layer")
     (slider,) = (box for box in at.select_slider if box.label == "Step")
-    assert slider.value == 2
+    assert slider.value == other
     assert not at.exception
 
 

@@ -27,6 +27,7 @@ from explorer.screens.inside.operation_names import (
     title_of,
 )
 from explorer.text import plain, quoted
+from explorer.translation.examples import opening_step
 from explorer.translation.model_description import ModelDescription
 from explorer.translation.translator import Translation
 from explorer.web import runtime, session
@@ -41,14 +42,15 @@ _OPERATION = Parameter("op")
 
 
 def choose_step(shown: Translation, key: str = "inside_step") -> int:
-    """Draw the step slider; return the step, counted from 1 and shared with other pages, initially the last one."""
+    """Draw the step slider; return the step, from 1 and shared with other pages, initially the one worth seeing."""
     last = len(shown.path)
     if last < 2:
         return 1
     reads, predicts = shown.trace.read_tokens, shown.trace.predicted_tokens
     # The session holds the step: the widget shows it and reports changes to it.
     here, widget = session.selection().step, f"{key}_{last}"
-    st.session_state[widget] = min(here, last) if here else last
+    summary = runtime.models().get(shown.model)
+    st.session_state[widget] = min(here, last) if here else opening_step(summary, shown) if summary else last
     return int(
         st.select_slider(
             "Step",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.attention.names import name_in_kind
+from explorer.byte_cache import cached
 from explorer.figures import masks as figures
 from explorer.figures.plotly_charts import Columns, numbered
 from explorer.screens.masks.teacher_forced import padded, reading
@@ -84,7 +85,7 @@ def _with_target(shown: Translation) -> tuple[Translation, bool]:
         return shown, False
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
+@cached
 def _references(name: str, version: str) -> dict[str, str]:
     del version  # part of the key only
     summary = runtime.models().get(name)
