@@ -168,12 +168,15 @@ def lens_plot(
     return Plot(figure, caption, "How the prediction forms", table)
 
 
+OTHERS = "all others"
+
+
 def chances_plot(tokens: Sequence[str], series: Mapping[str, Sequence[float]], caption: str, title: str) -> Plot:
-    """Probabilities of the same tokens under several names, side by side, in percent."""
-    percent = {name: [100 * v for v in values] for name, values in series.items()}
-    figure = bars(percent, tokens, y_title="probability (%)", top=105, height=340)
-    columns: Columns = {"token": numbered(tokens)}
-    columns |= {f"{name} (%)": [round(100 * v, 4) for v in values] for name, values in series.items()}
+    """Probabilities of the same tokens under several names, side by side, in percent, and of all other tokens."""
+    percent = {name: [100 * v for v in (*values, max(0.0, 1 - sum(values)))] for name, values in series.items()}
+    figure = bars(percent, tokens, y_title="probability (%)", top=105, height=340, also=[OTHERS])
+    columns: Columns = {"token": [*numbered(tokens), OTHERS]}
+    columns |= {f"{name} (%)": [round(v, 4) for v in values] for name, values in percent.items()}
     return Plot(figure, caption, title, columns)
 
 

@@ -209,12 +209,13 @@ def bars(
     top: float | None = None,
     height: int = HEIGHT,
     first: int = 1,
+    also: Sequence[str] = (),
 ) -> go.Figure:
     """For each token one bar per name, side by side; names differ in patterns as well as colours.
 
-    `first` is the position of the first token.
+    `first` is the position of the first token; `also` names further bars, which are no tokens and have no position.
     """
-    names = labels(tokens, first)
+    names = [*labels(tokens, first), *map(label, also)]
     widest = max((width_of(unescape(name)) for name in names), default=0)
     aslant = (widest + 8) * len(names) > 400
     bottom = 16 + (round(0.72 * widest) if aslant else _LINE)

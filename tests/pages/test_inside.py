@@ -166,7 +166,11 @@ def test_the_lens_ends_with_the_real_prediction(app: AppTest) -> None:
 def test_temperature_and_smoothing_move_the_bars(app: AppTest) -> None:
     at = on_tab(app, "The prediction")
     assert not at.exception
-    before = plotted(at)[0]["data"][1]["y"]
+    plain, before = (series["y"] for series in plotted(at)[0]["data"])
+    assert before[0] < plain[0], "warmer at first, so that there is something to see"
+    for values in (plain, before):
+        assert sum(values) == pytest.approx(100), "the last bar holds all other tokens"
+    assert plotted(at)[0]["data"][0]["x"][-1] == "all others"
     at.slider(key="chance_temperature").set_value(0.1).run()
     after = plotted(at)[0]["data"][1]["y"]
     assert after[0] > before[0]

@@ -15,6 +15,7 @@ from model.analysis.operations import least_loss, smoothed, smoothed_loss, tempe
 from model.analysis.predictions import effective_choices, likeliest_with, shares
 
 BARS = 8
+TEMPERATURE = 1.5  # at first: high enough to be seen beside 1
 EPSILONS = [round(0.01 * i, 2) for i in range(51)]
 
 
@@ -23,14 +24,16 @@ def draw_prediction_tab(shown: Translation, model: ModelDescription) -> None:
     step = choose_step(shown, "chance_step")
     logits, right_id = walked(shown, step, whole=False).logits, shown.path[step - 1]
     left, right = st.columns(2, gap="large")
-    temperature = float(left.slider("Temperature T", 0.1, 5.0, 1.0, 0.1, key="chance_temperature", bind=URL))
+    temperature = float(left.slider("Temperature T", 0.1, 5.0, TEMPERATURE, 0.1, key="chance_temperature", bind=URL))
     epsilon = float(right.slider("Label smoothing ε", 0.0, 0.5, 0.1, 0.01, key="chance_epsilon", bind=URL))
     probabilities, warm = tempered(logits, 1.0), tempered(logits, temperature)
     ids = likeliest_with(probabilities, right_id, BARS)
     tokens = [model.target.label(i) for i in ids]
     left, right = st.columns(2, gap="large")
     with left:
-        series = {"T = 1": shares(probabilities, ids), f"T = {temperature:.1f}": shares(warm, ids)}
+        series = {"T = 1": shares(probabilities, ids)}
+        if temperature != 1:
+            series[f"T = {temperature:.1f}"] = shares(warm, ids)
         caption = temperature_caption(tokens[0], ids[0], probabilities, warm, temperature)
         draw_plot(figures.chances_plot(tokens, series, caption, "Softmax with temperature"), "chance_plot")
     with right:
