@@ -133,9 +133,9 @@ def test_alternatives_and_what_breaks(app: AppTest) -> None:
 def test_the_learned_table_is_the_models(app: AppTest, checkpoints: Path) -> None:
     weight = load_model(checkpoints / "learned").model.positions_src.embedding.weight
     app.selectbox(key="model").set_value("learned").run()
-    assert np.allclose(plotted(app)[0]["data"][0]["z"], weight[:128].detach().numpy())
-    app.segmented_control(key="pe_rows").set_value("of the formula").run()
     assert "The loaded model learned its positions" in words(app)
+    app.segmented_control(key="pe_rows").set_value("learned by this model").run()
+    assert np.allclose(plotted(app)[0]["data"][0]["z"], weight[:128].detach().numpy())
     at = on_tab(app, "Alternatives")
     at.segmented_control(key="pe_scheme").set_value("learned (this model)").run()
     assert not at.exception

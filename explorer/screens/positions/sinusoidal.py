@@ -15,7 +15,7 @@ from model.analysis.sinusoidal_checks import table_difference
 from model.config import ModelConfig
 from model.positions import sinusoidal_table, wavelengths
 
-ROWS = ("learned by this model", "of the formula")
+ROWS = ("of the formula", "learned by this model")
 BESIDE = ("wavelengths", "curves", "dot product", "distance")
 PAPER_BASE = 10_000.0
 
@@ -24,7 +24,7 @@ def draw_table_tab(model: ModelDescription) -> None:
     """The table that the sliders describe; beside it, one of its wavelengths, curves, products and distances."""
     if model.model_config.positions == "learned":
         rows = st.segmented_control("Rows", ROWS, default=ROWS[0], required=True, key="pe_rows", bind=URL)
-        if rows != ROWS[1]:
+        if rows == ROWS[1]:
             _draw_learned(model)
             return
     size = choose_size(model.model_config)
