@@ -91,7 +91,9 @@ function lookedAt(S, m, layer, head, key) {
 export function drawCaption(S) {
   const m = mapOf(S, S.kind), box = S.find(".caption");
   if (!m) return say(box, "");
-  if (S.view === "heads") return say(box, describeGrids(S).join(" "));
+  if (S.view === "heads") {
+    return sayAll(box, ...describeRow(S, m), " ", describeGrids(S).join(" "), " Click a picture to enlarge it.");
+  }
   const { layer, head } = S.pick[S.kind], query = S.focus?.side === "query" ? S.focus.at : rowInView(S, m);
   const sentence = (/** @type {number} */ h) => {
     if (S.focus?.side === "key") return lookedAt(S, m, layer, h, S.focus.at);
@@ -105,6 +107,12 @@ export function drawCaption(S) {
     pieces.push(` ${S.drawn.length} of ${plural(visible, "line")} hold ${S.mass}\u202f% of each row's weight.`);
   }
   sayAll(box, ...pieces);
+}
+
+/** "L4 mean: reads *spielen* → predicts *im* looks at *football* 64 %.", of the head that is picked. @param {HeadsState} S @param {KindMap} m */
+function describeRow(S, m) {
+  const { layer, head } = S.pick[m.kind], query = rowInView(S, m), row = rowOf(S, m, layer, head, query);
+  return [`${shortName(layer, head)}: `, ...rowName(m, query), ...looksAt(row, m.columns, SIDES[m.kind][1], 3, row.exact)];
 }
 
 /** The number of heads shown, and which of them look at the fewest and at the most keys. @param {HeadsState} S */

@@ -32,6 +32,9 @@ export function measureStage(S) {
         bottom: (bottom - frame.top) / by, hidden };
     });
   }
+  // Curves to a second line of chips would end at the first: there, they are drawn over the chips.
+  const broken = (/** @type {{ top: number }[]} */ boxes) => boxes.length > 1 && boxes[boxes.length - 1].top > boxes[0].top + 8;
+  stage.classList.toggle("over", broken(S.boxes.target));
   S.stageSize = { width: stage.clientWidth, height: stage.clientHeight };
 }
 
@@ -129,7 +132,7 @@ function paint(S) {
     const middle = (y0 + y1) / 2;
     if (bend) ctx.bezierCurveTo(x0, y0 + bend, x1, y1 + bend, x1, y1);
     else ctx.bezierCurveTo(x0, middle, x1, middle, x1, y1);
-    const ink = ctx.createLinearGradient(x0, y0, x1 === x0 && y1 === y0 ? x1 + 1 : x1, y1), alpha = 0.12 + 0.75 * weight;
+    const ink = ctx.createLinearGradient(x0, y0, x1 === x0 && y1 === y0 ? x1 + 1 : x1, y1), alpha = 0.2 + 0.7 * weight;
     ink.addColorStop(0, `rgb(${rgb(S.theme[from])} / ${alpha})`.replaceAll(",", " "));
     ink.addColorStop(1, `rgb(${rgb(S.theme[to])} / ${alpha})`.replaceAll(",", " "));
     Object.assign(ctx, { strokeStyle: ink, lineWidth: 1 + 9 * weight });
