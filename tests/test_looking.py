@@ -142,13 +142,16 @@ def checkpoints_of(folder: Path) -> Path:
     return folder / "checkpoints"
 
 
-@pytest.mark.parametrize("viewing", ["", "1"], ids=["everything allowed", "viewers only"])
-@pytest.mark.parametrize("data", [False, True], ids=["no corpus", "a folder for the corpus"])
+@pytest.mark.parametrize(
+    ("data", "viewing"),
+    [
+        pytest.param(False, "", id="no corpus, everything allowed"),
+        pytest.param(True, "1", id="a folder for the corpus, viewers only", marks=pytest.mark.slow),
+    ],
+)
 def test_looking_never_calls_out(tmp_path: Path, data: bool, viewing: str, request: pytest.FixtureRequest) -> None:
     """In full with --slow; otherwise every tab of one model, and what differs with the others, on one server."""
     thorough = request.config.getoption("--slow")
-    if not thorough and (data or viewing):
-        pytest.skip("this combination runs with --slow; tests/pages listens, too")
     environment = {"HEADLIGHT_CHECKPOINTS": str(checkpoints_of(tmp_path)), "HEADLIGHT_VIEWER": viewing}
     environment |= {"HEADLIGHT_DATA": str(tmp_path / "corpus") if data else "", "HOME": str(tmp_path)}
     (tmp_path / "corpus").mkdir()
