@@ -162,6 +162,7 @@ def test_keys_step_after_typing_and_after_clicking_anywhere(visit: Visit) -> Non
     expect(step).to_have_text("step 1 of 5")
     assert field.input_value() == "you see old houses"
     page.get_by_role("button", name=re.compile("^Layer 2, head 2:")).click()
+    wait_for(page, layer="2", head="2")
     page.keyboard.press("ArrowRight")
     expect(step).to_have_text("step 2 of 5")
     page.keyboard.press("Space")  # plays, and does not press the head again
