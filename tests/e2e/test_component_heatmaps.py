@@ -105,6 +105,7 @@ def test_a_click_locks_a_cell_and_a_second_click_unlocks_it(bench: Bench) -> Non
     assert bench.text(".cross .readout") == ""
     canvas.click(position=bench.point("cross", 1, 1))
     bench("summary").focus()
+    bench.frame()
     assert bench.text(".cross .readout") != ""
     bench.press("Escape")
     assert bench.text(".cross .readout") == ""
