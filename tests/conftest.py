@@ -46,6 +46,13 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.markexpr = "not slow"
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What the browser tests said that were run a second time (tests/e2e/conftest.py)."""
+    for report in terminalreporter.stats.get("rerun", []):
+        terminalreporter.section(f"first run of {report.nodeid}", "_")
+        report.toterminal(terminalreporter._tw)
+
+
 def _is_whole(config: pytest.Config) -> bool:
     """Whether no files or tests were named on the command line."""
     return config.args_source == pytest.Config.ArgsSource.TESTPATHS
