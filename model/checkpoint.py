@@ -52,6 +52,7 @@ __all__ = [
     "find_model",
     "list_models",
     "load_model",
+    "load_stored",
     "read_weights",
     "save_model",
     "snapshot_steps",
@@ -99,6 +100,16 @@ def stored_weights(model: Model) -> dict[str, Tensor]:
     return {
         name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items() if name not in aliases
     }
+
+
+def load_stored(model: Model, weights: Mapping[str, Tensor]) -> None:
+    """Give the model weights as :func:`stored_weights` returns them.
+
+    Raises:
+        KeyError: they belong to another model.
+    """
+    aliases = model.tied_names()
+    model.load_state_dict({name: weights[aliases.get(name, name)] for name in model.state_dict()})
 
 
 def write_weights(path: Path, weights: Mapping[str, Tensor], *, half: bool = False) -> None:

@@ -215,7 +215,7 @@ class TrainConfig:
     bpe_dropout: float = _help("probability of skipping a BPE merge, drawn anew each epoch", default=0.0)
     patience: int = _help("evaluations without improvement before stopping; 0 = never stop early", default=0)
     average_checkpoints: int = _help(
-        "average the weights of the last k evaluations; 0 = keep the best weights", default=0
+        "average the weights of the last k evaluations and score that mean; 0 = keep the best weights", default=0
     )
     eval_sentences: int = _help("maximum number of validation sentences decoded per evaluation", default=500)
 

@@ -132,11 +132,22 @@ def main(arguments: Sequence[str]) -> int:
     from model.training.distributed import joined_world
     from model.training.launch import Signals
 
-    device = "cpu" if options.resume and not options.device else resolve_device(options.device or "auto")
+    device = resolve_device(options.device or (_stored_device(options) if options.resume else "auto"))
     with Signals() as signals, joined_world(device.partition(":")[0]) as world:
         if options.resume:
             return _resume(options, world, signals)
         return _train(options, world, signals)
+
+
+def _stored_device(options: argparse.Namespace) -> str:
+    """The kind of device that the run to be resumed was trained on: it decides how its processes talk to each other."""
+    from model.checkpoint import find_model
+    from model.training.parts import find_first
+
+    folder = find_model(options.checkpoints, find_first(options.checkpoints, options.resume))
+    runtime = read_config(folder).get("runtime")
+    device = runtime.get("device") if isinstance(runtime, dict) else None
+    return str(device or "cpu").partition(":")[0]
 
 
 def _train(options: argparse.Namespace, world: World, signals: Signals) -> int:

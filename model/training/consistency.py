@@ -70,11 +70,12 @@ class _ProjectedConsistency(torch.autograd.Function):
         alpha: float,
         symmetric: bool,
         size: int,
-    ) -> Tensor:
+    ) -> tuple[Tensor, Tensor]:
         kind = hidden.device.type
         dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else hidden.dtype
         table = weight.to(dtype)
         total = torch.zeros((), dtype=torch.float64 if kind == "cpu" else torch.float32, device=hidden.device)
+        nll = torch.zeros_like(total)
         grad_hidden, grad_other = torch.empty_like(hidden), torch.empty_like(other)
         grad_weight = torch.zeros_like(weight)
         for at in range(0, len(labels), size):
@@ -86,6 +87,7 @@ class _ProjectedConsistency(torch.autograd.Function):
             ratio = log_p - log_q
             forward_kl = (p * ratio).sum(dim=1, keepdim=True)  # KL(p ‖ q) of each token
             total += _cross_entropy(log_p, wanted, smoothing).sum(dtype=total.dtype)
+            nll += _cross_entropy(log_p, wanted, 0.0).sum(dtype=total.dtype)
             grad_p = _cross_entropy_gradient(p, wanted, smoothing)
             if symmetric:
                 backward_kl = -(q * ratio).sum(dim=1, keepdim=True)  # KL(q ‖ p)
@@ -104,12 +106,13 @@ class _ProjectedConsistency(torch.autograd.Function):
             grad_weight += grad_p.T @ rows[0]
             grad_weight += grad_q.T @ rows[1]
         ctx.save_for_backward(grad_hidden, grad_other, grad_weight)
-        return total.to(weight.dtype)
+        ctx.mark_non_differentiable(nll)
+        return total.to(weight.dtype), nll
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:
         grad_hidden, grad_other, grad_weight = ctx.saved_tensors
-        (grad,) = grad_outputs
+        grad = grad_outputs[0]
         return grad_hidden * grad, grad_other * grad, grad_weight * grad, None, None, None, None, None
 
 
@@ -136,12 +139,16 @@ def projected_consistency(
     alpha: float,
     symmetric: bool,
     slice_rows: int,
-) -> Tensor:
+) -> tuple[Tensor, Tensor]:
     """Summed loss in nats of two views, SimCut's or (`symmetric`) R-Drop's; the formulas are above.
+
+    The second value is the plain NLL of the first view; it has no gradient.
 
     Shapes:
         hidden, other: [token, d_model], the decoder's output for p and for q; weight: [vocab, d_model];
-        labels: [token] ids; returns a scalar.
+        labels: [token] ids; returns two scalars.
     """
-    loss: Tensor = _ProjectedConsistency.apply(hidden, other, weight, labels, smoothing, alpha, symmetric, slice_rows)
+    loss: tuple[Tensor, Tensor] = _ProjectedConsistency.apply(
+        hidden, other, weight, labels, smoothing, alpha, symmetric, slice_rows
+    )
     return loss

@@ -210,12 +210,14 @@ class Launch:
 
 def _results(setup: Setup, progress: Progress) -> dict[str, Any]:
     """Results for the weights in model.safetensors, without the test split."""
-    averaged = bool(setup.settings.training.average_checkpoints)
+    # A state that was saved before averages were scored has no `latest` until the next evaluation.
+    averaged = setup.settings.training.average_checkpoints and progress.latest
+    scores = progress.latest if averaged else progress.best
     return {
-        "step": progress.step if averaged else progress.best["step"],
+        "step": scores["step"],
         "trained_steps": progress.step,
         "seconds": round(progress.seconds, 1),
-        "valid": flat(progress.best),
+        "valid": flat(scores),
     }
 
 

@@ -1,5 +1,8 @@
 """Label-smoothed cross-entropy over target tokens without padding, and the training module of model and loss.
 
+Beside the loss that is optimised stands the plain negative log-likelihood (NLL) of the same tokens, which can be
+compared with that of the validation sentences.
+
 The output projection, its softmax and their gradients dominate the cost of a small model. They are computed for one
 slice of rows at a time, forward and backward together, so that a slice stays in the processor's cache and the
 [token, vocab] logits are never stored as a whole.
@@ -35,13 +38,14 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
     """Σ over tokens of the cross-entropy of softmax(hidden · weightᵀ) with smoothed labels."""
 
     @staticmethod
-    def forward(ctx: Any, hidden: Tensor, weight: Tensor, labels: Tensor, smoothing: float) -> Tensor:
+    def forward(ctx: Any, hidden: Tensor, weight: Tensor, labels: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
         kind = hidden.device.type
         dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else hidden.dtype
         table = weight.to(dtype)
         mean_row = weight.mean(dim=0)  # [d_model]: hidden · mean_row is the mean logit, which smoothing needs
         grad_hidden, grad_weight = torch.empty_like(hidden), torch.zeros_like(weight)
         total = torch.zeros((), dtype=torch.float64 if kind == "cpu" else torch.float32, device=hidden.device)
+        nll = torch.zeros_like(total)
         size = slice_rows(kind, weight)
         for at in range(0, len(labels), size):
             rows, wanted = hidden[at : at + size].to(dtype), labels[at : at + size, None]
@@ -51,6 +55,7 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
             probabilities = torch.log_softmax(logits, dim=1)
             log_sum = right - probabilities.gather(1, wanted)  # log Σ exp(logit), from values already computed
             total += (log_sum - (1 - smoothing) * right).sum(dtype=total.dtype)
+            nll += (log_sum - right).sum(dtype=total.dtype)
             probabilities.exp_()
             # The gradient of the logits is softmax - labels; the uniform part of the smoothing follows for all slices.
             probabilities.scatter_add_(1, wanted, probabilities.new_full((len(rows), 1), smoothing - 1))
@@ -61,25 +66,27 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         summed = hidden.sum(dim=0)
         grad_weight -= smoothing / len(weight) * summed
         ctx.save_for_backward(grad_hidden, grad_weight)
-        return (total - smoothing * (summed @ mean_row)).to(weight.dtype)
+        ctx.mark_non_differentiable(nll)
+        return (total - smoothing * (summed @ mean_row)).to(weight.dtype), nll
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor, Tensor, None, None]:
         grad_hidden, grad_weight = ctx.saved_tensors
-        (grad,) = grad_outputs
+        grad = grad_outputs[0]
         return grad_hidden * grad, grad_weight * grad, None, None
 
 
 @torch.compiler.disable  # type: ignore[untyped-decorator]  # a loop over slices, of unknown length
-def projected_cross_entropy(hidden: Tensor, weight: Tensor, labels: Tensor, smoothing: float) -> Tensor:
+def projected_cross_entropy(hidden: Tensor, weight: Tensor, labels: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
     """Summed cross-entropy in nats with `smoothing` of the mass spread over all tokens (Vaswani et al. 2017, §5.4).
 
-    It equals F.cross_entropy(hidden · weightᵀ, labels, label_smoothing=smoothing, reduction="sum").
+    It equals F.cross_entropy(hidden · weightᵀ, labels, label_smoothing=smoothing, reduction="sum"). The second value
+    is the same without smoothing; it has no gradient.
 
     Shapes:
-        hidden: [token, d_model]; weight: [vocab, d_model]; labels: [token] ids; returns a scalar.
+        hidden: [token, d_model]; weight: [vocab, d_model]; labels: [token] ids; returns two scalars.
     """
-    loss: Tensor = _ProjectedCrossEntropy.apply(hidden, weight, labels, smoothing)
+    loss: tuple[Tensor, Tensor] = _ProjectedCrossEntropy.apply(hidden, weight, labels, smoothing)
     return loss
 
 
@@ -104,13 +111,16 @@ class TrainingLoss(nn.Module):
         self.consistency = consistency
         self.consistency_weight = consistency_weight
 
-    def forward(self, src: Tensor, tgt_in: Tensor, labels: Tensor, kept: tuple[Tensor, Tensor] | None = None) -> Tensor:
-        """Summed loss of a batch in nats over its target tokens, without padding.
+    def forward(
+        self, src: Tensor, tgt_in: Tensor, labels: Tensor, kept: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Summed loss of a batch in nats over its target tokens, without padding, and their plain NLL.
 
+        The NLL (without smoothing and consistency; of the first of two views) is a measurement and has no gradient.
         With consistency of two views, both are one batch of twice the size, in which dropout differs.
 
         Shapes:
-            src: [batch, src]; tgt_in, labels: [batch, tgt], right-padded; returns a scalar.
+            src: [batch, src]; tgt_in, labels: [batch, tgt], right-padded; returns two scalars.
             kept: [batch, src] and [batch, tgt] bool, the tokens that SimCut's second view sees.
         """
         model = self.model

@@ -30,8 +30,9 @@ class Progress:
     """The progress of a run after `step` updates.
 
     `epoch` and `update` identify the next batches; `evaluated` is the last evaluated step; `best` the best scores so
-    far; `waited` the number of evaluations since then; `recent` the steps whose weights are averaged; `loss` and
-    `target_tokens` the sums since the last log line (of a run in several processes they are not saved, and 0).
+    far; `waited` the number of evaluations since then; `latest` the newest scores, kept where weights are averaged;
+    `recent` the steps whose weights are averaged; `loss`, `nll` and `target_tokens` the sums since the last log line
+    (of a run in several processes they are not saved, and 0).
     """
 
     step: Count = 0
@@ -40,10 +41,12 @@ class Progress:
     evaluated: Count = 0
     best: dict[str, Any] = field(default_factory=dict)
     waited: Count = 0
+    latest: dict[str, Any] = field(default_factory=dict)
     recent: list[Count] = field(default_factory=list)
     seconds: Seconds = 0.0
     tokens: Count = 0
     loss: float = 0.0
+    nll: float = 0.0
     target_tokens: Count = 0
 
 

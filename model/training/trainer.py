@@ -7,6 +7,7 @@ done, so that a run can be interrupted anywhere and resumed without a difference
 from __future__ import annotations
 
 import contextlib
+import copy
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -17,7 +18,8 @@ import torch
 from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
-from model.checkpoint import average_weights, stored_weights, write_weights
+from model.architectures import Model
+from model.checkpoint import average_weights, load_stored, stored_weights, write_weights
 from model.config import TrainConfig
 from model.folder import STATE, WEIGHTS
 from model.training.consistency import draw_cutoff
@@ -90,12 +92,12 @@ class Trainer:
             KeyError: the state belongs to another model.
         """
         weights = {name.removeprefix("model."): t for name, t in tensors.items() if name.startswith("model.")}
-        aliases = self.model.tied_names()
-        self.model.load_state_dict({name: weights[aliases.get(name, name)] for name in self.model.state_dict()})
+        load_stored(self.model, weights)
         restore_optimizer(self.optimizer, self.model, tensors)
         self.progress = progress
         if self.world.size == 1:
             self._window.loss += progress.loss
+            self._window.nll += progress.nll
             self._window.target_tokens = progress.target_tokens
 
     def fit(self) -> None:
@@ -148,9 +150,9 @@ class Trainer:
         rate = learning_rate(self.config, step)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        loss = self.gradients(update, step)
+        loss, nll = self.gradients(update, step)
         norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip_norm or math.inf)
-        self._window.add(loss, norm, update)
+        self._window.add(loss, nll, norm, update)
         if self.device.type == "cpu":
             self._window.check(step, self.config)
         self.optimizer.step()
@@ -169,23 +171,27 @@ class Trainer:
             self._log_training(rate)
         self._tick()
 
-    def gradients(self, update: Update, step: int) -> Tensor:
-        """Gradients of the mean loss per target token of the whole update; returns this process's summed loss."""
+    def gradients(self, update: Update, step: int) -> tuple[Tensor, Tensor]:
+        """Gradients of the mean loss per target token of the whole update; returns this process's summed loss, NLL."""
         share = update.shares[self.world.rank]
-        total = torch.zeros((), device=self.device)
+        total, plain = torch.zeros((), device=self.device), self._window.nll.new_zeros(())
         try:
             for number, batch in enumerate(share):
                 if number:
                     self.check_stop()
                 start_stream(self.config.seed, "update", step, number, self.world.rank)
                 place = (step, number * self.world.size + self.world.rank)  # among the update's batches
-                total += self._backward(batch, place, update.target_tokens, last=number == len(share) - 1)
+                loss, nll = self._backward(batch, place, update.target_tokens, last=number == len(share) - 1)
+                total += loss
+                plain += nll
         except StopRequested:
             self.optimizer.zero_grad(set_to_none=True)  # a partial update is discarded and repeated
             raise
-        return total
+        return total, plain
 
-    def _backward(self, batch: MicroBatch, place: tuple[int, int], target_tokens: int, *, last: bool) -> Tensor:
+    def _backward(
+        self, batch: MicroBatch, place: tuple[int, int], target_tokens: int, *, last: bool
+    ) -> tuple[Tensor, Tensor]:
         tensors = self.setup.corpus.tensors(batch, self.device)
         kept = None
         if self.config.consistency == "simcut":
@@ -193,10 +199,11 @@ class Trainer:
         wait = isinstance(self.loss, DistributedDataParallel) and not last
         with self.loss.no_sync() if wait else contextlib.nullcontext():  # type: ignore[operator]
             with self.setup.runtime.autocast():
-                loss = self.loss(*tensors, kept) * batch.weight
+                loss, nll = self.loss(*tensors, kept)
+            loss = loss * batch.weight
             # DDP averages over processes; we want the sum.
             (loss * (self.world.size / target_tokens)).backward()
-        return loss.detach()
+        return loss.detach(), nll.detach() * batch.weight
 
     # What follows an update
 
@@ -216,49 +223,59 @@ class Trainer:
             self.save()
 
     def _evaluate(self) -> None:
+        """Score what the folder then holds: the current weights or, with averaging, the mean of the last few."""
         setup, progress = self.setup, self.progress
-        scores = evaluate(self.model, setup.target, setup.task, setup.valid, self.world, check=self.check_stop)
+        model, averaged = self._averaged() if self.config.average_checkpoints else (self.model, None)
+        scores = evaluate(model, setup.target, setup.task, setup.valid, self.world, check=self.check_stop)
         line = eval_line(scores, setup.valid.decoded_examples, with_bleu=setup.with_bleu)
         progress.evaluated = progress.step
         better = is_better(line, progress.best, self.config)
         progress.waited = 0 if better else progress.waited + 1
+        latest = {key: value for key, value in line.items() if key != "samples"} | {"step": progress.step}
         if better:
-            progress.best = {key: value for key, value in line.items() if key != "samples"} | {"step": progress.step}
-        if self.config.average_checkpoints:
-            progress.recent = [*progress.recent, progress.step][-self.config.average_checkpoints :]
+            progress.best = latest
+        if averaged is not None:
+            progress.latest, progress.recent = latest, self._steps_to_average()
         if self.run is None:
             return
-        self._keep_weights(better)
-        if answer_probe(self.run.folder, self.model, setup.source, setup.target):
+        if averaged is not None or better:
+            write_weights(self.run.folder / WEIGHTS, averaged if averaged is not None else stored_weights(self.model))
+            self.new_weights(progress)
+        if answer_probe(self.run.folder, model, setup.source, setup.target):
             self.run.status(probe_step=progress.step)
-        values: dict[str, Any] = {"epoch": progress.epoch, **line}
+        values: dict[str, Any] = {"epoch": progress.epoch, "seconds": round(progress.seconds, 2), **line}
         self.run.log("eval", progress.step, **values)
         self.run.status(best=progress.best)
         for listener in self.listeners:
             listener.log("eval", progress.step, **values)
 
-    def _keep_weights(self, better: bool) -> None:
-        """Write model.safetensors: the best weights, or the mean of those of the last few evaluations."""
-        assert self.run is not None
-        folder = self.run.folder
-        weights = stored_weights(self.model)
-        if not self.config.average_checkpoints:
-            if better:
-                write_weights(folder / WEIGHTS, weights)
-                self.new_weights(self.progress)
-            return
-        (folder / STATE).mkdir(exist_ok=True)
-        write_weights(recent_path(folder, self.progress.step), weights)
-        recent = [safetensors.torch.load_file(recent_path(folder, step)) for step in self.progress.recent]
-        write_weights(folder / WEIGHTS, average_weights(recent))
-        self.new_weights(self.progress)
+    def _steps_to_average(self) -> list[int]:
+        """The evaluated steps whose weights are averaged at this one."""
+        return [*self.progress.recent, self.progress.step][-self.config.average_checkpoints :]
+
+    def _averaged(self) -> tuple[Model, dict[str, Tensor]]:
+        """The mean of the weights of the last few evaluations, and a model that has it; the same on every process."""
+        mean: dict[str, Tensor] | None = None
+        if self.run is not None:
+            folder = self.run.folder
+            (folder / STATE).mkdir(exist_ok=True)
+            write_weights(recent_path(folder, self.progress.step), stored_weights(self.model))
+            paths = (recent_path(folder, step) for step in self._steps_to_average())
+            mean = average_weights([safetensors.torch.load_file(path) for path in paths])
+        elif self.world.is_main:
+            mean = stored_weights(self.model)  # without a folder there are no earlier weights
+        mean = self.world.share(mean)
+        assert mean is not None
+        twin = copy.deepcopy(self.model)
+        load_stored(twin, mean)
+        return twin, mean
 
     def save(self) -> None:
         """Save the state to resume from."""
         if self.run is None:
             return
         if self.world.size == 1:  # the others' sums would have to be asked for, and a stop may concern only one process
-            self.progress.loss = self._window.loss.item()
+            self.progress.loss, self.progress.nll = self._window.loss.item(), self._window.nll.item()
             self.progress.target_tokens = self._window.target_tokens
         tensors = {f"model.{name}": tensor for name, tensor in stored_weights(self.model).items()}
         save_state(self.run.folder, self.progress, tensors | optimizer_tensors(self.optimizer, self.model))
@@ -266,10 +283,12 @@ class Trainer:
     # Reports
 
     def _log_training(self, rate: float) -> None:
-        (loss,) = self.world.sum(self._window.loss.item())
+        loss, nll = self.world.sum(self._window.loss.item(), self._window.nll.item())
         values = {
             "epoch": self.progress.epoch,
+            "seconds": round(self.progress.seconds, 2),
             "loss": loss / self._window.target_tokens,
+            "nll": nll / self._window.target_tokens,
             "lr": rate,
             "grad_norm": float(self._window.norm),
             "tokens_per_s": self._window.tokens / max(self._window.seconds, 1e-9),

@@ -125,5 +125,5 @@ def _one_step(model: Model, batch: tuple[Tensor, Tensor, Tensor], runtime: Runti
     torch.set_num_threads(runtime.threads)
     loss = TrainingLoss(model.train(), smoothing=smoothing, fused=runtime.fused)
     with runtime.autocast():
-        total = loss(*batch)
+        total, _ = loss(*batch)
     total.backward()

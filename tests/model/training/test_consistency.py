@@ -61,11 +61,12 @@ def test_the_loss_and_its_gradients_are_those_of_the_papers(
     draw = partial(torch.randn, generator=generator, dtype=torch.float64, requires_grad=True)
     hidden, other, weight = draw(n, 5), draw(n, 5), draw(11, 5)
     labels = torch.randint(0, 11, (n,), generator=generator)
-    ours = projected_consistency(
+    ours, nll = projected_consistency(
         hidden, other, weight, labels, smoothing, alpha=alpha, symmetric=kind == "rdrop", slice_rows=rows
     )
     theirs = reference(hidden @ weight.T, other @ weight.T, labels, smoothing, alpha, kind)
     torch.testing.assert_close(ours, theirs)
+    torch.testing.assert_close(nll, F.cross_entropy(hidden @ weight.T, labels, reduction="sum").detach())
     inputs = (hidden, other, weight)
     for mine, wanted in zip(
         torch.autograd.grad(3 * ours, inputs), torch.autograd.grad(3 * theirs, inputs), strict=True
@@ -76,7 +77,7 @@ def test_the_loss_and_its_gradients_are_those_of_the_papers(
 def test_opposite_certainties_have_a_finite_loss() -> None:
     hidden = torch.tensor([[300.0]], requires_grad=True)
     weight = torch.tensor([[1.0], [-1.0]])
-    found = projected_consistency(
+    found, _ = projected_consistency(
         hidden, -hidden.detach(), weight, torch.tensor([0]), 0.0, alpha=3.0, symmetric=True, slice_rows=9
     )
     assert found.item() == pytest.approx(600 + 3 * 600)
@@ -117,7 +118,7 @@ def test_simcut_hides_whole_tokens_of_source_and_target_from_the_second_view(nam
     src_kept, tgt_kept = torch.ones_like(src, dtype=torch.bool), torch.ones_like(tgt, dtype=torch.bool)
     src_kept[0, 2] = src_kept[1, 0] = tgt_kept[0, 0] = tgt_kept[1, 3] = False
     training = TrainingLoss(model, smoothing=0.1, fused=fused, consistency="simcut", consistency_weight=3.0)
-    ours = training(src, tgt, labels, (src_kept, tgt_kept))
+    ours, _ = training(src, tgt, labels, (src_kept, tgt_kept))
     ours.backward()
     gradients = {key: p.grad.clone() for key, p in model.named_parameters() if p.grad is not None}
     model.zero_grad()
@@ -138,10 +139,12 @@ def test_without_noise_the_views_are_one(name: str) -> None:
     """SimCut without cutoff is the plain loss, and R-Drop without dropout twice the plain loss."""
     make, fused = MODELS[name]
     model = with_blank(make)
-    plain = TrainingLoss(model, smoothing=0.1, fused=fused)(*batch())
+    plain, nll = TrainingLoss(model, smoothing=0.1, fused=fused)(*batch())
     for kind, times in (("simcut", 1), ("rdrop", 2)):
         both = TrainingLoss(model, smoothing=0.1, fused=fused, consistency=kind, consistency_weight=5.0)  # type: ignore[arg-type]
-        torch.testing.assert_close(both(*batch()), times * plain)
+        loss, plain_nll = both(*batch())
+        torch.testing.assert_close(loss, times * plain)
+        torch.testing.assert_close(plain_nll, nll)
 
 
 def test_bf16_rounds_the_projection_only() -> None:
@@ -153,7 +156,7 @@ def test_bf16_rounds_the_projection_only() -> None:
         model = tiny_model(share_embeddings="none")
         training = TrainingLoss(model, smoothing=0.1, fused=True, consistency="simcut", consistency_weight=3.0)
         with torch.autocast("cpu", enabled=rounds, dtype=torch.bfloat16):
-            total = training(src, tgt, labels, kept)
+            total, _ = training(src, tgt, labels, kept)
         total.backward()
         found.append((total.detach(), [p.grad for p in model.parameters()]))
     (exact, gradients), (rounded, other) = found
@@ -170,7 +173,7 @@ def test_the_views_of_rdrop_have_different_dropout() -> None:
     for weight in (0.0, 5.0):
         torch.manual_seed(1)
         both = TrainingLoss(model, smoothing=0.0, fused=True, consistency="rdrop", consistency_weight=weight)
-        losses.append(both(*batch()).item())
+        losses.append(both(*batch())[0].item())
     assert losses[1] > losses[0] + 0.01
 
 

@@ -14,7 +14,7 @@ import safetensors.torch
 import torch
 
 from model.checkpoint import load_model
-from model.folder import METRICS, STATUS, read_json
+from model.folder import METRICS, STATUS, WEIGHTS, read_json
 from model.training.distributed import World
 from model.training.runfolder import read_metrics
 from tests.forked import Forked
@@ -95,12 +95,22 @@ def test_a_stop_during_an_evaluation_ends_both_at_the_same_batch(shared: list[di
         assert result["stop.questions"].tolist() == [1, 3, 5, 6]
 
 
-def test_the_command_runs_under_torchrun(tmp_path: Path) -> None:
+def test_the_command_runs_under_torchrun_and_gives_the_same_weights_beside_other_work(tmp_path: Path) -> None:
+    """Twice the same command: once on a machine left alone, and once beside a busy process on each of two cores."""
     sizes = ["d_model=16", "d_ff=16", "n_encoder_layers=1", "n_decoder_layers=1", "tokenizer=whitespace"]
     sizes += ["n_encoder_heads=2", "n_decoder_heads=2", "max_tokens=64"]
     steps = ["max_steps=6", "eval_every=3", "save_every=3", "log_every=2", "snapshots=0"]
-    command = [*pairs_file(tmp_path), "--name", "two", "--checkpoints", str(tmp_path), "--precision", "fp32"]
-    torchrun("-m", "model.train", *command, "--set", *sizes, *steps)
+    steps += ["average_checkpoints=2", "dropout=0.1"]
+    command = [*pairs_file(tmp_path), "--checkpoints", str(tmp_path), "--precision", "fp32"]
+    torchrun("-m", "model.train", *command, "--name", "two", "--set", *sizes, *steps)
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
+    try:
+        torchrun("-m", "model.train", *command, "--name", "again", "--set", *sizes, *steps)
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+    assert (tmp_path / "two" / WEIGHTS).read_bytes() == (tmp_path / "again" / WEIGHTS).read_bytes()
     status = read_json(tmp_path / "two" / STATUS)
     assert (status["state"], status["step"]) == ("finished", 6)
     assert [line["step"] for line in read_metrics(tmp_path / "two" / METRICS)] == [2, 3, 4, 6, 6]

@@ -69,7 +69,7 @@ def test_label_smoothing_is_pytorchs_and_the_formula(smoothing: float, seed: int
     labels = torch.randint(0, 11, (150,), generator=generator)
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(loss.SLICE_NUMBERS, "cpu", slice_numbers)
-        ours = projected_cross_entropy(hidden, weight, labels, smoothing)
+        ours, nll = projected_cross_entropy(hidden, weight, labels, smoothing)
     logits = hidden @ weight.T
     theirs = F.cross_entropy(logits, labels, label_smoothing=smoothing, reduction="sum")
     torch.testing.assert_close(ours, theirs)
@@ -80,12 +80,15 @@ def test_label_smoothing_is_pytorchs_and_the_formula(smoothing: float, seed: int
     log_p = logits.log_softmax(-1)
     by_hand = -(1 - smoothing) * log_p.gather(1, labels[:, None]).sum() - smoothing / 11 * log_p.sum()
     torch.testing.assert_close(ours, by_hand)
+    torch.testing.assert_close(nll, F.cross_entropy(logits, labels, reduction="sum").detach())
+    assert not nll.requires_grad, "it is a measurement"
 
 
 def test_certain_and_hopeless_predictions_have_a_finite_loss() -> None:
     hidden = torch.tensor([[300.0], [-300.0]], requires_grad=True)
     weight = torch.tensor([[1.0], [-1.0]])
-    found = projected_cross_entropy(hidden, weight, torch.tensor([0, 0]), 0.0)
+    found, nll = projected_cross_entropy(hidden, weight, torch.tensor([0, 0]), 0.0)
+    assert nll.item() == pytest.approx(600.0)
     assert found.item() == pytest.approx(600.0)
     found.backward()
     torch.testing.assert_close(hidden.grad, torch.tensor([[0.0], [-2.0]]))
@@ -100,7 +103,7 @@ def test_the_training_loss_leaves_padding_out(fused: bool, bias: bool) -> None:
     labels[0, -1] = 2
     labels[1, 1] = 2
     model = tiny_model(output_bias=bias).double()
-    ours = TrainingLoss(model, smoothing=0.1, fused=fused)(src, tgt, labels)
+    ours, nll = TrainingLoss(model, smoothing=0.1, fused=fused)(src, tgt, labels)
     ours.backward()
     gradients = {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
     model.zero_grad()
@@ -110,6 +113,8 @@ def test_the_training_loss_leaves_padding_out(fused: bool, bias: bool) -> None:
     )
     whole.backward()
     torch.testing.assert_close(ours, whole)
+    plain = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=PAD, reduction="sum")
+    torch.testing.assert_close(nll, plain.detach())
     for name, parameter in model.named_parameters():
         torch.testing.assert_close(gradients[name], parameter.grad, msg=name)
 

@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 import torch
 
-from model.checkpoint import load_model
-from model.folder import CONFIG, METRICS, SNAPSHOTS, STATUS, WEIGHTS, CheckpointError, read_json
+from model import train
+from model.checkpoint import load_model, load_stored
+from model.folder import CONFIG, METRICS, SNAPSHOTS, STATUS, WEIGHTS, CheckpointError, read_json, write_json
+from model.training.distributed import World
+from model.training.evaluation import evaluate
 from model.training.runfolder import RunFolder, read_metrics
 from model.training.state import STATE_JSON, load_state
 from tests.model.engine import StopAfter, run, string_setup
@@ -19,7 +22,7 @@ from tests.model.engine import StopAfter, run, string_setup
 def untimed(folder: Path) -> list[dict[str, Any]]:
     """The metrics without times. Some runs log each update, others the mean of several, which a stop may divide."""
     lines = read_metrics(folder / METRICS)
-    return [{k: v for k, v in line.items() if k != "tokens_per_s"} for line in lines]
+    return [{k: v for k, v in line.items() if k not in ("tokens_per_s", "seconds")} for line in lines]
 
 
 def assert_same_run(one: Path, other: Path) -> None:
@@ -38,6 +41,23 @@ KINDS: dict[str, dict[str, Any]] = {
     "accumulated": {"gradient_accumulation_steps": 2, "log_every": 5},
     "averaged": {"average_checkpoints": 2, "log_every": 1},
 }
+
+
+def test_the_scores_of_an_averaged_run_are_those_of_the_weights_in_its_folder(wholes: dict[str, Path]) -> None:
+    """Neither those of the last update nor those of the best evaluation: the mean that is stored is what was scored."""
+    folder = wholes["averaged"] / "run"
+    stored, setup = load_model(folder), string_setup()
+    scores = evaluate(stored.model, stored.target, setup.task, setup.valid, World(), check=lambda: None)
+    results = read_json(folder / CONFIG)["results"]
+    assert (results["step"], results["valid"]["step"]) == (12, 12)
+    assert results["valid"]["loss"] == pytest.approx(scores.tokens.nll / scores.tokens.tokens, rel=1e-6)
+    (last,) = (line for line in read_metrics(folder / METRICS) if line["kind"] == "eval" and line["step"] == 12)
+    assert last["loss"] == results["valid"]["loss"]
+    assert last["samples"][0]["prediction"] in scores.predictions
+    _, tensors = load_state(folder) or ({}, {})
+    load_stored(stored.model, {name.removeprefix("model."): t for name, t in tensors.items() if "model." in name})
+    current = evaluate(stored.model, stored.target, setup.task, setup.valid, World(), check=lambda: None)
+    assert abs(current.tokens.nll / current.tokens.tokens - results["valid"]["loss"]) > 1e-4, "another set of weights"
 
 
 @pytest.fixture(scope="module")
@@ -150,3 +170,25 @@ def test_early_stopping_and_its_resume(tmp_path: Path) -> None:
     assert not run(tmp_path / "cut", make, signals=StopAfter(7))
     assert run(tmp_path / "cut", make, resume=True)
     assert_same_run(tmp_path / "whole" / "run", tmp_path / "cut" / "run")
+
+
+def test_processes_of_a_resumed_run_talk_as_those_of_its_start_did(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On GPUs by NCCL, each on its own device; a run on the CPU by gloo, also where there is a GPU now."""
+    assert not run(tmp_path, partial(string_setup), signals=StopAfter(6))
+    kinds: list[str] = []
+
+    def join(kind: str) -> World:
+        kinds.append(kind)
+        raise CheckpointError("far enough")
+
+    monkeypatch.setattr("model.training.distributed.joined_world", join)
+    monkeypatch.setattr("model.training.device.resolve_device", lambda wanted, local_rank=0: f"{wanted}:{local_rank}")
+    path = tmp_path / "run" / CONFIG
+    for trained_on in ("cuda:1", "cpu"):
+        config = read_json(path)
+        write_json(path, config | {"runtime": config["runtime"] | {"device": trained_on}})
+        with pytest.raises(CheckpointError, match="far enough"):
+            train.main(["--resume", "run", "--checkpoints", str(tmp_path)])
+    assert kinds == ["cuda", "cpu"]
