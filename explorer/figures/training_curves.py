@@ -13,13 +13,13 @@ from typing import Any
 import altair as alt
 
 from explorer.figures.vega_chart import DASHES, HEIGHT, Figure, Table, marker, step_axis
-from explorer.runs.metrics import Metrics, Point
+from explorer.runs.metrics import Metrics, Point, logs_plain_loss, optimises_another_loss, plain_loss
 
 CACHED = 16  # figures of each kind: everybody who watches a run gets the same one, made once per change
 MAX_DRAWN = 300  # points of one curve; more cannot be told apart and cost time at each update
 MAX_CURVES = len(DASHES)
 
-TRAINING, VALIDATION = "training", "validation"
+TRAINING, OPTIMISED, VALIDATION = "training", "training, as optimised", "validation"
 MEASURES = {
     "loss": ("loss", "loss (nats per target token)"),
     "exact_match": ("exact match", "sentences exactly right (%)"),
@@ -42,19 +42,33 @@ def thin(points: Sequence[Point], most: int = MAX_DRAWN) -> list[Point]:
 def loss_figure(metrics: Metrics, max_steps: int = 0, mark: int | None = None) -> Figure:
     """Training and validation loss of one run; the axis ends at `max_steps`, so that it does not move.
 
-    A dashed rule is drawn at step `mark`, if given.
+    Training is drawn as validation is measured, and as optimised where that is another number or the only one known. A
+    dashed rule is drawn at step `mark`, if given.
     """
-    rows = _rows(metrics.train, "loss", TRAINING) + _rows(metrics.evals, "loss", VALIDATION)
-    spec = _spec("loss", MEASURES["loss"][1], max_steps, (TRAINING, VALIDATION), marked=mark is not None)
+    rows = _training_rows(metrics) + _rows(metrics.evals, "loss", VALIDATION)
+    plain, both = logs_plain_loss(metrics), optimises_another_loss(metrics)
+    curves = [TRAINING] if plain or not metrics.train else []
+    curves += [OPTIMISED] if both or (metrics.train and not plain) else []
+    spec = _spec("loss", MEASURES["loss"][1], max_steps, (*curves, VALIDATION), marked=mark is not None)
     data = _columns(rows)
     if mark is not None:
         data["mark"] = [mark] * len(rows)
     return Figure(spec, data, loss_caption(metrics), "Loss, in nats per target token")
 
 
+def _training_rows(metrics: Metrics) -> list[tuple[float, float, str]]:
+    """The training loss, and the optimised one where it differs or stands alone."""
+    if not logs_plain_loss(metrics):
+        return _rows(metrics.train, "loss", OPTIMISED)
+    plain = _rows(metrics.train, "nll", TRAINING)
+    return plain + _rows(metrics.train, "loss", OPTIMISED) if optimises_another_loss(metrics) else plain
+
+
 def loss_caption(metrics: Metrics) -> str:
-    """The latest losses, where they started, and the lowest one, in a sentence or two."""
-    train = [point for point in metrics.train if "loss" in point]
+    """The latest losses, where they started, the lowest one, and which of them can be compared, in a few sentences."""
+    train = [
+        {"step": point["step"], "loss": loss} for point in metrics.train if (loss := plain_loss(point)) is not None
+    ]
     evals = [point for point in metrics.evals if "loss" in point]
     parts = []
     if train:
@@ -67,7 +81,22 @@ def loss_caption(metrics: Metrics) -> str:
         parts.append(f"Validation loss {_nats(last['loss'])} at step {last['step']:,.0f}")
         if best["step"] != last["step"]:
             parts[-1] += f"; lowest {_nats(best['loss'])} at step {best['step']:,.0f}"
-    return ". ".join(parts) + "." if parts else "Nothing has been measured yet."
+    if not parts:
+        return "Nothing has been measured yet."
+    return " ".join([". ".join(parts) + ".", *_which_loss(metrics)])
+
+
+def _which_loss(metrics: Metrics) -> list[str]:
+    """How the two losses are measured, in a sentence."""
+    if not metrics.train:
+        return []
+    if not logs_plain_loss(metrics):
+        return [
+            "Training is drawn as it is optimised, with dropout and any label smoothing, which validation is without: "
+            "compare the curves' shapes, not their heights."
+        ]
+    optimised = " What is optimised adds label smoothing or consistency." if optimises_another_loss(metrics) else ""
+    return [f"Both are plain log-likelihoods, training's with dropout.{optimised}"]
 
 
 def score_name(metrics: Metrics) -> str:
@@ -141,7 +170,12 @@ def evaluation_table(metrics: Metrics) -> list[dict[str, Any]]:
     for point in reversed(metrics.evals):
         row: dict[str, Any] = {"step": int(point["step"]), "validation loss": point.get("loss")}
         row["training loss"] = next(
-            (p.get("loss") for p in reversed(metrics.train) if p["step"] <= point["step"] and "loss" in p), None
+            (
+                loss
+                for p in reversed(metrics.train)
+                if p["step"] <= point["step"] and (loss := plain_loss(p)) is not None
+            ),
+            None,
         )
         for name in ("exact_match", "token_accuracy", "bleu"):
             if name in point:

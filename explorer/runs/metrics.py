@@ -17,8 +17,8 @@ MAX_STEP = 10**12
 MAX_NUMBER = 1e300
 MAX_TEXT = 400  # characters of a sample sentence
 
-TRAIN_NUMBERS = ("epoch", "loss", "lr", "grad_norm", "tokens_per_s")
-EVAL_NUMBERS = ("epoch", "loss", "exact_match", "token_accuracy", "bleu")
+TRAIN_NUMBERS = ("epoch", "seconds", "loss", "nll", "lr", "grad_norm", "tokens_per_s")
+EVAL_NUMBERS = ("epoch", "seconds", "loss", "exact_match", "token_accuracy", "bleu")
 
 Point = dict[str, float]
 
@@ -36,8 +36,9 @@ class SampleTranslation:
 class Metrics:
     """The metrics so far, oldest first, each step once. `version` changes whenever anything else does.
 
-    `train` points hold step and, where known, epoch, loss (nats per target token), lr, grad_norm, tokens_per_s;
-    `evals` hold step and epoch, loss, exact_match, token_accuracy (0 to 1), bleu (0 to 100). `samples` are pairs of
+    `train` points hold step and, where known, epoch, seconds (of training), loss (as optimised, in nats per target
+    token), nll (the same without smoothing and consistency), lr, grad_norm, tokens_per_s; `evals` hold step and epoch,
+    seconds, loss, exact_match, token_accuracy (0 to 1), bleu (0 to 100). `samples` are pairs of
     step and sample translations of a few evaluations.
     """
 
@@ -55,6 +56,22 @@ class Metrics:
         """The newest value of one number of `train` or `evals`; None where there is none yet."""
         points: tuple[Point, ...] = getattr(self, kind)
         return next((point[name] for point in reversed(points) if name in point), None)
+
+
+def plain_loss(point: Point) -> float | None:
+    """The training loss of a point as validation measures it, or as optimised where only that was logged."""
+    return point.get("nll", point.get("loss"))
+
+
+def logs_plain_loss(metrics: Metrics) -> bool:
+    """Whether the run logs the training loss without smoothing and consistency; earlier versions did not."""
+    return any("nll" in point for point in metrics.train)
+
+
+def optimises_another_loss(metrics: Metrics) -> bool:
+    """Whether the optimised loss differs from the plain one, by label smoothing or consistency of two views."""
+    both = ((point["loss"], point["nll"]) for point in metrics.train if "nll" in point and "loss" in point)
+    return any(abs(loss - nll) > 1e-4 * max(abs(nll), 1e-3) for loss, nll in both)
 
 
 class MetricsReader:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from explorer.runs.metrics import Metrics, SampleTranslation
+from explorer.runs.metrics import Metrics, SampleTranslation, plain_loss
 from explorer.runs.status import RunStatus, State, clock
 from explorer.text import count, plural
 
@@ -36,7 +36,7 @@ def headline_numbers(metrics: Metrics, status: RunStatus, score: str) -> tuple[t
     else:
         quality = ("Exactly right", f"{100 * value:.1f} %" if value is not None else _UNKNOWN)
     return (
-        ("Training loss", _loss(metrics.latest("train", "loss"))),
+        ("Training loss", _loss(plain_loss(metrics.train[-1]) if metrics.train else None)),
         ("Validation loss", _loss(metrics.latest("evals", "loss"))),
         quality,
         ("Learning rate", f"{rate:.2g}" if rate is not None else _UNKNOWN),

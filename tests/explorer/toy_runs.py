@@ -17,14 +17,23 @@ from tests.explorer.toy_models import save_toy
 
 def train_line(step: int, loss: float, **more: Any) -> dict[str, Any]:
     """A training line as the engine writes it."""
-    line = {"kind": "train", "step": step, "epoch": 0, "loss": loss, "lr": 1e-3, "grad_norm": 1.0}
+    line = {"kind": "train", "step": step, "epoch": 0, "seconds": step / 10, "loss": loss, "nll": loss, "lr": 1e-3}
+    line["grad_norm"] = 1.0
     return line | {"tokens_per_s": 5000.0} | more
 
 
 def eval_line(step: int, loss: float, exact: float, **more: Any) -> dict[str, Any]:
     """An evaluation as the engine writes it."""
     sample = {"source": "abc", "target": "cba", "prediction": f"at {step}"}
-    line = {"kind": "eval", "step": step, "epoch": 0, "loss": loss, "exact_match": exact, "token_accuracy": exact}
+    line = {
+        "kind": "eval",
+        "step": step,
+        "epoch": 0,
+        "seconds": step / 10,
+        "loss": loss,
+        "exact_match": exact,
+        "token_accuracy": exact,
+    }
     return line | {"sentences": 8, "samples": [sample]} | more
 
 

@@ -59,8 +59,41 @@ def test_an_update_changes_numbers_and_not_the_chart(draw: Any, metrics: Metrics
 
 def test_loss(metrics: Metrics) -> None:
     figure = check(loss_figure(metrics))
-    assert figure.caption == ("Training loss 1.00 at step 30, from 3.00 at step 10. Validation loss 1.20 at step 30.")
+    assert figure.caption == (
+        "Training loss 1.00 at step 30, from 3.00 at step 10. Validation loss 1.20 at step 30. Both are plain "
+        "log-likelihoods, training's with dropout."
+    )
     assert sorted(set(figure.data["curve"])) == ["training", "validation"]
+
+
+def test_the_optimised_loss_is_a_curve_of_its_own_where_it_is_another_number(tmp_path: Path) -> None:
+    lines = [train_line(step, 2.0 / step, nll=1.0 / step) for step in (1, 2)]
+    metrics = MetricsReader(write_metrics(tmp_path, [*lines, eval_line(2, 0.75, 0.1)])).read()
+    figure = check(loss_figure(metrics))
+    rows = set(zip(figure.data["curve"], figure.data["step"], figure.data["value"], strict=True))
+    assert rows == {
+        ("training", 1.0, 1.0),
+        ("training", 2.0, 0.5),
+        ("training, as optimised", 1.0, 2.0),
+        ("training, as optimised", 2.0, 1.0),
+        ("validation", 2.0, 0.75),
+    }
+    assert figure.caption.startswith(
+        "Training loss 0.50 at step 2, from 1.00 at step 1. Validation loss 0.75 at step 2."
+    )
+    assert "What is optimised adds label smoothing or consistency" in figure.caption
+    assert evaluation_table(metrics)[0]["training loss"] == 0.5
+
+
+def test_a_run_that_logged_only_what_it_optimised_says_so(tmp_path: Path) -> None:
+    lines = [train_line(10, 2.05), eval_line(10, 1.46, 0.1)]
+    del lines[0]["nll"]
+    figure = check(loss_figure(MetricsReader(write_metrics(tmp_path, lines)).read()))
+    assert set(figure.data["curve"]) == {"training, as optimised", "validation"}
+    assert figure.caption.endswith(
+        "Training is drawn as it is optimised, with dropout and any label smoothing, which validation is without: "
+        "compare the curves' shapes, not their heights."
+    )
 
 
 def test_the_lowest_loss_is_named_when_it_has_passed(tmp_path: Path) -> None:
