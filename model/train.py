@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from model.commands import CommandError, OneSentenceParser, add_checkpoints, run_command
 from model.config import DataConfig, ModelConfig, TrainConfig
 from model.data import TASKS
-from model.folder import CONFIG, STATE, CheckpointError, check_name, read_config
+from model.folder import CONFIG, METRICS, STATE, CheckpointError, check_name, read_config
 from model.presets import PRESETS
 
 if TYPE_CHECKING:
@@ -379,11 +379,23 @@ def _run(launch: Launch, setup: Setup, options: argparse.Namespace) -> int:
             results = json.loads((folder / CONFIG).read_text(encoding="utf-8"))["results"]
             told = ", ".join(score_lines(results["test"])[:3])
             print(f"{setup.name} finished: {told}, on the split '{results['split']}'.")
+            if said := _diagnosis(folder):
+                print(said, file=sys.stderr)
         else:
             print(f"{setup.name} stopped; continue with --resume {setup.name}.")
     if finished and "then" in setup.origin:
         return _train_second(options, launch.world, launch.signals, launch.checkpoints / setup.name)
     return 0
+
+
+def _diagnosis(folder: Path) -> str:
+    """How the finished run went, in a sentence."""
+    from model.analysis.run_diagnosis import Curves, diagnose
+    from model.training.runfolder import read_metrics
+
+    lines = read_metrics(folder / METRICS)
+    train, evals = ([line for line in lines if line.get("kind") == kind] for kind in ("train", "eval"))
+    return diagnose(Curves.of(train, evals), ended=True).sentence
 
 
 def _print_estimate(setup: Setup, first: Setup | None, *, as_json: bool, tune: bool) -> None:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from explorer.runs.metrics import Metrics, SampleTranslation, plain_loss
 from explorer.runs.status import RunStatus, State, clock
 from explorer.text import count, plural
+from model.analysis.run_diagnosis import Curves, Diagnosis, Verdict, diagnose
 
 STATE_SENTENCES: Mapping[State, str] = {
     "starting": "The process is starting: it reads the data and builds the model.",
     "queued": "Waiting: another run is being trained on this machine. This one starts when that has ended.",
     "stopping": "Stopping after the current batch; everything is saved first.",
 }
+ALARMING: tuple[Verdict, ...] = ("memorising", "diverged", "stuck")
 _UNKNOWN = "–"
 
 
@@ -25,6 +28,12 @@ def progress(status: RunStatus) -> str:
     if status.busy and status.eta_s is not None and status.step:
         return f"{done}, about {clock(status.eta_s)} left"
     return done
+
+
+@lru_cache(maxsize=32)
+def diagnosis(metrics: Metrics, ended: bool) -> Diagnosis:
+    """How the run is going or, once it has ended, how it went, from its curves."""
+    return diagnose(Curves.of(metrics.train, metrics.evals), ended=ended)
 
 
 def headline_numbers(metrics: Metrics, status: RunStatus, score: str) -> tuple[tuple[str, str], ...]:

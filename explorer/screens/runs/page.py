@@ -6,6 +6,7 @@ import streamlit as st
 
 from explorer.runs.lifecycle import Runs
 from explorer.runs.listing import description
+from explorer.runs.progress import diagnosis
 from explorer.runs.viewer_mode import viewing
 from explorer.screens.runs.actions import draw_actions, draw_import, draw_outcome
 from explorer.screens.runs.comparison import draw_comparison
@@ -14,6 +15,7 @@ from explorer.screens.runs.listing import draw_table
 from explorer.text import plain
 from explorer.web import runtime
 from explorer.web.figures import freeze_after
+from explorer.web.run_metrics import metrics_of
 from explorer.web.selected_run import ENTRY, draw_missing, run_box
 
 
@@ -39,6 +41,8 @@ def draw() -> None:
     with actions:
         draw_actions(runs, entry)
     st.caption(plain(description(entry, read_only=viewing())))
+    if (entry.status is None or not entry.busy) and (said := diagnosis(metrics_of(runs, entry.name), True).sentence):
+        st.caption(plain(said))
     heads, curves, new = st.tabs(["Watch heads form", "Compare curves", "Import"], on_change="rerun", key="runs_tab")
     if heads.open:
         with heads:

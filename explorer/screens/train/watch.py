@@ -19,7 +19,7 @@ from explorer.runs.command import WHERE, quoted_command, resume_command
 from explorer.runs.lifecycle import Runs
 from explorer.runs.metrics import Metrics
 from explorer.runs.process import RunError
-from explorer.runs.progress import STATE_SENTENCES, headline_numbers, progress, sample_table
+from explorer.runs.progress import ALARMING, STATE_SENTENCES, diagnosis, headline_numbers, progress, sample_table
 from explorer.runs.status import RunStatus
 from explorer.runs.viewer_mode import viewing
 from explorer.screens.train.watched_sentence import draw_heads, draw_sentence
@@ -92,7 +92,17 @@ def _state(runs: Runs, status: RunStatus, metrics: Metrics) -> None:
         st.error(plain(status.error))
     elif status.state in STATE_SENTENCES:
         st.info(plain(STATE_SENTENCES[status.state]))
+    _diagnosis(metrics, status)
     _numbers(metrics, status)
+
+
+def _diagnosis(metrics: Metrics, status: RunStatus) -> None:
+    """One sentence on how the run is going; a line is kept free for it, so that nothing jumps."""
+    said = diagnosis(metrics, not status.busy)
+    if said.verdict in ALARMING:
+        st.warning(plain(said.sentence), icon=":material/monitoring:")
+    elif said.sentence and (metrics.train or not status.busy):
+        st.markdown(plain(said.sentence))
 
 
 def _buttons(runs: Runs, status: RunStatus) -> None:

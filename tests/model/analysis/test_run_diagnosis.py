@@ -1,0 +1,129 @@
+"""The verdict on a run: planted curves, real runs stored for this test, and the runs of the bundled models."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from model.analysis.run_diagnosis import Curves, diagnose
+from model.folder import METRICS
+from tests.paths import ROOT
+
+REAL = ROOT / "tests" / "data" / "runs"
+STEPS = range(10, 210, 10)
+
+
+def curves(train: list[float], valid: list[float], score: list[float] | None = None, *, warm: bool = False) -> Curves:
+    """Curves over the same steps, 10, 20 … 200; a learning rate that falls or, if `warm`, still rises."""
+    rates = [0.001 * (step if warm else 300 - step) for step in STEPS]
+    points = [list(zip(STEPS, values, strict=False)) for values in (train, valid, rates[: len(train)], score or [])]
+    return Curves(*points)
+
+
+def falling(first: float, last: float, n: int = 20) -> list[float]:
+    """From the first value to the last, by the same factor each time."""
+    return [first * (last / first) ** (i / (n - 1)) for i in range(n)]
+
+
+FALL = falling(4.0, 0.5)
+RISE = falling(3.9, 2.0, 6) + [2.0 + 0.1 * i for i in range(1, 15)]
+PLANTED = {
+    "learning": curves(FALL, falling(4.0, 0.6), [i / 40 for i in range(20)]),
+    "learned": curves(falling(4.0, 0.001), falling(4.0, 0.001), [min(1.0, i / 10) for i in range(20)]),
+    "memorising": curves(falling(4.0, 0.01), RISE, [0.1] * 20),
+    "diverged": curves([4.0, 3.0, 2.0, 1.5, 1.4] + [3.5] * 15, [4.0, 2.0, 1.5, 1.6] + [3.6] * 16, [0.1] * 20),
+    "stuck": curves([4.0] + [3.3] * 19, [4.0] + [3.3] * 19, [0.0] * 20),
+    "levelled": curves(falling(4.0, 1.0, 8) + [1.0] * 12, falling(4.0, 1.2, 8) + [1.2] * 12, [0.4] * 20),
+    "early": curves([4.0, 3.9], [4.0]),
+}
+
+
+@pytest.mark.parametrize("verdict", PLANTED)
+def test_planted_curves(verdict: str) -> None:
+    found = diagnose(PLANTED[verdict], ended=False)
+    assert found.verdict == verdict
+    assert found.sentence.endswith(".")
+    assert diagnose(PLANTED[verdict], ended=True).verdict == verdict
+
+
+def test_the_sentences_say_the_numbers_and_what_to_do() -> None:
+    said = {verdict: diagnose(planted, ended=True).sentence for verdict, planted in PLANTED.items()}
+    assert said["memorising"] == (
+        "Memorising since update 60: the validation loss has risen from 2.00 to 3.30, while the training loss fell to "
+        "0.014. Train for fewer updates, on more data, or with more dropout."
+    )
+    assert said["diverged"] == (
+        "Diverged: the training loss rose from 1.40 at update 50 to 3.50. Lower the learning rate (the highest was "
+        "0.29) or lengthen the warm-up."
+    )
+    assert said["stuck"].startswith("Stuck: the validation loss has hardly fallen for a third of the updates (3.30")
+    assert said["learning"].endswith("Train it longer.")
+    assert "first reached at update 110" in said["learned"]
+    assert "stayed at about 1.20, with 40.0 % exactly right at best" in said["levelled"]
+
+
+def test_a_loss_that_rises_from_the_first_line_on_has_diverged() -> None:
+    """4.25 to 690, as a run did that passed without a word: nothing had been gained before."""
+    found = diagnose(curves(falling(4.25, 690.0), falling(4.3, 700.0)), ended=True)
+    assert found.verdict == "diverged"
+    assert "from 4.25 at update 10 to 528." in found.sentence
+
+
+def test_a_score_that_still_rises_is_said_beside_a_rising_validation_loss() -> None:
+    found = diagnose(curves(falling(4.0, 0.01), RISE, [i / 40 for i in range(20)]), ended=True)
+    assert "(the share of right answers still rose, to 47.5 % exactly right)" in found.sentence
+
+
+def test_noise_is_not_memorising_and_a_warm_up_is_not_stuck() -> None:
+    wobble = [value + (0.02 if i % 2 else 0.0) for i, value in enumerate(falling(4.0, 0.6))]
+    assert diagnose(curves(FALL, wobble), ended=False).verdict == "learning"
+    flat = curves([4.0] * 20, [4.0] * 20, warm=True)
+    assert diagnose(flat, ended=False).verdict == "learning"
+    assert diagnose(flat, ended=True).verdict == "stuck"
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict"),
+    [("learns", "learning"), ("memorises", "memorising"), ("diverges", "diverged"), ("stuck", "stuck")],
+)
+def test_real_runs(name: str, verdict: str) -> None:
+    """The commands that made them stand in tests/data/runs/README.md."""
+    assert diagnose(_read(REAL / f"{name}.jsonl"), ended=True).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict"),
+    [
+        ("reverse", "learned"),
+        ("reverse-lstm", "learned"),
+        ("dates", "learned"),
+        ("adjective-swap", "learned"),
+        ("adjective-swap-unmasked", "levelled"),
+    ],
+)
+def test_runs_of_bundled_models(name: str, verdict: str) -> None:
+    assert diagnose(_read(ROOT / "checkpoints" / name / METRICS), ended=True).verdict == verdict
+
+
+def test_a_memorising_run_is_noticed_while_it_runs() -> None:
+    """Soon after the validation loss was lowest, and never before."""
+    whole = _read(REAL / "memorises.jsonl")
+    lowest = min(whole.valid, key=lambda point: point[1])[0]
+    noticed = None
+    for step, _ in whole.valid:
+        parts = [[point for point in curve if point[0] <= step] for curve in (whole.train, whole.valid, whole.rate)]
+        if diagnose(Curves(*parts), ended=False).verdict == "memorising":
+            noticed = noticed or step
+    assert noticed is not None
+    assert lowest < noticed <= lowest + 80  # four evaluations
+
+
+def test_an_ended_run_without_curves_is_left_without_a_word() -> None:
+    assert diagnose(Curves(), ended=True).sentence == ""
+
+
+def _read(path: Path) -> Curves:
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return Curves.of(*([line for line in lines if line["kind"] == kind] for kind in ("train", "eval")))
