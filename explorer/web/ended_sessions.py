@@ -1,13 +1,15 @@
-"""What Streamlit holds of sessions that have ended is freed: their uploads, and the files made for them.
+"""What Streamlit holds of sessions that have ended is freed: their state, their uploads, and the files made for them.
 
-A session without a browser waits two minutes for it to come back, as after a lost connection. Then Streamlit forgets
-the session, but not what was uploaded in it.
+A session without a browser waits two minutes for it to come back, as after a lost connection. Then Streamlit finds the
+session no more, but lets go of it only when the next one ends, and never of what was uploaded in it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import gc
+import sys
 from time import monotonic
 from typing import Any
 
@@ -15,8 +17,8 @@ from streamlit.runtime import Runtime, exists, get_instance
 
 GRACE_SECONDS = 125.0  # Streamlit's two minutes, and a little more
 NOBODY = "dontcare"  # Streamlit's name for the owner of files that the server itself holds (see `downloads`)
-_COLLECT_SECONDS = 600.0  # between two searches of all objects, each of which takes about half a second
-_collected = 0.0
+COLLECT_SECONDS = 600.0  # between two searches of all objects, each of which takes about half a second
+TRIM_SECONDS = 1.0  # a class that leaves together is tidied up after once
 
 
 class EndedSessions:
@@ -24,6 +26,8 @@ class EndedSessions:
 
     def __init__(self, app: Any) -> None:
         self._app = app
+        self._due: set[str] = set()  # the names of what will be done soon
+        self._collected = -COLLECT_SECONDS
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         """Pass one request or connection to Streamlit."""
@@ -31,21 +35,36 @@ class EndedSessions:
             await self._app(scope, receive, send)
         finally:
             if scope["type"] == "websocket":
-                asyncio.get_running_loop().call_later(GRACE_SECONDS, free)
+                asyncio.get_running_loop().call_later(GRACE_SECONDS, self._free)
+
+    def _free(self) -> None:
+        """Free what belongs to sessions that exist no more; soon afterwards, give the memory back to the system."""
+        if exists() and free(get_instance()):
+            self._once("collect", self._collected + COLLECT_SECONDS - monotonic())
+            self._once("trim", TRIM_SECONDS)
+
+    def _once(self, what: str, seconds: float) -> None:
+        """Do something after so many seconds, unless it is already due; not in the loop, which serves everybody."""
+        if what not in self._due:
+            self._due.add(what)
+            loop = asyncio.get_running_loop()
+            loop.call_later(max(0.0, seconds), loop.run_in_executor, None, self._do, what)
+
+    def _do(self, what: str) -> None:
+        self._due.discard(what)
+        if what == "collect":
+            self._collected = monotonic()
+            collect()
+        trim()
 
 
-def free() -> None:
-    """Free what belongs to sessions that exist no more."""
-    global _collected
-    if not exists():
-        return
-    freed = free_files(get_instance())
-    if freed and monotonic() - _collected > _COLLECT_SECONDS:
-        # Sessions refer to themselves, and were set aside with everything else when a late import was (see `freeze`).
-        _collected = monotonic()
-        gc.unfreeze()
-        gc.collect()
-        gc.freeze()
+def free(server: Runtime) -> int:
+    """End the sessions that have waited in vain, and drop what is left of others; how many sessions there were."""
+    stored: Any = server._session_mgr
+    ended = [info.session for _, info in stored._session_storage._cache.expire()]
+    for session in ended:
+        session.shutdown()
+    return len(ended) + free_files(server)
 
 
 def free_files(server: Runtime) -> int:
@@ -61,3 +80,20 @@ def free_files(server: Runtime) -> int:
         gone = gone | {session}
     files.remove_orphaned_files()
     return len(gone)
+
+
+def collect() -> None:
+    """Search all objects for garbage: sessions refer to themselves, and late imports set them aside (see `freeze`)."""
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
+
+
+def trim() -> None:
+    """Give freed memory back to the system, where the C library can (glibc).
+
+    It returns a large block at once only until it has freed the first: from then on it holds blocks of up to that size
+    for later. Of 36 uploads of 19 MB, 1.6 GB stayed with the server in this way.
+    """
+    if sys.platform == "linux" and hasattr(library := ctypes.CDLL(None), "malloc_trim"):
+        library.malloc_trim(0)
