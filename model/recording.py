@@ -20,7 +20,8 @@ class AttentionRecorder(ScopedTap):
 
     Pass it as `tap=` and read it afterwards: `calls[kind, layer]` are the weights [batch, head, query, key] of each
     call. `details` names heads of which all of `HEAD_POINTS` is kept: `details[head]` is one dictionary per call, with
-    tensors [batch, query or key, …]; `output` is the head's output before the output projection.
+    tensors [batch, query or key, …]; `output` is the head's output before the output projection, and before the gate,
+    of which the head's part is kept where there is one.
     """
 
     def __init__(self, *, details: Collection[Head] = ()) -> None:
@@ -63,6 +64,9 @@ class AttentionRecorder(ScopedTap):
                 if point == HEAD_POINTS[0]:
                     self.details[head].append({})
                 self.details[head][-1][point] = tensor.detach()[:, head[2]]
+            for head in heads if point == "gate" else ():  # of all heads side by side, [batch, query, d_model]
+                kept, width = self.details[head][-1], self.details[head][-1]["output"].size(-1)
+                kept[point] = tensor.detach()[..., head[2] * width : (head[2] + 1) * width]
             return keep_weights(point, tensor)
 
         return keep_details if heads else keep_weights

@@ -122,13 +122,14 @@ def _stack(layers: Sequence[NDArray[np.float64]], shape: tuple[int, int]) -> Flo
 def contributions(details: HeadDetails) -> list[Floats]:
     """α·f(x) of one head: what each key adds to each query's output, after W_O (Kobayashi et al. 2020, §3, eq. 5).
 
-    f(x) = (x·W_V + b_V)·W_O with the head's slices of the matrices. Summed over keys and heads, plus the bias of W_O,
+    f(x) = (x·W_V + b_V)·W_O with the head's slices of the matrices; a gate of the query multiplies the value before
+    W_O. Summed over keys and heads, plus the bias of W_O,
     these vectors are the output of the attention sublayer.
 
     Shapes:
         returns: one array [key, d_model] per query; a decoder row has only the keys that it could see.
     """
-    return [row.weights[:, None] * (row.values @ details.projection) for row in details.rows]
+    return [row.weights[:, None] * (row.passed_on @ details.projection) for row in details.rows]
 
 
 def head_norms(details: HeadDetails, n_keys: int) -> Floats:

@@ -54,7 +54,8 @@ class Cell:
     weights of the whole row, to the last digit.
 
     `softmax` is the weight that follows from the scores; it differs from `weight` only if a head edit replaced the row.
-    `head_output` is ‖Σ weight × value‖ over the whole row; `written` is ‖weight × value × W_O‖ (Kobayashi et al. 2020).
+    `head_output` is ‖Σ weight × value‖ over the whole row; `written` is ‖weight × value × W_O‖ (Kobayashi et al. 2020),
+    where `gated` says that a gate multiplies the value before W_O.
     """
 
     query: int
@@ -72,6 +73,7 @@ class Cell:
     norm: str
     written: str
     head_output: str
+    gated: bool
     reproduced: bool
 
 
@@ -157,8 +159,9 @@ def _show(details: HeadDetails, row: RowDetails, query: int, key: int, digits: _
         masked=not open_keys[key],
         edited=edited,
         norm=_text(norm),
-        written=_length(row.weights[key] * (row.values[key] @ details.projection), digits.weight),
+        written=_length(row.weights[key] * (row.passed_on[key] @ details.projection), digits.weight),
         head_output=_length(row.output, digits.weight),
+        gated=row.gate is not None,
         # The recorded score is a sum of float32 numbers; the chain must agree with it within its own rounding.
         reproduced=weights == recorded
         and abs(float(score) - float(row.scores[key])) <= max(10.0**-digits.score, 4e-6 * max(1.0, abs(float(score))))

@@ -48,10 +48,10 @@ def softmax_line(cell: Cell) -> str:
 
 def output_line(cell: Cell) -> str:
     """What the weighted value adds to the head's output and to the residual stream."""
+    way = "the gate and the output projection W_O" if cell.gated else "the output projection W_O"
     return (
-        f"‖weight × value‖ = {cell.norm}; after the output projection W_O it adds a vector of length {cell.written} to "
-        f"the residual stream (Kobayashi et al. 2020). The head's output is the sum over all keys, of length "
-        f"{cell.head_output}."
+        f"‖weight × value‖ = {cell.norm}; after {way} it adds a vector of length {cell.written} to the residual stream "
+        f"(Kobayashi et al. 2020). The head's output is the sum over all keys, of length {cell.head_output}."
     )
 
 

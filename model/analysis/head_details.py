@@ -29,7 +29,8 @@ class RowDetails:
     Shapes:
         query, output: [d_head]; keys, values: [key, d_head]; scores, masked, weights, bias: [key]; float32. `masked`
         holds the scores, with the lowest finite number in masked cells; `output` is taken before the output projection;
-        `bias` is what ALiBi has added to the scores, None where there is none.
+        `bias` is what ALiBi has added to the scores, `gate` [d_head] what multiplies the output before the projection;
+        None where there is none.
     A decoder row has one key for each token read by the time it was computed.
     """
 
@@ -41,6 +42,12 @@ class RowDetails:
     weights: Floats
     output: Floats
     bias: Floats | None = None
+    gate: Floats | None = None
+
+    @property
+    def passed_on(self) -> Floats:
+        """The values as they reach the output projection, through the gate where there is one: [key, d_head]."""
+        return self.values if self.gate is None else self.values * self.gate
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +55,8 @@ class HeadDetails:
     """One head over all queries of a sentence; layer and head count from 0.
 
     Shapes:
-        projection: [d_head, d_model], the head's slice of W_O; output @ projection is what the head adds, without
-            the bias.
+        projection: [d_head, d_model], the head's slice of W_O; output (× gate) @ projection is what the head adds,
+            without the bias.
     """
 
     kind: AttentionKind
@@ -114,6 +121,7 @@ def _row(call: dict[str, Tensor], i: int) -> RowDetails:
         weights=numbers("weights")[i],
         output=numbers("output")[i],
         bias=numbers("bias")[i] if "bias" in call else None,
+        gate=numbers("gate")[i] if "gate" in call else None,
     )
 
 

@@ -20,8 +20,9 @@ from explorer.attention.aggregates import (
     over_layers,
     shares,
 )
+from model.analysis.cross_checks import layer_maps
 from model.analysis.head_details import head_details
-from model.config import SOS
+from model.config import EOS, SOS, AttentionKind
 from model.text.tokenizer import CharacterTokenizer, Encoding
 from model.transformer import Transformer
 from tests.explorer.planted import planted_trace
@@ -172,10 +173,10 @@ def sublayer_inputs(model: Transformer) -> dict[str, tuple[torch.Tensor, torch.T
     }
 
 
-@pytest.mark.parametrize("norm_first", [True, False])
+@pytest.mark.parametrize("changes", [{"norm_first": True}, {"norm_first": False}, {"attention_gate": True}])
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_contributions_of_all_heads_add_up_to_the_sublayers_output(kind: str, norm_first: bool) -> None:
-    model = tiny_model(norm_first=norm_first)
+def test_contributions_of_all_heads_add_up_to_the_sublayers_output(kind: str, changes: dict[str, bool]) -> None:
+    model = tiny_model(**changes)
     heads = [(kind, 0, head) for head in range(model.config.n_heads(kind))]
     details = head_details(model, encoding(), TARGET, PATH, heads)
     with torch.inference_mode():
@@ -208,6 +209,21 @@ def test_norms_are_kobayashis_from_the_matrices_themselves() -> None:
             head_norms(details["encoder", 0, head], 5), np.linalg.norm(vectors, axis=-1), atol=1e-5
         )
     np.testing.assert_allclose(layer_norms(list(details.values()), 5), np.linalg.norm(together, axis=-1), atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_norms_of_one_sentence_go_through_the_gate_as_those_of_the_sample_do(kind: AttentionKind) -> None:
+    """Attention's numbers from recorded vectors, Probe's from one pass of the whole pair."""
+    model = tiny_model(attention_gate=True, norm_first=True)
+    whole = layer_maps(model, (*SOURCE_IDS, EOS), (SOS, *PATH[:-1]))
+    for layer in range(model.config.n_layers(kind)):
+        heads = [(kind, layer, head) for head in range(model.config.n_heads(kind))]
+        details = head_details(model, encoding(), TARGET, PATH, heads)
+        norms = layer_norms(list(details.values()), 5)
+        np.testing.assert_allclose(shares(norms), whole[kind, layer].norms, atol=1e-5)
+        gate = details[heads[0]].rows[0].gate
+        assert gate is not None
+        assert 0 < gate.min() < gate.max() < 1
 
 
 def test_norms_are_zero_where_masked() -> None:
