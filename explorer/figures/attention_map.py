@@ -6,7 +6,7 @@ import html
 from typing import TYPE_CHECKING
 
 from explorer.attention.labelled_map import LabelledMap
-from explorer.figures.vega_chart import GREY
+from explorer.figures.chart import GREY
 from explorer.text import cell_number
 from model.trace import VISIBLE
 

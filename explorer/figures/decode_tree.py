@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING
 
-from explorer.figures.vega_chart import GREY
+from explorer.figures.chart import GREY
 from explorer.translation.decode_tree import Fate, Node, Tree
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Any
 
 import altair as alt
 
-from explorer.figures.vega_chart import DASHES, GREY, HEIGHT, Figure, Table
+from explorer.figures.chart import DASHES, GREY, HEIGHT, Figure, Table
 from explorer.text import plural
 
 PHONE = 330  # pixels that a figure is wide on a narrow phone

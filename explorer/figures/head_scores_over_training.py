@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.attention.names import index_name, short_name
-from explorer.figures.vega_chart import GREY, HEIGHT, Figure, Table, marker, step_axis
+from explorer.figures.chart import GREY, HEIGHT, Figure, Table
+from explorer.figures.vega_chart import marker, step_axis
 
 CHOSEN, OTHER = "the chosen head", "another head"
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import altair as alt
 
-from explorer.figures.vega_chart import Figure, Table, step_axis
+from explorer.figures.chart import Figure, Table
+from explorer.figures.vega_chart import step_axis
 
 _AFTER = {
     "inverse_sqrt": "then falls with 1/√step",

@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 
 from explorer.attention.cell import Cell
-from explorer.figures.vega_chart import HEIGHT, Figure, Table
+from explorer.figures.chart import HEIGHT, Figure, Table
 
 AGREE, DISAGREE = "agree (product above 0)", "disagree (below 0)"
 

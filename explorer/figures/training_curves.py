@@ -12,7 +12,8 @@ from typing import Any
 
 import altair as alt
 
-from explorer.figures.vega_chart import DASHES, HEIGHT, Figure, Table, marker, step_axis
+from explorer.figures.chart import DASHES, HEIGHT, Figure, Table
+from explorer.figures.vega_chart import marker, step_axis
 from explorer.runs.metrics import Metrics, Point, logs_plain_loss, optimises_another_loss, plain_loss
 
 CACHED = 16  # figures of each kind: everybody who watches a run gets the same one, made once per change

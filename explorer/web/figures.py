@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa  # type: ignore[import-untyped]
 import streamlit as st
 
-from explorer.figures.vega_chart import Figure, Table
+from explorer.figures.chart import Figure, Table
 from explorer.text import plain
 from explorer.web import runtime
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.attention.coordinates import Place
+from explorer.figures.chart import Figure
 from explorer.figures.token_probabilities import probability_spec
-from explorer.figures.vega_chart import Figure
 from explorer.text import plain
 from explorer.translation.selection import Selection
 from explorer.translation.target_probabilities import probability_caption, probability_columns, probability_table

@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.figures import positions as figures
+from explorer.figures.chart import Table
 from explorer.figures.plotly_charts import numbered
-from explorer.figures.vega_chart import Table
 from explorer.lessons.glossary import explained
 from explorer.text import plain, plural
 from explorer.translation.model_description import ModelDescription

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.figures import positions as figures
-from explorer.figures.vega_chart import Table
+from explorer.figures.chart import Table
 from explorer.text import plain
 from explorer.translation.model_description import ModelDescription
 from explorer.translation.translator import Translation

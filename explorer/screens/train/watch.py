@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from explorer.figures.chart import Table
 from explorer.figures.training_curves import (
     evaluation_table,
     loss_figure,
@@ -14,7 +15,6 @@ from explorer.figures.training_curves import (
     score_name,
     speed_figure,
 )
-from explorer.figures.vega_chart import Table
 from explorer.runs.command import WHERE, quoted_command, resume_command
 from explorer.runs.lifecycle import Runs
 from explorer.runs.metrics import Metrics

@@ -12,6 +12,7 @@ import pytest
 
 from explorer.attention.captions import head_caption
 from explorer.attention.map_tables import head_table
+from explorer.figures.chart import Figure
 from explorer.figures.head_scores_over_training import CHOSEN, head_figure, head_rows
 from explorer.figures.learning_rate_schedule import schedule_figure
 from explorer.figures.training_curves import (
@@ -24,7 +25,6 @@ from explorer.figures.training_curves import (
     score_figure,
     speed_figure,
 )
-from explorer.figures.vega_chart import Figure
 from explorer.runs.metrics import Metrics, MetricsReader
 from tests.explorer.toy_runs import eval_line, train_line, write_metrics
 
