@@ -73,4 +73,23 @@ else:  # at start-up, the server looks up `app`
     from explorer.web.security import SecurityHeaders
     from explorer.web.warm_up import WarmUp
 
-    app = st.App(__file__, middleware=[Middleware(SecurityHeaders), Middleware(WarmUp), Middleware(EndedSessions)])
+    def libraries() -> None:
+        """What draws figures. The modules of a library refer to each other: who begins with the whole waits for it.
+
+        Altair is left out: it takes longer than all others, and few tabs draw with it.
+        """
+        import plotly.graph_objects  # noqa: F401
+        import pyarrow  # noqa: F401
+
+    def attention() -> None:
+        """What the page that most visitors open next is made of."""
+        import explorer.screens.attention.page  # noqa: F401
+
+    def probe() -> None:
+        """What the page is made of that takes longest to open, and the numbers that it opens with."""
+        from explorer.screens.probe.page import prepare
+
+        prepare()
+
+    warm_up = Middleware(WarmUp, later=(libraries, attention, probe))
+    app = st.App(__file__, middleware=[Middleware(SecurityHeaders), warm_up, Middleware(EndedSessions)])

@@ -61,10 +61,10 @@ def role_grid(
         _layout(n_layers, n_heads, pixels),
     )
     figure.add_trace(_targets(roles, n_layers, n_heads, pixels))
-    for (layer, head), role in roles.items():
-        _frame(figure, role, layer, head)
-    for place, words in (marks or {}).items():
-        _mark(figure, words, *place)
+    # All at once: Plotly checks every shape again when another one is added.
+    letters = [_letters(role, *place) for place, role in roles.items() if role.clear]
+    words = [_mark(words, *place) for place, words in (marks or {}).items()]
+    figure.update_layout(shapes=[_frame(role, *place) for place, role in roles.items()], annotations=letters + words)
     return Plot(figure, _caption(maps, roles, kind, most), kind.capitalize(), _table(roles))
 
 
@@ -115,44 +115,48 @@ def _targets(roles: Roles, n_layers: int, n_heads: int, pixels: int) -> go.Scatt
     )
 
 
-def _frame(figure: go.Figure, role: Role, layer: int, head: int) -> None:
+def _frame(role: Role, layer: int, head: int) -> dict[str, Any]:
+    """The frame of a thumbnail, in the colour of its head's role."""
     left, top = head * _TILE - 0.5, layer * _TILE + _GAP - 0.5
     colour = "#8a94a0"
     if role.clear:  # one colour for a role in all kinds; roles are more than colours, so the letters tell them apart
         colour = COLOURS[list(LETTERS).index(role.name.split(" + ")[-1]) % len(COLOURS)]
-    figure.add_shape(
-        type="rect",
-        x0=left,
-        x1=left + BINS,
-        y0=top,
-        y1=top + BINS,
-        line={"color": colour, "width": 3 if role.clear else 1, "dash": "solid" if role.clear else "dot"},
-    )
-    if role.clear:
-        figure.add_annotation(
-            x=left,
-            y=top - 0.2,
-            text=f"<b>{label(role.letters)}</b>",
-            showarrow=False,
-            xanchor="left",
-            yanchor="bottom",
-            font={"size": 12},
-        )
+    return {
+        "type": "rect",
+        "x0": left,
+        "x1": left + BINS,
+        "y0": top,
+        "y1": top + BINS,
+        "line": {"color": colour, "width": 3 if role.clear else 1, "dash": "solid" if role.clear else "dot"},
+    }
 
 
-def _mark(figure: go.Figure, words: str, layer: int, head: int) -> None:
+def _letters(role: Role, layer: int, head: int) -> dict[str, Any]:
+    """The letters of a role, above the thumbnail's left corner."""
+    return {
+        "x": head * _TILE - 0.5,
+        "y": layer * _TILE + _GAP - 0.7,
+        "text": f"<b>{label(role.letters)}</b>",
+        "showarrow": False,
+        "xanchor": "left",
+        "yanchor": "bottom",
+        "font": {"size": 12},
+    }
+
+
+def _mark(words: str, layer: int, head: int) -> dict[str, Any]:
     """Words on a thumbnail, on a dark ground that is readable over any map and in both themes."""
     middle = (BINS - 1) / 2
-    figure.add_annotation(
-        x=head * _TILE + middle,
-        y=layer * _TILE + _GAP + middle,
-        text=f"<b>{label(words)}</b>",
-        showarrow=False,
-        font={"size": 12, "color": "#ffffff"},
-        bgcolor="#1d2733",
-        bordercolor="#ffffff",
-        borderpad=2,
-    )
+    return {
+        "x": head * _TILE + middle,
+        "y": layer * _TILE + _GAP + middle,
+        "text": f"<b>{label(words)}</b>",
+        "showarrow": False,
+        "font": {"size": 12, "color": "#ffffff"},
+        "bgcolor": "#1d2733",
+        "bordercolor": "#ffffff",
+        "borderpad": 2,
+    }
 
 
 def _caption(maps: Scores, roles: Roles, kind: str, most: float) -> str:

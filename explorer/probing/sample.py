@@ -13,7 +13,7 @@ from explorer.probing import stored
 from explorer.probing.aligned_sample import align
 from explorer.probing.importance import Importance
 from explorer.probing.measurement import Probe, Tally
-from explorer.probing.reporting import Report
+from explorer.probing.reporting import Report, unheard
 from explorer.probing.word_alignment import is_alignment, word_links
 from explorer.text import plural
 from model.analysis.recorded_batches import (
@@ -260,11 +260,28 @@ def measure(choice: SampleChoice, loaded: LoadedModel, report: Report) -> Measur
         SampleError: there is nothing to measure on. Exceptions from `report` propagate.
     """
     report(0.0, "Gathering sentences")
-    sample, about, task = gather(choice, loaded, report)
+    gathered = gather(choice, loaded, report)
+    return _from_file(choice, loaded, *gathered) or _measured(choice, loaded, report, *gathered)
+
+
+def measured_before(choice: SampleChoice, loaded: LoadedModel) -> Measured | None:
+    """The results stored beside a model, if there are any and they are of this sample.
+
+    Raises:
+        SampleError: there is nothing to measure on.
+    """
+    if not (loaded.folder / stored.FILE).is_file():
+        return None
+    return _from_file(choice, loaded, *gather(choice, loaded, unheard))
+
+
+def _from_file(
+    choice: SampleChoice, loaded: LoadedModel, sample: Sample, about: str, task: Task | None
+) -> Measured | None:
     known = stored.load(loaded.folder, stored.sample_hash(sample, seeds_for(loaded)))
-    if known is not None:
-        return Measured(loaded.name, choice, sample, (), known.probe, about, task, known.importance)
-    return _measured(choice, loaded, report, sample, about, task)
+    if known is None:
+        return None
+    return Measured(loaded.name, choice, sample, (), known.probe, about, task, known.importance)
 
 
 def measure_again(choice: SampleChoice, loaded: LoadedModel, report: Report) -> Measured:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import gc
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 _has_run = False
+_afterwards: list[Callable[[], None]] = []
+_opened: deque[str] = deque(maxlen=1)
 _importing = 0
 _lock = threading.Lock()
 CHECKPOINTS = Path(os.environ.get("HEADLIGHT_CHECKPOINTS", Path(__file__).parents[2] / "checkpoints"))
@@ -89,8 +92,18 @@ def first_run() -> Iterator[None]:
     """Wrap a page run; the first run of a process does the imports, so garbage collection is suspended for it."""
     global _has_run
     first, _has_run = not _has_run, True
-    with quick_imports() if first else nullcontext():
-        yield
+    try:
+        with quick_imports() if first else nullcontext():
+            yield
+    finally:
+        if first:
+            for work in _afterwards:
+                threading.Thread(target=work, name="afterwards", daemon=True).start()
+
+
+def after_first_run(work: Callable[[], None]) -> None:
+    """Have `work` done in a thread of its own when the first page run of this process has ended."""
+    _afterwards.append(work)
 
 
 def import_ahead() -> None:
@@ -302,6 +315,11 @@ def snapshot_turn() -> Iterator[None]:
         yield
 
 
+def last_loaded() -> str | None:
+    """The name of the model that was loaded last, by any session."""
+    return _opened[-1] if _opened else None
+
+
 @st.cache_resource(max_entries=4, show_spinner="Loading the model …")
 def _translator(name: str, version: str) -> Translator:
     del version  # part of the key only
@@ -312,6 +330,7 @@ def _translator(name: str, version: str) -> Translator:
     loaded = Translator(load_model(CHECKPOINTS / name))
     loaded.loaded.source.encode("warm")  # imports spaCy where the tokenizer needs it
     freeze()
+    _opened.append(name)
     return loaded
 
 

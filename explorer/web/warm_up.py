@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from time import perf_counter, sleep
 from typing import Any
 
 from explorer.web import runtime
+from model import faults
 
 # Pages that run a model; the others open without torch.
 _WITH_MODEL = frozenset({"", "start", "translate", "attention", "positions", "masks", "inside", "probe"})
 # A thread that has sent a message, or left Python for torch, waits this long for its turn while another computes. With
 # Python's 5 ms, a page of seventy messages takes long for everybody as soon as somebody's sentence is translated.
 SWITCH_SECONDS = 0.0005
+REST_SECONDS = 1.0  # from the end of the first run: the browser is drawing its page
 
 
 class WarmUp:
     """ASGI middleware: when the first browser requests a page, start importing what that page will need.
 
     The browser takes a second to load Streamlit's own scripts before it requests a run of the page. Imports that
-    run in the meantime cost no waiting time later. A server that has no visitors, or visitors only to its list of
-    runs, imports nothing.
+    run in the meantime cost no waiting time later. What is done `later` follows when the first page has been drawn.
+    A server that has no visitors, or visitors only to its list of runs, imports nothing.
     """
 
-    def __init__(self, app: Any) -> None:
-        self._app = app
+    def __init__(self, app: Any, later: Sequence[Callable[[], None]] = ()) -> None:
+        self._app, self._later = app, later
         self._begun = False
         sys.setswitchinterval(SWITCH_SECONDS)
 
@@ -32,5 +37,23 @@ class WarmUp:
         """Pass one request to Streamlit; the first for a page with a model starts the imports."""
         if not self._begun and scope["type"] == "http" and scope["path"].strip("/") in _WITH_MODEL:
             self._begun = True
+            runtime.after_first_run(partial(get_ready, self._later))
             threading.Thread(target=runtime.import_ahead, name="import-ahead", daemon=True).start()
         await self._app(scope, receive, send)
+
+
+def get_ready(parts: Sequence[Callable[[], None]], rest: float = REST_SECONDS) -> None:
+    """Import what other pages need and read what they show first, one part after the other.
+
+    Half of the time is rest: visitors go first.
+    """
+    sleep(rest)
+    for part in parts:
+        start = perf_counter()
+        with runtime.quick_imports():
+            try:
+                part()
+            except Exception as fault:  # the page itself will say what is wrong, to whoever opens it
+                faults.report(fault)
+            runtime.freeze()
+        sleep(perf_counter() - start)

@@ -10,6 +10,7 @@ import streamlit as st
 
 from explorer.attention.names import index_name
 from explorer.figures.measured_heads import layer_head_map, similarity_plot
+from explorer.figures.plotly_charts import Plot
 from explorer.figures.role_grid import THUMBNAILS, role_grid, score_scatter
 from explorer.lessons.glossary import explained
 from explorer.probing.measurement import STATISTICS, WITHOUT_SINKS, Probe
@@ -63,12 +64,18 @@ def draw_heads(described: ModelDescription, measured: Measured) -> None:
             _draw_numbers(measured.probe)
 
 
-def _draw_grid(probe: Probe) -> None:
-    known = roles(probe)
-    for kind, column in zip(ATTENTION_KINDS, st.columns(len(ATTENTION_KINDS)), strict=True):
+def head_grids(probe: Probe) -> dict[AttentionKind, Plot]:
+    """Thumbnails of all heads, by kind."""
+    known, grids = roles(probe), {}
+    for kind in ATTENTION_KINDS:
         item = probe.kinds[kind]
         places = {(layer, head): known[kind, layer, head] for layer, head in np.ndindex(item.n_layers, item.n_heads)}
-        plot = role_grid(item.relative, places, kind)
+        grids[kind] = role_grid(item.relative, places, kind)
+    return grids
+
+
+def _draw_grid(probe: Probe) -> None:
+    for (kind, plot), column in zip(head_grids(probe).items(), st.columns(len(ATTENTION_KINDS)), strict=True):
         with column:
             st.markdown(f"##### {plain(plot.title)}")
             st.plotly_chart(

@@ -13,7 +13,7 @@ from explorer.probing.role_map import role_map_svg
 from explorer.probing.sample import Measured
 from explorer.probing.syntax import tags_of
 from explorer.probing.tables import number_rows
-from explorer.screens.probe.all_heads import ONE_HEAD, draw_heads
+from explorer.screens.probe.all_heads import ONE_HEAD, draw_heads, head_grids
 from explorer.screens.probe.cross_checks import draw_cross_checks, known_checks
 from explorer.screens.probe.findings import draw_findings
 from explorer.screens.probe.grammar import draw_grammar, grammar_of
@@ -21,7 +21,7 @@ from explorer.screens.probe.head_card import draw_card
 from explorer.screens.probe.importance import draw_importance, known_importance
 from explorer.screens.probe.patching import draw_patching
 from explorer.screens.probe.progress import observations
-from explorer.screens.probe.sample_choice import adopt, draw_choice, measured
+from explorer.screens.probe.sample_choice import adopt, draw_choice, measured, read_ahead
 from explorer.screens.probe.search import draw_search
 from explorer.screens.probe.surgery import draw_surgery
 from explorer.text import plain, plural
@@ -33,6 +33,13 @@ from explorer.web.figures import freeze_after
 from model.folder import CheckpointError
 
 SURGERY = "Surgery"
+
+
+def prepare() -> None:
+    """Do ahead of the first visit what it would wait for; see :mod:`explorer.web.warm_up`."""
+    results = read_ahead()
+    if results is not None:
+        head_grids(results.probe)  # Plotly imports the parts of a figure when the first one is made
 
 
 def draw() -> None:

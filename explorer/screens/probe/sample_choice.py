@@ -18,13 +18,15 @@ from explorer.probing.sample import (
     lines_of,
     lines_of_file,
     measure,
+    measured_before,
 )
 from explorer.probing.sample_address import from_link, to_link
-from explorer.screens.probe.progress import forget_stops, measurement_key, with_progress
+from explorer.screens.probe.progress import forget_stops, known, measurement_key, with_progress
 from explorer.text import plain, plural
 from explorer.translation.model_description import ModelDescription
 from explorer.web import runtime
 from explorer.web.address import Parameter
+from explorer.web.measurements import store
 from explorer.web.viewer_mode import closed
 from model.data.scenes import scenes
 
@@ -74,6 +76,22 @@ def measured(described: ModelDescription) -> Measured | None:
     except SampleError as nothing:
         st.info(plain(str(nothing)))
         return None
+
+
+def read_ahead() -> Measured | None:
+    """Read the results that came with the model on screen into the store; None if there is nothing to read."""
+    name = runtime.last_loaded()
+    if name is None:
+        return None
+    described, choice = runtime.describe(name), _default(name)
+    key = measurement_key(described, choice, "probe")
+    if not described.is_transformer or known(key) is not None:
+        return None
+    with runtime.model(name) as translator:
+        found = measured_before(choice, translator.loaded)
+    if found is not None:
+        store().keep(key, found)
+    return found
 
 
 def draw_choice(model: str) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
+import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -38,7 +40,8 @@ def warm(seen: list[str], monkeypatch: pytest.MonkeyPatch) -> tuple[server.WarmU
         seen.append(scope.get("path", ""))
 
     monkeypatch.setattr(runtime, "import_ahead", import_ahead)
-    return server.WarmUp(app), began
+    monkeypatch.setattr(runtime, "_afterwards", [])
+    return server.WarmUp(app, later=[lambda: None]), began
 
 
 @pytest.mark.parametrize("path", ["/", "/translate", "/attention", "/probe/"])
@@ -48,6 +51,7 @@ def test_the_first_page_with_a_model_starts_the_imports_once(warm, seen: list[st
         ask(middleware, path)
     assert began.wait(5)
     assert seen == [path] * 3
+    assert len(runtime._afterwards) == 1
 
 
 def test_requests_that_need_no_model_start_no_imports(warm, seen: list[str]) -> None:
@@ -58,33 +62,77 @@ def test_requests_that_need_no_model_start_no_imports(warm, seen: list[str]) -> 
     ask(middleware, "", kind="lifespan")
     assert not began.wait(0.2)
     assert len(seen) == 7
+    assert not runtime._afterwards
 
 
-def test_the_garbage_collector_waits_for_the_last_import() -> None:
-    assert gc.isenabled()
-    with runtime.quick_imports():
-        with runtime.quick_imports():
+def test_what_waits_for_the_first_page_is_done_when_its_run_has_ended_even_with_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    done = threading.Event()
+    monkeypatch.setattr(runtime, "_afterwards", [done.set])
+    monkeypatch.setattr(runtime, "_has_run", False)
+
+    @runtime.first_run()
+    def page() -> None:
+        assert not done.wait(0.05)
+        raise KeyError
+
+    with pytest.raises(KeyError):
+        page()
+    assert done.wait(10)
+    done.clear()
+    with runtime.first_run():
+        pass
+    assert not done.wait(0.05)
+
+
+def test_a_page_that_cannot_get_ready_keeps_no_other_from_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    prepared: list[str] = []
+    reported: list[str] = []
+
+    def part(name: str) -> Callable[[], None]:
+        def prepare() -> None:
             assert not gc.isenabled()
-        assert not gc.isenabled()
+            prepared.append(name)
+            assert name != "broken"
+
+        return prepare
+
+    monkeypatch.setattr(runtime, "freeze", lambda: None)
+    monkeypatch.setattr(server.faults, "report", lambda fault: reported.append(type(fault).__name__))
+    server.get_ready([part("first"), part("broken"), part("last")], rest=0.0)
+    assert prepared == ["first", "broken", "last"]
     assert gc.isenabled()
+    assert reported == ["AssertionError"]
 
 
-def test_the_server_itself_needs_no_torch() -> None:
-    """It starts before the first request for a page."""
-    code = "import sys, app; print(sorted({'torch', 'spacy', 'altair'} & set(sys.modules)), type(app.app).__name__)"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[] App"
-
-
-def test_what_is_imported_ahead_is_what_a_translation_needs() -> None:
-    """All heavy modules that Translate loads are imported ahead, so the page has no imports left to do."""
+def test_what_is_made_ready_is_what_the_first_visits_need() -> None:
+    """Translate has no heavy imports left to do when it runs, and Probe neither imports nor measures."""
     code = """
 import sys
-from explorer.web import runtime
+from explorer.web import runtime, warm_up
+from streamlit.testing.v1 import AppTest
+import app
+def heavy():
+    return {name.split(".")[0] for name in sys.modules}
+def ours():
+    return {name for name in sys.modules if name.startswith(("explorer.", "model."))}
 runtime.import_ahead()
-heavy = {name.split(".")[0] for name in sys.modules}
+before = heavy()
 runtime.describe("reverse")
-print(sorted({name.split(".")[0] for name in sys.modules} - heavy - {"_strptime"}))
+print(sorted(heavy() - before - {"_strptime"}))
+runtime.describe("multi30k-en-de")
+warm_up.get_ready([app.libraries, app.attention, app.probe], rest=0.0)
+from explorer.web.measurements import store
+page = AppTest.from_file(app.__file__, default_timeout=60).run()
+before = ours()
+page.switch_page("pages/probe.py").run()
+print(sorted(ours() - before), [key[0] for key in store()._kept], len(page.exception), len(page.dataframe))
 """
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    environment = {**os.environ, "HEADLIGHT_CHECKPOINTS": str(ROOT / "checkpoints")}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines() == ["[]", "[] ['probe'] 0 1"]
