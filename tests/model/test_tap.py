@@ -86,7 +86,8 @@ def test_a_recorder_hears_the_same_by_full_names_and_by_scopes(scheme: dict[str,
         assert len(scoped.details[head]) == len(named.details[head]) == (head[0] in kinds)
         for mine, yours in zip(scoped.details[head], named.details[head], strict=True):
             bias = {"bias"} if scheme.get("positions") == "alibi" and head[0] != "cross" else set()
-            assert mine.keys() == yours.keys() == {*HEAD_POINTS, *bias}
+            gate = {"gate"} if scheme.get("attention_gate") else set()
+            assert mine.keys() == yours.keys() == {*HEAD_POINTS, *bias, *gate}
             assert all(torch.equal(mine[name], yours[name]) for name in mine)
 
 
