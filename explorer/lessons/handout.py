@@ -21,7 +21,8 @@ body{max-width:46rem}h1{font-size:1.5rem}h2{break-after:avoid}section{break-insi
 .ask ul{list-style:"☐  ";margin:.25rem 0}.line{border-bottom:1px solid #8a939c;height:1.6rem}
 td,th{text-align:left;vertical-align:top}figcaption,.small{font-size:13px;color:#43505c}
 figure svg{width:36rem}
-@media print{body{margin:0}.answers{break-before:page}}
+figure{break-inside:avoid}
+@media print{body{margin:0}.answers,.figures{break-before:page}}
 """
 OUTCOMES = {
     Outcome.FIRST_TRY: "right at the first try",
@@ -34,8 +35,8 @@ OUTCOMES = {
 class Paper:
     """A step as it is printed, its placeholders replaced.
 
-    `figure` is an SVG drawing (empty where the step has none) and `caption` its sentence; `where` says what to open in
-    the app; `solution` is the right answer, empty where there is no question or it cannot be computed.
+    `figure` is the number of its figure, from 1 (0 = it has none); `where` says what to open in the app; `solution` is
+    the right answer, empty where there is no question or it cannot be computed.
     """
 
     step: Step
@@ -45,8 +46,15 @@ class Paper:
     right: str = ""
     solution: str = ""
     where: str = ""
-    figure: bytes = b""
-    caption: str = ""
+    figure: int = 0
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure as it is printed: an SVG drawing, and its caption, which names what is drawn and not what it shows."""
+
+    drawing: bytes
+    caption: str
 
 
 def paper_of(
@@ -54,8 +62,7 @@ def paper_of(
     start: Selection,
     fill: Callable[[str, str], str],
     solution: str,
-    figure: bytes = b"",
-    caption: str = "",
+    figure: int = 0,
 ) -> Paper:
     """A step as it is printed; `fill(text, answer)` replaces placeholders and raises TermError where it cannot."""
 
@@ -75,7 +82,6 @@ def paper_of(
         solution=solution,
         where=where_to_look(step, start),
         figure=figure,
-        caption=caption,
     )
 
 
@@ -88,13 +94,20 @@ def where_to_look(step: Step, start: Selection) -> str:
     return f"page {step.link.page.capitalize()}{tab}{about}."
 
 
-def handout(lesson: Lesson, papers: tuple[Paper, ...], *, answers: bool) -> bytes:
-    """The lesson as one HTML page; with `answers`, these stand on a page of their own at the end."""
+def handout(lesson: Lesson, papers: tuple[Paper, ...], figures: tuple[Figure, ...] = (), *, answers: bool) -> bytes:
+    """The lesson as one HTML page.
+
+    Figures follow on a page of their own, each once: several steps may need the same one, and a step that asks for a
+    guess must not show it. With `answers`, these come last.
+    """
     body = [
         f"<h1>{escape(lesson.title)}</h1>",
         f"<p>{escape(lesson.about)} About {lesson.minutes} minutes.</p>",
         *(_section(number, paper) for number, paper in enumerate(papers, start=1)),
     ]
+    if figures:
+        drawn = "".join(_figure(number, figure) for number, figure in enumerate(figures, start=1))
+        body.append(f'<div class="figures"><h2>Figures</h2>{drawn}</div>')
     if answers:
         body.append(f'<div class="answers"><h2>Answers</h2><ol>{"".join(map(_answer, papers))}</ol></div>')
     return document(lesson.title, "\n".join(body), language=lesson.language, style=_STYLE)
@@ -103,8 +116,8 @@ def handout(lesson: Lesson, papers: tuple[Paper, ...], *, answers: bool) -> byte
 def _section(number: int, paper: Paper) -> str:
     parts = [f"<h2>{number}. {escape(paper.step.title)}</h2>", html_of(paper.text)]
     if paper.figure:
-        caption = f"<figcaption>{escape(paper.caption)}</figcaption>"
-        parts.append(f'<figure aria-label="{escape(paper.caption)}">{inline(paper.figure)}{caption}</figure>')
+        first = "Answer first; then look at" if paper.step.after else "Look at"
+        parts.append(f'<p class="small">{first} figure {paper.figure}.</p>')
     if paper.where:
         parts.append(f'<p class="small">In the app: {escape(paper.where)}</p>')
     if paper.do:
@@ -112,6 +125,11 @@ def _section(number: int, paper: Paper) -> str:
     if paper.step.question is not None and paper.ask:
         parts.append(f'<div class="ask"><p>{inline_html(paper.ask)}</p>{_blank(paper.step.question)}</div>')
     return f"<section>{''.join(parts)}</section>"
+
+
+def _figure(number: int, figure: Figure) -> str:
+    caption = escape(f"Figure {number}. {figure.caption}")
+    return f'<figure aria-label="{caption}">{inline(figure.drawing)}<figcaption>{caption}</figcaption></figure>'
 
 
 def _blank(question: Question) -> str:

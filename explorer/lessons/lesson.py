@@ -10,6 +10,8 @@ from explorer.translation.selection import Selection, from_query
 
 PAGES = ("translate", "attention", "positions", "masks", "inside", "probe", "train", "runs", "experiments")
 IN_PLACE = ("translate", "attention")  # pages whose views can be shown inside a lesson
+# Controls of these views that a step may ask for; the others are left out.
+CONTROLS = ("views", "kinds", "steps", "bars", "temperature")
 
 
 class LessonError(ValueError):
@@ -83,7 +85,7 @@ class Step:
     """One step. `line` is its first line in the file; with `after`, the view is hidden until the question is answered.
 
     `do` is the exercise and `done` its check; without a check the reader says when it is done. At least one of the
-    models in `needs` must be available.
+    models in `needs` must be available. `controls` are those of `CONTROLS` that the view has in the lesson.
     """
 
     title: str
@@ -96,6 +98,7 @@ class Step:
     question: Question | None = None
     claims: tuple[Expression, ...] = ()
     needs: tuple[str, ...] = ()
+    controls: tuple[str, ...] = ()
 
     def missing(self, known: Mapping[str, object]) -> bool:
         """Whether none of the models that the step needs is available."""
@@ -104,7 +107,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson; `name` is the name of its file without the suffix, also used in links."""
+    """A lesson; `name` is the name of its file without the suffix, also used in links.
+
+    `recap` are sentences (Markdown) that say at the end what there was to learn.
+    """
 
     name: str
     title: str
@@ -113,6 +119,7 @@ class Lesson:
     order: int
     steps: tuple[Step, ...]
     language: str = "en"
+    recap: tuple[str, ...] = ()
 
     def step(self, at: int) -> Step:
         """Step number `at`, from 1."""

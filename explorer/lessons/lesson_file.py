@@ -13,15 +13,19 @@ from urllib.parse import parse_qsl
 from explorer.lessons.checks import validate
 from explorer.lessons.exercises import is_exercise, validate_exercise
 from explorer.lessons.expressions import Expression, TermError, as_number, read_expression
-from explorer.lessons.lesson import PAGES, Choice, Lesson, LessonError, Link, Question, Step
+from explorer.lessons.lesson import CONTROLS, PAGES, Choice, Lesson, LessonError, Link, Question, Step
 from explorer.translation.selection import from_query, to_query
 
-MAX_BYTES, MAX_STEPS, MAX_TEXT, MAX_CHOICES = 100_000, 30, 4_000, 8
-LABELS = ("Open", "Then open", "Do", "Done", "Ask", "Check", "Within", "Right", "Wrong", "Claim", "Needs")
+MAX_BYTES, MAX_STEPS, MAX_TEXT, MAX_CHOICES, MAX_RECAP = 100_000, 30, 4_000, 8, 6
+LABELS = ("Open", "Then open", "Do", "Done", "Ask", "Check", "Within", "Right", "Wrong", "Claim", "Needs", "Controls")
 PLACEHOLDER = re.compile(r"\{([a-z][^{}\n]*)\}")
 CODE = re.compile(r"(`[^`\n]*`)")
 
-_FRONT = {"title": str, "about": str, "minutes": int, "order": int, "model": str, "text": str, "language": str}
+_FRONT: dict[str, type] = {
+    **dict.fromkeys(("title", "about", "model", "text", "language"), str),
+    **dict.fromkeys(("minutes", "order"), int),
+    "recap": list,
+}
 _NEEDED = ("title", "about", "minutes")
 _LABEL = re.compile(rf"({'|'.join(sorted(LABELS, key=len, reverse=True))}):(?:\s+(.*))?")
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
@@ -86,6 +90,7 @@ def parse_lesson(content: bytes, file: str) -> Lesson:
         order=front.get("order", 1000),
         steps=steps,
         language=front.get("language", "en"),
+        recap=_recap(front.get("recap", []), lines, file),
     )
 
 
@@ -112,7 +117,8 @@ def _front(lines: list[str], file: str) -> tuple[dict[str, Any], int]:
         if key not in _FRONT:
             raise _error(file, line, f"'{key}' is unknown here; known are {', '.join(_FRONT)}")
         if type(value) is not _FRONT[key]:
-            noun = "a whole number" if _FRONT[key] is int else "text in quotation marks"
+            nouns = {int: "a whole number", str: "text in quotation marks", list: "a list of sentences in brackets"}
+            noun = nouns[_FRONT[key]]
             raise _error(file, line, f"{key} must be {noun}")
         if isinstance(value, str) and len(value) > MAX_TEXT:
             raise _error(file, line, f"{key} has at most {MAX_TEXT:,} characters")
@@ -121,6 +127,17 @@ def _front(lines: list[str], file: str) -> tuple[dict[str, Any], int]:
     if missing := [key for key in _NEEDED if not values.get(key)]:
         raise _error(file, end + 1, f"the front matter lacks {', '.join(missing)}")
     return values, end + 1
+
+
+def _recap(sentences: list[Any], lines: list[str], file: str) -> tuple[str, ...]:
+    line = next((i for i, text in enumerate(lines, start=1) if text.strip().startswith("recap")), 1)
+    if len(sentences) > MAX_RECAP or not all(isinstance(each, str) and each.strip() for each in sentences):
+        raise _error(file, line, f"recap holds at most {MAX_RECAP} sentences, each in quotation marks")
+    for sentence in sentences:
+        _prose(sentence, line, file, first=line)
+        if next(placeholders(sentence), None):
+            raise _error(file, line, "recap has no placeholders: it stands outside of any step")
+    return tuple(sentences)
 
 
 def _drafts(lines: list[str], start: int, file: str) -> list[_Draft]:
@@ -194,8 +211,20 @@ def _step(draft: _Draft, defaults: dict[str, str], file: str) -> Step:
         done=_expression(done, line, file, exercise=True) if done else None,
         question=_question(draft, single, file),
         claims=tuple(claims),
-        needs=tuple(name.strip() for name in single.get("Needs", (0, ""))[1].split(",") if name.strip()),
+        needs=_names(single.get("Needs", (0, ""))[1]),
+        controls=_controls(*single.get("Controls", (0, "")), file),
     )
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def _controls(line: int, text: str, file: str) -> tuple[str, ...]:
+    names = _names(text)
+    if unknown := [name for name in names if name not in CONTROLS]:
+        raise _error(file, line, f"there is no control '{unknown[0]}'; they are {', '.join(CONTROLS)}")
+    return names
 
 
 def _question(draft: _Draft, single: dict[str, tuple[int, str]], file: str) -> Question | None:

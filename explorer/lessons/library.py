@@ -25,6 +25,12 @@ class Library:
         """The lesson with this name, or None."""
         return next((lesson for lesson in self.lessons if lesson.name == name), None)
 
+    def after(self, name: str) -> Lesson | None:
+        """The lesson that follows this one in the list; None after the last, or where there is no such lesson."""
+        names = [lesson.name for lesson in self.lessons]
+        at = names.index(name) + 1 if name in names else len(names)
+        return self.lessons[at] if at < len(names) else None
+
 
 def lesson_files(folder: Path) -> list[Path]:
     """The lesson files of a folder, at most `MAX_LESSONS`, by name."""

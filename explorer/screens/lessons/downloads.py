@@ -9,15 +9,16 @@ from functools import partial
 import streamlit as st
 
 from explorer.attention.coordinates import Place
-from explorer.attention.shown_maps import ShownMaps, shown_maps
+from explorer.attention.shown_maps import shown_maps
 from explorer.export.figure_files import draw as draw_figure
 from explorer.lessons.answers import solve
 from explorer.lessons.expressions import TermError
-from explorer.lessons.handout import Paper, handout, paper_of, summary
+from explorer.lessons.handout import Figure, Paper, handout, paper_of, summary
 from explorer.lessons.lesson import IN_PLACE, Lesson, Step
 from explorer.lessons.progress import StepRecord
 from explorer.screens.lessons import lesson_session
 from explorer.screens.lessons.running_models import evaluate, fill, start_of
+from explorer.text import quoted
 from explorer.translation.selection import Selection
 from explorer.translation.translator import InputError
 from explorer.web import runtime
@@ -54,23 +55,24 @@ def _draw_button(label: str, make: partial[bytes], stem: str) -> None:
 
 def make_handout(lesson: Lesson, answers: bool) -> bytes:
     """The handout of a lesson, its figures and numbers computed now."""
-    return handout(lesson, tuple(_paper(step) for step in lesson.steps), answers=answers)
+    figures: dict[Selection, Figure] = {}  # by what is drawn: steps that look at the same share a figure
+    papers = tuple(_paper(step, figures) for step in lesson.steps)
+    return handout(lesson, papers, tuple(figures.values()), answers=answers)
 
 
-def _paper(step: Step) -> Paper:
+def _paper(step: Step, figures: dict[Selection, Figure]) -> Paper:
     start = start_of(step)
     if step.missing(runtime.models()):
         return Paper(step, f"This step needs the model {' or '.join(step.needs)}, which was not available.")
-    sheet = _sheet(step, start)
-    # The handout sets the caption in its own type, under the drawing.
-    figure = draw_figure(dataclasses.replace(sheet, caption=""), "svg").content if sheet and not step.after else b""
+    drawn = _drawn(step, start)
+    if drawn is not None and drawn not in figures and (figure := _figure(drawn)) is not None:
+        figures[drawn] = figure
     return paper_of(
         step,
         start,
         lambda text, answer: fill(text, start, answer),
         _solution(step, start),
-        figure=figure,
-        caption=sheet.caption if sheet else "",
+        figure=list(figures).index(drawn) + 1 if drawn in figures else 0,
     )
 
 
@@ -83,21 +85,28 @@ def _solution(step: Step, start: Selection) -> str:
         return ""  # the page says why; the handout leaves the place empty
 
 
-def _sheet(step: Step, start: Selection) -> ShownMaps | None:
-    """The step's attention as a figure; None where it shows none."""
+def _drawn(step: Step, start: Selection) -> Selection | None:
+    """What of a step's selection its figure depends on: no step and no cell, which would give answers away."""
     if step.link is None or step.link.page not in IN_PLACE:
         return None
+    view = start.view or ("head" if start.head and start.layer else "heads")
+    one = view != "heads"
+    layer, head = (start.layer, start.head) if one else (0, 0)
+    return Selection(start.model, start.text, start.path, kind=start.kind, layer=layer, head=head, view=view)
+
+
+def _figure(drawn: Selection) -> Figure | None:
+    """The attention of a selection as a figure; None where there is none."""
     try:
-        shown = runtime.translate(start.model, start.text, DecodeConfig(), start.path or ())
+        shown = runtime.translate(drawn.model, drawn.text, DecodeConfig(), drawn.path or ())
     except (InputError, CheckpointError):
         return None  # the text of the step says what is missing
-    if start.kind not in kinds_of(shown.trace):
+    if drawn.kind not in kinds_of(shown.trace):
         return None
-    layers = shown.trace.weights(start.kind).shape[0]
-    row, key = start.cell or (1, 0)
-    view = start.view or ("head" if start.head and start.layer else "heads")
-    at = Place(start.kind, start.layer or layers, start.head, row, key or None, max(start.step, 1))
-    return shown_maps(shown.trace, at, view)
+    layer = drawn.layer or shown.trace.weights(drawn.kind).shape[0]
+    maps = shown_maps(shown.trace, Place(drawn.kind, layer, drawn.head, 1, None, 1), drawn.view)
+    caption = f"{maps.title}; model {drawn.model}, sentence {quoted(drawn.text)}."
+    return Figure(draw_figure(dataclasses.replace(maps, caption=""), "svg").content, caption)
 
 
 def _records(lessons: tuple[Lesson, ...]) -> dict[tuple[str, int], StepRecord]:

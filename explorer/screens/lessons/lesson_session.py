@@ -107,6 +107,11 @@ def record(lesson: str, step: int) -> StepRecord:
     return StepRecord(outcome(lesson, step), is_done(lesson, step), last_answer(lesson, step))
 
 
+def has_answered(lesson: str, step: int) -> bool:
+    """Whether the reader has given any answer to a step's question, right or wrong."""
+    return outcome(lesson, step) != Outcome.UNANSWERED or last_answer(lesson, step) is not None
+
+
 def last_answer(lesson: str, step: int) -> Answer | None:
     """The reader's last answer to a step's question in this session."""
     answers: dict[tuple[str, int], Answer] = st.session_state.get(_ANSWERS, {})

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.lessons.lesson import Lesson
+from explorer.lessons.lesson import CONTROLS, Lesson
 from explorer.lessons.library import Library
 from explorer.screens.lessons import lesson_session
 from explorer.screens.lessons.downloads import draw_downloads
+from explorer.screens.lessons.ending import draw_ending
 from explorer.screens.lessons.running_models import library, start_of
 from explorer.screens.lessons.step import draw_exercise, draw_question, draw_text, draw_view
 from explorer.text import plain, plural
@@ -20,7 +21,23 @@ _PRESENTING = """<style>
 html { font-size: 23px !important; }
 [data-testid="stSidebar"], [data-testid="stExpandSidebarButton"], [data-testid="stHeader"] { display: none !important; }
 .stMainBlockContainer { padding: 0.75rem 2rem 1rem; }
-[data-testid="stBidiComponentIsolated"] { zoom: 1.44; --settings: none; }
+[data-testid="stBidiComponentIsolated"] { zoom: 1.44; }
+</style>"""
+
+
+# Button and text of a lesson stay side by side, however narrow the screen and however long the text.
+_LIST = """<style>
+[class*="st-key-lesson_entry_"] { flex-wrap: nowrap !important; }
+[class*="st-key-lesson_entry_"] > :last-child { flex: 1 1 0 !important; min-width: 0; }
+[class*="st-key-lesson_entry_"] button { min-width: 5.6rem; }
+</style>"""
+
+
+# What the views leave out of a step that does not ask for it (explorer/components/css); Translate's maps always.
+# Without a finger on them, the bars may be as low as on the page Translate, which keeps the figure on one screen.
+_LEAN = """<style>
+[data-testid="stBidiComponentIsolated"] { --settings: none; --maps: none; %s }
+@media (min-width: 769px) { [data-testid="stBidiComponentIsolated"] { --option: 20px; } }
 </style>"""
 
 
@@ -47,18 +64,21 @@ def _draw_list(lessons: Library) -> None:
         st.warning(plain(f"A lesson cannot be read. {problem}"))
     if not lessons.lessons:
         st.info("There is no lesson here yet. The README explains how to write one.")
-    for lesson in lessons.lessons:
-        _draw_entry(lesson)
+    st.html(_LIST)
+    for number, lesson in enumerate(lessons.lessons, start=1):
+        _draw_entry(number, lesson)
     draw_downloads(lessons.lessons)
 
 
-def _draw_entry(lesson: Lesson) -> None:
+def _draw_entry(number: int, lesson: Lesson) -> None:
     """A button and a few words for one lesson."""
     progress = lesson_session.position().progress
     complete, begun = progress.steps_complete(lesson), progress.has_begun(lesson.name)
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+    label = ("Again" if complete == len(lesson.steps) else "Continue") if begun else "Start"
+    row = st.container(key=f"lesson_entry_{lesson.name}", horizontal=True, vertical_alignment="center", gap="medium")
+    with row:
         st.button(
-            "Continue" if begun and complete < len(lesson.steps) else "Start",
+            label,
             key=f"lesson_start_{lesson.name}",
             on_click=lesson_session.go,
             args=(lesson.name, progress.first_open_step(lesson) if begun else 1),
@@ -66,7 +86,7 @@ def _draw_entry(lesson: Lesson) -> None:
         steps = plural(len(lesson.steps), "step")
         counted = f"{complete} of {steps} done" if begun else steps
         st.markdown(
-            f"**{plain(lesson.title)}** · {plain(f'{counted}, about {lesson.minutes} minutes')}  \n"
+            f"**{number}. {plain(lesson.title)}** · {plain(f'{counted}, about {lesson.minutes} minutes')}  \n"
             f"{plain(lesson.about)}"
         )
 
@@ -75,6 +95,7 @@ def _draw_step(lesson: Lesson, at: int) -> None:
     step, presenting = lesson.step(at), lesson_session.position().presenting
     if presenting:
         st.html(_PRESENTING)
+    st.html(_LEAN % " ".join(f"--{name}: none;" for name in CONTROLS if name not in step.controls))
     _draw_bar(lesson, at, presenting)
     st.markdown(f"#### {plain(step.title)}")
     start = start_of(step)
@@ -88,9 +109,10 @@ def _draw_step(lesson: Lesson, at: int) -> None:
         draw_question(lesson, at, start)
     with view:
         draw_view(lesson, at)
-    if at == len(lesson.steps) and not presenting:
-        st.markdown("**That was the last step.**")
-        draw_downloads((lesson,))
+    if at == len(lesson.steps):
+        draw_ending(lesson)
+        if not presenting:
+            draw_downloads((lesson,))
 
 
 def _draw_bar(lesson: Lesson, at: int, presenting: bool) -> None:

@@ -45,8 +45,9 @@ def draw_view(lesson: Lesson, at: int) -> None:
     link = step.link
     if link is None or not link.page or step.missing(runtime.models()):
         return
-    if step.after and lesson_session.outcome(lesson.name, at) == Outcome.UNANSWERED:
-        st.caption("The picture is shown once you have answered.")
+    if step.after and not lesson_session.has_answered(lesson.name, at):
+        what = "picture" if link.page in IN_PLACE else "button that opens the page"
+        st.caption(f"The {what} is shown once you have answered.")
         return
     if link.page in IN_PLACE:
         _draw_detour(step, lesson, at)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from explorer.attention.score_parts import part_label
 from explorer.lessons.checks import CHECKS, Live, answer
 from explorer.lessons.expressions import Term, TermError
+from explorer.probing.cross_checks import kept_shares
+from explorer.probing.sample import default_choice, gather
 from explorer.translation.translator import Translator
+from model.analysis.cross_checks import value_zeroing
+from model.analysis.score_terms import grouped
 from model.checkpoint import load_model
-from model.config import DecodeConfig
+from model.config import EOS, SOS, DecodeConfig
 from model.folder import summarize
+from tests.explorer.probed import quiet
 from tests.paths import ROOT
 
 
@@ -48,8 +55,39 @@ def test_a_place_that_is_not_there_gets_a_message(live: Live, name: str) -> None
         "masked_weight",
         "curve",
         "card_says",
+        "stays",
     ):
         assert answer(Term(name, written), live) is not None
         return
     with pytest.raises(TermError, match="has no answer for reverse and “hello”"):
         answer(Term(name, written), live)
+
+
+def test_explanations_agree_with_what_is_measured_elsewhere() -> None:
+    loaded = load_model(ROOT / "checkpoints" / "adjective-swap")
+    translator = Translator(loaded)
+    shown = translator.translate("I read red books", DecodeConfig())
+    live = Live(translator, shown, summarize(ROOT / "checkpoints" / "adjective-swap"))
+
+    def value(name: str, **written: str) -> object:
+        return answer(Term(name, tuple(written.items())), live)
+
+    src, read = (*shown.source.ids, EOS), (SOS, *shown.path[:-1])
+    zeroed = value_zeroing(loaded.transformer, src, read, "cross", 1)
+    ranked = [value("missed_key", kind="cross", layer="2", row="5", rank=str(rank)) for rank in range(1, 6)]
+    assert ranked == [shown.trace.src_tokens[int(i)] for i in np.argsort(-zeroed[4])]
+    place = {"kind": "cross", "layer": "2", "head": "3", "row": "3", "key": "4"}
+    terms = translator.terms(shown, ("cross", 1, 2), 2)
+    table, queries, keys = grouped(terms.table_above_row(2, 3), terms.query_parts, terms.key_parts)
+    assert part_label(keys[int(table.max(axis=0).argmax())]) == value("largest_part", **place, side="key")
+    assert part_label(queries[int(table.max(axis=1).argmax())]) == value("largest_part", **place, side="query")
+    shares = [float(str(value("share_of_key", **place, part=part_label(part)))) for part in keys]
+    assert sum(shares) == pytest.approx(1)
+    # Only the vector of the word that differs carries the other word.
+    words = [value("patched_token", other="I read red apples", row="3", position=str(at)) for at in range(1, 6)]
+    assert words == ["livres", "livres", "livres", "pommes", "livres"]
+    with pytest.raises(TermError, match="Both sentences are the same"):
+        value("patched_token", other="I read red books", row="3", position="4")
+    sample, _, _ = gather(default_choice(loaded.data_config), loaded, quiet)
+    kept = kept_shares(loaded, sample, None, quiet)
+    assert value("stays", rows="without_largest") == kept.shares["largest removed"].value

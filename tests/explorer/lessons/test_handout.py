@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from explorer.lessons.handout import Paper, handout, summary
+from explorer.lessons.handout import Figure, Paper, handout, summary
 from explorer.lessons.lesson import Lesson, Step
 from explorer.lessons.progress import (
     Answer,
@@ -17,13 +17,17 @@ def test_paper_holds_words_figures_and_answers_as_text() -> None:
     step = Step(HOSTILE, "t", 1, question=question, do="d")
     lesson = Lesson("one", HOSTILE, HOSTILE, 5, 1, (step, step))
     svg = b'<?xml version="1.0"?><svg><text>fig</text></svg>'
-    papers = (Paper(step, "text", "do it", "which?", "because", "o", "page X", svg, HOSTILE), Paper(step, "text"))
-    page = handout(lesson, papers, answers=True).decode()
+    papers = (Paper(step, "text", "do it", "which?", "because", "o", "page X", 1), Paper(step, "text", figure=1))
+    figures = (Figure(svg, HOSTILE),)
+    page = handout(lesson, papers, figures, answers=True).decode()
     assert "<img" not in page
     assert page.count("</script>") == 0
     assert "<svg><text>fig</text></svg>" in page
     assert "<strong>o</strong>. because" in page
-    assert "because" not in handout(lesson, papers, answers=False).decode()
+    assert page.count("<svg>") == 1
+    assert page.count("Look at figure 1.") == 2
+    assert page.index("2. ") < page.index("<svg>") < page.index("because")
+    assert "because" not in handout(lesson, papers, figures, answers=False).decode()
     taken = summary(
         (lesson,),
         who=HOSTILE,

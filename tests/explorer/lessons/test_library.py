@@ -20,3 +20,6 @@ def test_a_library_is_in_order_and_names_what_is_broken(tmp_path: Path) -> None:
     assert found
     assert found.title == "Second"
     assert library.find("c") is None
+    assert library.after("b") == found
+    assert library.after("a") is None
+    assert library.after("c") is None

@@ -27,14 +27,15 @@ from tests.paths import CHECKPOINTS, ROOT
 
 TITLES = [
     "What is attention?",
+    "How does it translate, word by word?",
+    "Train one yourself",
     "Queries, keys and values",
     "Why a mask?",
     "Where is the word order?",
-    "How does it translate, word by word?",
     "What do heads do?",
-    "Train one yourself",
-    "Transformer or LSTM?",
+    "Why does it look there?",
     "What attention does not tell you",
+    "Transformer or LSTM?",
 ]
 LESSONS = sorted((read_lesson(path) for path in FOLDER.glob("*.md")), key=lambda lesson: lesson.order)
 STEPS = [
@@ -56,7 +57,7 @@ def here(lesson: Lesson, at: int) -> tuple[Step, Selection]:
     return step, start_of(step)
 
 
-def test_the_nine_lessons_are_there_and_none_is_broken() -> None:
+def test_the_lessons_are_there_in_reading_order_and_none_is_broken() -> None:
     assert [lesson.title for lesson in library().lessons] == TITLES
     assert not library().problems
 
@@ -68,6 +69,7 @@ def test_a_lesson_has_five_to_ten_steps_with_questions_and_exercises(lesson: Les
         assert step.do, f"{lesson.name}: '{step.title}' has nothing to do"
         assert step.link is not None, f"{lesson.name}: '{step.title}' shows nothing"
         assert step.link.page, f"{lesson.name}: '{step.title}' opens no page"
+    assert lesson.recap, f"{lesson.name}: nothing is summed up at the end"
     assert sum(step.question is not None for step in lesson.steps) >= len(lesson.steps) - 1
     assert any(step.done is not None for step in lesson.steps), "the app checks nothing that is done"
 
@@ -203,9 +205,9 @@ def done_and_nearly(term: Term, before: ReaderState) -> tuple[ReaderState, list[
     if term.name == "other_path":
         return at(path=(9,)), [at(path=before.start.path)]
     if term.name == "switched":
-        widget = values["widget"]
-        done = dataclasses.replace(before, widgets={widget: True})
-        return done, [dataclasses.replace(before, widgets={widget: False, "another": True})]
+        widget, value = values["widget"], values["value"]
+        done = dataclasses.replace(before, widgets={widget: value})
+        return done, [dataclasses.replace(before, widgets={widget: False, "another": value})]
     if term.name == "edited":
         return dataclasses.replace(before, edits=1), [at(kind="decoder")]
     own = {
@@ -228,11 +230,35 @@ def test_a_handout_has_every_step_and_current_figures(lesson: Lesson) -> None:
     page = make_handout(lesson, answers=True).decode()
     for number, step in enumerate(lesson.steps, start=1):
         assert f"{number}. {html.escape(step.title)}" in page
-    shows = [step for step in lesson.steps if step.link and step.link.page in IN_PLACE and not step.after]
-    assert page.count("<svg") == sum(not step.missing(runtime.models()) for step in shows)
+    shows = [step for step in lesson.steps if step.link and step.link.page in IN_PLACE]
+    here = [step for step in shows if not step.missing(runtime.models())]
+    drawings = re.findall(r"<svg.*?</svg>", page, flags=re.DOTALL)
+    captions = re.findall(r"<figcaption>Figure \d+\. (.*?)</figcaption>", page)
+    assert len(drawings) == len(captions) == len(set(captions)) <= len(here)
+    assert page.count("ook at figure ") == len(here)
     assert "<script" not in page
     assert "{" not in re.sub(r"<(style|svg).*?</\1>", "", page, flags=re.DOTALL)
-    assert make_handout(lesson, answers=False).decode().count("<h2>Answers</h2>") == 0
+    without = make_handout(lesson, answers=False).decode()
+    assert "<h2>Answers</h2>" not in without
+    # What is drawn comes after all questions, under a caption that names it and does not read it out.
+    assert "<svg" not in without.partition("<h2>Figures</h2>")[0]
+    for caption in captions:
+        assert "%" not in caption
+        assert "looks" not in caption
+
+
+@pytest.mark.parametrize(("lesson", "at"), STEPS)
+def test_a_step_does_not_give_its_own_answer_away(lesson: Lesson, at: int) -> None:
+    step, start = here(lesson, at)
+    if step.question is None or step.question.choices:
+        return
+    solution = solve(step.question, lambda expression: evaluate(expression, start, start)).text
+    said = " ".join(fill(text, start) for text in (step.text, step.do, step.question.text))
+    if as_number(solution) is None:
+        assert solution not in re.findall(r"`([^`]+)`", said)
+    else:
+        numbers = re.findall(r"(?<![\w.,])\d[\d.,]*(?: %)?(?![\w])", said)
+        assert solution not in [number.rstrip(".,") for number in numbers]
 
 
 def test_switches_named_in_exercises_exist() -> None:
@@ -242,8 +268,8 @@ def test_switches_named_in_exercises_exist() -> None:
         for step in lesson.steps
         if step.done is not None and step.done.left.name == "switched"
     ]
-    screens = FOLDER.parents[1] / "screens" / "masks"
-    sources = "".join(path.read_text(encoding="utf-8") for path in screens.glob("*.py"))
+    screens = FOLDER.parents[1] / "screens"
+    sources = "".join(path.read_text(encoding="utf-8") for path in screens.glob("*/*.py"))
     assert keys
     assert all(f'key="{key}"' in sources for key in keys)
 
