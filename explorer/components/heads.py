@@ -22,11 +22,11 @@ from explorer.components.heads_state import (
     asked_of,
     cell_of,
     form_of,
+    header,
     remember,
     report_of,
     result_of,
 )
-from explorer.text import printable
 from model.config import AttentionKind
 from model.trace import AttentionTrace, kinds_of
 
@@ -80,36 +80,6 @@ def heads_view(view: HeadsView, *, key: str) -> HeadsResult:
     position = result_of(view, at, explain=result.get("open") == "cell")
     memory["returned"] = asked_of(position)
     return position
-
-
-def header(view: HeadsView, start: dict[str, Any], *, turn: int, name: str) -> dict[str, Any]:
-    """What the views need before any weights: tokens, sizes, and where to start in which `turn` of the server's."""
-    trace = view.trace
-    return {
-        "seq": view.seq,
-        "turn": turn,
-        "name": name,
-        "model": printable(view.model),
-        "trained": view.trained,
-        "explains": view.explains,
-        "edits": [printable(edit) for edit in trace.edits],
-        "subwords": has_subwords(trace),
-        "diagram": view.diagram.payload() if view.diagram else None,
-        "order": list(kinds_of(trace)),
-        "kinds": {
-            kind: dict(zip(("layers", "heads"), trace.weights(kind).shape[:2], strict=True)) for kind in kinds_of(trace)
-        },
-        "source": {
-            "tokens": [printable(token) for token in trace.src_tokens],
-            "words": list(map(int, trace.src_words)),
-        },
-        "target": {
-            "tokens": [printable(token) for token in trace.read_tokens],
-            "words": list(map(int, trace.tgt_words)),
-            "predicted": [printable(token) for token in trace.predicted_tokens],
-        },
-        "start": start,
-    }
 
 
 def _carry(view: HeadsView, kind: AttentionKind, at: dict[str, Any], key: str) -> None:

@@ -34,11 +34,25 @@ def encode_kind(maps: AttentionMaps, *, name: str, seq: str) -> bytes:
     Raises:
         ValueError: a weight is not a number.
     """
+    exact = 4 * maps.weights.size <= MOST_EXACT
+    header = kind_header(maps, name=name, seq=seq, exact=exact)
+    if exact:
+        body = np.ascontiguousarray(maps.weights, dtype="<f4").tobytes()
+    else:
+        body = np.rint(255 * np.sqrt(np.clip(maps.weights, 0, 1))).astype(np.uint8).tobytes()
+    return _block(header, body + np.ascontiguousarray(maps.mask, dtype=np.uint8).tobytes())
+
+
+def kind_header(maps: AttentionMaps, *, name: str, seq: str, exact: bool) -> dict[str, Any]:
+    """What the browser is told of one kind before its numbers; `exact` says that these are float32.
+
+    Raises:
+        ValueError: a weight is not a number.
+    """
     if not np.isfinite(maps.weights).all():
         raise ValueError(f"The {maps.kind} attention holds a value that is not a number; the model is broken.")
-    exact = 4 * maps.weights.size <= MOST_EXACT
     layers, heads, queries, keys = maps.weights.shape
-    header = {
+    return {
         "name": name,
         "seq": seq,
         "kind": maps.kind,
@@ -55,11 +69,6 @@ def encode_kind(maps: AttentionMaps, *, name: str, seq: str) -> bytes:
         "columnSpans": maps.column_spans,
         **_summary(summarise(maps)),
     }
-    if exact:
-        body = np.ascontiguousarray(maps.weights, dtype="<f4").tobytes()
-    else:
-        body = np.rint(255 * np.sqrt(np.clip(maps.weights, 0, 1))).astype(np.uint8).tobytes()
-    return _block(header, body + np.ascontiguousarray(maps.mask, dtype=np.uint8).tobytes())
 
 
 def encode_numbers(maps: AttentionMaps, heads: Sequence[Head], *, name: str, seq: str) -> bytes:

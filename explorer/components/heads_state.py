@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from explorer.attention.attention_maps import Form
+from explorer.attention.attention_maps import Form, has_subwords
 from explorer.attention.coordinates import Place
 from explorer.attention.view_text import parse_view
 from explorer.components.heads_payload import Head
 from explorer.components.model_diagram import ModelDiagram
+from explorer.text import printable
 from explorer.translation.selection import is_view
 from model.config import AttentionKind
 from model.trace import AttentionTrace, kinds_of
@@ -79,6 +80,36 @@ class HeadsResult:
     place: Place
     view: str
     explain: bool = False
+
+
+def header(view: HeadsView, start: dict[str, Any], *, turn: int, name: str) -> dict[str, Any]:
+    """What the views need before any weights: tokens, sizes, and where to start in which `turn` of the server's."""
+    trace = view.trace
+    return {
+        "seq": view.seq,
+        "turn": turn,
+        "name": name,
+        "model": printable(view.model),
+        "trained": view.trained,
+        "explains": view.explains,
+        "edits": [printable(edit) for edit in trace.edits],
+        "subwords": has_subwords(trace),
+        "diagram": view.diagram.payload() if view.diagram else None,
+        "order": list(kinds_of(trace)),
+        "kinds": {
+            kind: dict(zip(("layers", "heads"), trace.weights(kind).shape[:2], strict=True)) for kind in kinds_of(trace)
+        },
+        "source": {
+            "tokens": [printable(token) for token in trace.src_tokens],
+            "words": list(map(int, trace.src_words)),
+        },
+        "target": {
+            "tokens": [printable(token) for token in trace.read_tokens],
+            "words": list(map(int, trace.tgt_words)),
+            "predicted": [printable(token) for token in trace.predicted_tokens],
+        },
+        "start": start,
+    }
 
 
 def cell_of(place: Place) -> tuple[int, int] | None:

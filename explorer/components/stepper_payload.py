@@ -87,11 +87,23 @@ def encode(view: StepperView, *, name: str) -> bytes:
     Raises:
         ValueError: the ids do not fit the trace, a kind of attention is missing, or a weight is not a number.
     """
+    arrays = {kind: np.ascontiguousarray(view.trace.weights(kind), dtype="<f4") for kind in ATTENTION_KINDS}
+    masks = {kind: np.ascontiguousarray(view.trace.mask(kind), dtype=np.uint8) for kind in ATTENTION_KINDS}
+    text = json.dumps(header(view, name=name), separators=(",", ":"), allow_nan=False).encode("ascii")
+    text += b" " * (-len(text) % 4)
+    blocks = [arrays[kind].tobytes() for kind in ATTENTION_KINDS] + [masks[kind].tobytes() for kind in ATTENTION_KINDS]
+    return struct.pack("<I", len(text)) + text + b"".join(blocks)
+
+
+def header(view: StepperView, *, name: str) -> dict[str, Any]:
+    """What the browser is told before the numbers, as JSON; the probabilities are null where they are not known.
+
+    Raises:
+        ValueError: as :func:`encode`.
+    """
     _check(view)
     trace, start = view.trace, view.place()
-    arrays = {kind: np.ascontiguousarray(trace.weights(kind), dtype="<f4") for kind in ATTENTION_KINDS}
-    masks = {kind: np.ascontiguousarray(trace.mask(kind), dtype=np.uint8) for kind in ATTENTION_KINDS}
-    header = {
+    return {
         "version": PAYLOAD_VERSION,
         "name": name,
         "seq": view.seq,
@@ -112,7 +124,7 @@ def encode(view: StepperView, *, name: str) -> bytes:
             "words": [int(word) for word in trace.tgt_words],
             "predicted": [printable(token) for token in trace.predicted_tokens],
             "predicted_ids": [int(i) for i in view.predicted_ids],
-            "probabilities": _numbers(trace.probabilities),
+            "probabilities": _numbers(trace.probabilities) if np.isfinite(trace.probabilities).all() else None,
             "chosen": list(view.chosen),
             "by": view.chosen_by,
         },
@@ -125,16 +137,12 @@ def encode(view: StepperView, *, name: str) -> bytes:
         if view.log_sums is None
         else {"temperatures": list(TEMPERATURES), "log_sums": [_numbers(row) for row in view.log_sums]},
         "diagram": view.diagram.payload() if view.diagram else None,
-        "checks": _sanity(arrays, masks),
+        "checks": _sanity(trace),
         "maps": {
-            kind: dict(zip(("layers", "heads", "queries", "keys"), arrays[kind].shape, strict=True))
+            kind: dict(zip(("layers", "heads", "queries", "keys"), trace.weights(kind).shape, strict=True))
             for kind in ATTENTION_KINDS
         },
     }
-    text = json.dumps(header, separators=(",", ":"), allow_nan=False).encode("ascii")
-    text += b" " * (-len(text) % 4)
-    blocks = [arrays[kind].tobytes() for kind in ATTENTION_KINDS] + [masks[kind].tobytes() for kind in ATTENTION_KINDS]
-    return struct.pack("<I", len(text)) + text + b"".join(blocks)
 
 
 def decode(payload: bytes) -> tuple[dict[str, Any], Arrays, Arrays]:
@@ -180,11 +188,11 @@ def _check(view: StepperView) -> None:
         raise ValueError(f"{len(view.src_unknown)} unknown marks do not fit {len(trace.src_tokens)} source tokens.")
 
 
-def _sanity(arrays: Arrays, masks: Arrays) -> dict[str, Any]:
+def _sanity(trace: AttentionTrace) -> dict[str, Any]:
     """Checks of every head: rows that see a key sum to 1 (largest error); masked cells are 0 (number that are not)."""
     error, leaks, heads = 0.0, 0, 0
-    for kind, weights in arrays.items():
-        masked = masks[kind] != 0
+    for kind in ATTENTION_KINDS:
+        weights, masked = trace.weights(kind), trace.mask(kind) != 0
         seeing = ~masked.all(axis=-1)
         off = np.abs(weights.sum(axis=-1, dtype=np.float64) - 1)[..., seeing]
         error = max(error, float(off.max(initial=0.0)))
