@@ -81,13 +81,18 @@ def read_own(content: bytes, name: str) -> OwnAttention:
             arrays = read_npz(content, texts=_TEXTS, numbers=_NUMBERS, max_numbers=MAX_CELLS, max_texts=MAX_TOKENS)
         else:
             arrays = read_json(content, texts=_TEXTS, numbers=_NUMBERS, max_numbers=MAX_CELLS, max_texts=MAX_TOKENS)
-        trace, notes = _trace(arrays)
+        trace, notes = trace_of(arrays)
     except (FileError, TraceError, OwnAttentionError) as unfit:
         raise OwnAttentionError(f"{label} cannot be shown: {unfit}") from None
     return OwnAttention(label, f"own-{hashlib.sha256(content).hexdigest()[:16]}", trace, tuple(notes))
 
 
-def _trace(arrays: Mapping[str, NDArray[Any]]) -> tuple[AttentionTrace, list[str]]:
+def trace_of(arrays: Mapping[str, NDArray[Any]]) -> tuple[AttentionTrace, list[str]]:
+    """The trace of arrays under the names at the top of this module, and remarks for the reader.
+
+    Raises:
+        OwnAttentionError, TraceError: the parts do not fit together.
+    """
     weights = {kind: _four_axes(kind, arrays[kind]) for kind in ATTENTION_KINDS if kind in arrays}
     if not weights:
         raise OwnAttentionError("it has none of the arrays encoder, decoder and cross.")

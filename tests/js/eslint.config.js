@@ -3,8 +3,8 @@
 import js from "@eslint/js";
 
 const browser = [
-  "CanvasRenderingContext2D", "DOMRect", "DataView", "Element", "Event", "EventTarget", "ImageData", "ResizeObserver",
-  "TextDecoder", "URL", "cancelAnimationFrame", "clearInterval", "clearTimeout", "devicePixelRatio", "document",
+  "Blob", "CanvasRenderingContext2D", "DOMRect", "DataView", "DecompressionStream", "Element", "Event", "EventTarget", "ImageData", "ResizeObserver", "Response",
+  "TextDecoder", "URL", "atob", "cancelAnimationFrame", "clearInterval", "clearTimeout", "devicePixelRatio", "document",
   "getComputedStyle", "globalThis", "innerHeight", "innerWidth", "localStorage", "matchMedia", "navigator",
   "performance", "requestAnimationFrame", "setTimeout", "structuredClone", "window",
 ];

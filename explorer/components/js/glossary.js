@@ -15,7 +15,7 @@ const EDGE = 8; // from the edge of the window, in pixels
  * @param {import("./types").Mount<{ terms: Terms }, "__glossary", () => void>} mount
  */
 export default function ({ data: { terms }, parentElement: root }) {
-  root.__glossary ??= listen(/** @type {HTMLElement} */ (finder(root)(".tip")), terms);
+  root.__glossary ??= listenToTerms(/** @type {HTMLElement} */ (finder(root)(".tip")), terms);
   return root.__glossary;
 }
 
@@ -24,7 +24,7 @@ export default function ({ data: { terms }, parentElement: root }) {
  * @param {HTMLElement} tip
  * @param {Terms} terms
  */
-function listen(tip, terms) {
+export function listenToTerms(tip, terms) {
   let timer = 0, shown = /** @type {HTMLAnchorElement | null} */ (null);
   const [[name, meaning], explanation] = [tip.children[0].children, tip.children[1]];
   const hide = () => {

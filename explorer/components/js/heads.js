@@ -48,7 +48,7 @@ const PATIENCE = 150; // ms for which the previous drawing stays while new weigh
  * headers and weights, and the first header, which saves one carrier before the first drawing.
  * @param {import("./types").Mount<{ name: string, header?: HeadsData }, "__heads", HeadsState>} mount
  */
-export default function ({ data, parentElement: root, setStateValue, setTriggerValue }) {
+export function mountHeads({ data, parentElement: root, setStateValue, setTriggerValue }) {
   const S = (root.__heads ??= create(root));
   Object.assign(S, { name: data.name, first: data.header, setStateValue, setTriggerValue, theme: readTheme(S.box) });
   S.colours = getComputedStyle(S.box).getPropertyValue("--st-chart-categorical-colors").split(",").filter(Boolean);
@@ -63,6 +63,11 @@ export default function ({ data, parentElement: root, setStateValue, setTriggerV
     for (const timer of [S.reporting, S.waiting]) clearTimeout(timer);
     cancelAnimationFrame(S.frame);
   };
+}
+
+/** The component, for Streamlit. @param {import("./types").Mount<{ name: string, header?: HeadsData }, "__heads", HeadsState>} mount */
+export default function (mount) {
+  return mountHeads(mount);
 }
 
 /** @param {HeadsState} S @returns {HeadsData | undefined} */

@@ -25,7 +25,9 @@ export const atOne = ({ heat }) => heat?.temperatures.indexOf(1) ?? 0;
 
 /** Draws the token that is predicted next, and the likeliest tokens to choose from. @param {StepperState} S */
 export function drawNext(S) {
-  const { target, alternatives, heat } = S.data, row = S.step;
+  const { target, alternatives, heat, recorded } = S.data, row = S.step;
+  S.find("section.next").hidden = !target.probabilities;
+  if (!target.probabilities) return;
   const ids = alternatives.ids[row], chosen = target.predicted_ids[row];
   const word = tokenName(target.predicted[row], "target"), picked = target.chosen.includes(row);
   const read = numbered(target.tokens, row, "target");
@@ -54,7 +56,9 @@ export function drawNext(S) {
     if (current) button.setAttribute("aria-current", "true");
     else button.removeAttribute("aria-current");
     const taken = picked ? `The token ${target.by} here` : "The token predicted here";
-    button.title = current ? taken : "Continue decoding from this token instead";
+    // Without a server, only what was recorded can be shown.
+    button.disabled = !current && !!recorded && !recorded[row].includes(option.id);
+    button.title = current ? taken : button.disabled ? "No continuation of this token was recorded" : "Continue decoding from this token instead";
     button.onclick = () => {
       if (!current) fork(S, option.id, button);
     };
@@ -86,6 +90,7 @@ function drawHeat(S) {
   slider.style.setProperty("--done", `${(100 * S.heat) / Number(slider.max)}%`);
   slider.setAttribute("aria-valuetext", `${t}`);
   say(S.find(".heat b"), `${t}`);
-  say(S.find(".next .hint"), S.heat === one ? "Pick another word to see where the translation goes."
+  const picks = S.data.recorded?.[S.step].length === 0 ? "" : "Pick another word to see where the translation goes.";
+  say(S.find(".next .hint"), S.heat === one ? picks
     : `The bars at temperature ${t}: ${t < 1 ? "sharper" : "flatter"} than at 1. The translation stays as it is.`);
 }

@@ -34,7 +34,7 @@ const SPEEDS = [1, 2, 0.5];
  * each decoding.
  * @param {import("./types").Mount<{ name: string }, "__stepper", StepperState>} mount
  */
-export default function ({ data, parentElement: root, setStateValue, setTriggerValue }) {
+export function mountStepper({ data, parentElement: root, setStateValue, setTriggerValue }) {
   const S = (root.__stepper ??= create(root));
   Object.assign(S, { name: data.name, setStateValue, setTriggerValue, theme: readTheme(S.box), shown: null });
   hub().stepper = S;
@@ -49,6 +49,11 @@ export default function ({ data, parentElement: root, setStateValue, setTriggerV
     cancelAnimationFrame(S.frame);
     cancelAnimationFrame(S.moving);
   };
+}
+
+/** The component, for Streamlit. @param {import("./types").Mount<{ name: string }, "__stepper", StepperState>} mount */
+export default function (mount) {
+  return mountStepper(mount);
 }
 
 /** Draws the decoding that has been delivered, if any. @param {StepperState} S */

@@ -165,12 +165,16 @@ export interface StepperData extends Pick {
   edits: string[];
   source: { tokens: string[]; words: number[]; unknown: number[] };
   target: {
-    tokens: string[]; words: number[]; predicted: string[]; predicted_ids: number[]; probabilities: number[];
+    tokens: string[]; words: number[]; predicted: string[]; predicted_ids: number[];
+    /** Null where they are not known. */
+    probabilities: number[] | null;
     /** Steps, from 0, whose token is not the likeliest, and who took it there. */
     chosen: number[]; by: string;
   };
   alternatives: { tokens: string[][]; ids: number[][]; probabilities: number[][] };
   heat: Heat | null;
+  /** Without a server: the tokens of each step from which a continuation was recorded. */
+  recorded?: number[][];
   diagram: Diagram | null;
   checks: { error: number; leaks: number; heads: number };
   maps: Record<Kind, StepperMap>;
@@ -505,6 +509,64 @@ export interface HeadsState extends ViewOptions {
   maps: Map<string, KindMap>;
   weights: Map<string, HeadWeights>;
   pictures: Map<string, { canvas: HTMLCanvasElement; corners: number[][] }>;
+}
+
+// Pages that stand alone
+
+export interface StandalonePlace extends Pick {
+  kind: Kind;
+  /** From 1. */
+  step: number;
+  /** The view of heads with its options, as in the address. */
+  view: string;
+}
+export interface RecordedMap {
+  layers: number;
+  heads: number;
+  queries: number;
+  keys: number;
+  area: number;
+  /** Whether masked cells are stored, too. */
+  whole: boolean;
+  stored: Uint32Array;
+  weights: Float32Array;
+  mask: Uint8Array;
+}
+export interface Recording {
+  seq: string;
+  text: string;
+  detail: string;
+  /** Where it leaves the recording that it is a fork of, from 1. */
+  step: number;
+  /** The header of the stepper; null without cross-attention. */
+  stepper: object | null;
+  heads: HeadsData;
+  maps: Record<Kind, RecordedMap>;
+  /** Headers by kind and form. */
+  forms: Partial<Record<Kind, Record<string, KindHeader>>>;
+  /** By row: the recording to which each token leads. */
+  forks: Record<number, number>[];
+}
+export interface StandaloneData {
+  /** Bytes of a stored number, and the decimals of rounded weights; null where they are float32. */
+  width: number;
+  digits: number | null;
+  views: ("steps" | "heads")[];
+  view: "steps" | "heads";
+  at: number;
+  place: StandalonePlace;
+  terms: Record<string, [term: string, plain: string, explanation: string]>;
+  recordings: Recording[];
+}
+export interface StandaloneState {
+  data: StandaloneData;
+  at: number;
+  view: "steps" | "heads";
+  place: StandalonePlace;
+  turn: number;
+  mounted: { __stepper?: StepperState; __heads?: HeadsState } | null;
+  unmount: () => void;
+  dark: boolean;
 }
 
 // Film

@@ -1,5 +1,63 @@
 """Headlight: see what an encoder-decoder Transformer looks at. Start it with `headlight` or `python -m headlight`.
 
+In a notebook, `from headlight import show` shows the attention of any model.
+
 The program itself lies in the folder `_app` of this package, so that its packages `model` and `explorer` do not stand
 in the way of anybody's own.
 """
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+__all__ = ["AttentionError", "show"]
+
+_APP = str(Path(__file__).resolve().parent / "_app")
+_TOP = ("explorer", "model")
+_lock = threading.RLock()
+_ours: dict[str, Any] = {}  # our modules by name, while they are not in sys.modules
+
+
+def __getattr__(name: str) -> Any:
+    """Import what a notebook uses only when it is asked for."""
+    if name not in __all__:
+        raise AttributeError(f"module 'headlight' has no attribute {name!r}")
+    with _our_modules():
+        from explorer import notebook
+
+        found = getattr(notebook, name)
+    if isinstance(found, type):
+        return found
+
+    @functools.wraps(found)
+    def call(*arguments: Any, **choices: Any) -> Any:
+        with _our_modules():  # for what it imports while it runs
+            return found(*arguments, **choices)
+
+    return call
+
+
+@contextmanager
+def _our_modules() -> Iterator[None]:
+    """Within the block, `model` and `explorer` are ours; before and after it they are those of whoever uses this."""
+    with _lock:
+        theirs = _taken()
+        sys.modules.update(_ours)
+        sys.path.insert(0, _APP)
+        try:
+            yield
+        finally:
+            sys.path.remove(_APP)
+            _ours.update(_taken())
+            sys.modules.update(theirs)
+
+
+def _taken() -> dict[str, Any]:
+    """The modules of these names, which no longer are in `sys.modules` afterwards."""
+    return {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] in _TOP}

@@ -1,0 +1,137 @@
+"""One HTML file with the interactive views of recorded decodings: no server, no network, nothing to install.
+
+The program and its data lie in the file compressed, as text. The policy in its head allows exactly two scripts, by
+their hashes: the one that unpacks and the one that is unpacked. Text from outside is escaped here or set as text there.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+import html
+import struct
+import zlib
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from explorer.components import bundle
+from explorer.lessons.glossary import address_of, explain
+from explorer.standalone import theme
+from explorer.standalone.packing import Recording, pack
+from explorer.text import printable
+
+View = Literal["steps", "heads"]
+Theme = Literal["auto", "light", "dark"]
+THEMES: tuple[Theme, ...] = ("auto", "light", "dark")
+# Nothing may be loaded; styles of the page's own are set as text, by the views too.
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+# What the views link to.
+_TERMS = ("attention weight", "temperature", "layer", "self-attention", "cross-attention")
+ADVICE = "Attention weights show where one layer read information from. They do not say why the model decided so."
+
+
+def page(
+    recordings: Sequence[Recording],
+    *,
+    title: str,
+    facts: Sequence[str] = (),
+    at: int = 0,
+    view: View = "steps",
+    digits: int | None = None,
+    theme_name: Theme = "auto",
+) -> bytes:
+    """The file. It opens with recording `at`, where its views say that they start.
+
+    `facts` are sentences below the views. Without `steps` in the recordings, there are only the views of heads. For
+    `digits`, see :func:`explorer.standalone.packing.pack`.
+
+    Raises:
+        ValueError: a weight is not a number.
+    """
+    shown = recordings[at].heads
+    start = shown.start()
+    views: list[View] = ["steps", "heads"] if all(one.steps for one in recordings) else ["heads"]
+    place = {"kind": start["kind"], "layer": start["layer"], "head": start["head"], "step": start["step"] + 1}
+    about: dict[str, Any] = {
+        "views": views,
+        "view": view if view in views else views[0],
+        "at": at,
+        "place": {**place, "view": shown.view},
+        "terms": {address_of(term): [entry.term, entry.plain, entry.explanation] for term, entry in _terms()},
+    }
+    remarks = [f"Weights are rounded to {digits} decimals."] if digits is not None else []
+    return _document(title, [*facts, *remarks, ADVICE], views, pack(recordings, about, digits=digits), theme_name)
+
+
+def _terms() -> list[tuple[str, Any]]:
+    return [(term, explain(term)) for term in _TERMS]
+
+
+def _document(title: str, facts: Sequence[str], views: Sequence[View], data: bytes, theme_name: Theme) -> bytes:
+    boot, program = _boot(), _program()
+    code = program.encode()
+    packed = base64.b64encode(zlib.compress(struct.pack("<I", len(code)) + code + data, 9)).decode()
+    allowed = " ".join(map(_hash, (boot, program)))
+    policy = f"{_POLICY}; script-src {allowed}"
+    chosen = "" if theme_name == "auto" else f' data-theme="{theme_name}"'
+    words = html.escape(printable(title))
+    templates = "".join(_template(view) for view in views)
+    return f"""<!DOCTYPE html>
+<html lang="en"{chosen}>
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width,initial-scale=1">
+<title>{words}</title>
+<style>{theme.style()}{bundle.style("standalone.css")}</style>
+</head>
+<body>
+<header>
+<div><h1><bdi>{words}</bdi></h1><p id="text" dir="auto"></p></div>
+<div id="views" role="group" aria-label="View" hidden></div>
+<button type="button" id="theme" hidden></button>
+</header>
+<ol id="paths" aria-label="Recorded translations" hidden></ol>
+<main id="view"></main>
+<p id="failed" role="alert" hidden></p>
+<noscript><p>This page draws its figures with JavaScript, which is switched off in this browser.</p></noscript>
+<footer>{"".join(f"<p>{html.escape(printable(fact))}</p>" for fact in facts)}</footer>
+<div id="tip" popover="manual" role="tooltip"><p><b></b> <span></span></p><p></p></div>
+{templates}<script type="text/plain" id="packed">{packed}</script>
+<script type="module">{boot}</script>
+</body>
+</html>
+""".encode()
+
+
+def _hash(script: str) -> str:
+    """How the policy names a script."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+
+
+@functools.cache
+def _template(view: View) -> str:
+    """What a view consists of before anything is drawn."""
+    name = {"steps": "stepper", "heads": "heads"}[view]
+    sheet = bundle.style("views.css", f"{name}.css")
+    return f'<template id="{name}"><style>{sheet}</style>{bundle.markup(f"{name}.html")}</template>\n'
+
+
+@functools.cache
+def _boot() -> str:
+    return _called(bundle.script("standalone_boot.js"), "export default async function", "unpack")
+
+
+@functools.cache
+def _program() -> str:
+    return _called(bundle.script("standalone.js"), "export default function", "start")
+
+
+def _called(script: str, declared: str, name: str) -> str:
+    """A module as the text of a script that calls what the module exports."""
+    if script.count(declared) != 1 or "</script" in script:
+        raise ValueError(f"The script of a page has to declare one function with “{declared}”.")
+    before, after = script.split(declared)
+    after = after.strip().removeprefix(name).lstrip()
+    return f"{before}{declared.removeprefix('export default ')} {name}{after}\n{name}();"

@@ -1,0 +1,146 @@
+"""Pages that stand alone, opened as files: they step, fork and show every head, without a server or a request."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import FrameLocator, Locator, Page, expect
+
+from explorer.attention.attention_maps import attention_maps
+from explorer.components.heads_state import HeadsView
+from explorer.components.stepper_payload import StepperView
+from explorer.notebook import show
+from explorer.standalone.packing import Recording
+from explorer.standalone.page import page as page_of
+from model.trace import AttentionTrace
+from tests.explorer.planted_heads import random_trace
+
+SOURCE = ["the", "c", "at", "sat", "<eos>"]
+OWN, OTHER = (5, 6, 7, 3), (5, 8, 3)
+NEVER = 10  # a candidate of each row that no recording continues from
+
+
+def trace_of(target: list[str], path: tuple[int, ...], also: int, seed: int) -> AttentionTrace:
+    """Random attention whose candidates are the token of the path, the one of the other path, and `NEVER`."""
+    trace = random_trace(SOURCE, ["<sos>", *target], seed=seed)
+    words = (0, 1, 1, 2, -1)
+    names = {5: "die", 6: "katze", 7: "saß", 8: "kater", 3: "<eos>", NEVER: "nie"}
+    ids = [(token, also if also != token else 6, NEVER) for token in path]
+    return dataclasses.replace(
+        trace,
+        src_words=words,
+        predicted_tokens=tuple(names[token] for token in path),
+        top_ids=trace.top_ids[:, :3] * 0 + ids,
+        top_probabilities=trace.top_probabilities[:, :3],
+        top_tokens=tuple(tuple(names[token] for token in row) for row in ids),
+    )
+
+
+@pytest.fixture(scope="module")
+def traces() -> tuple[AttentionTrace, AttentionTrace]:
+    return trace_of(["die", "katze", "saß"], OWN, 8, 1), trace_of(["die", "kater"], OTHER, 6, 2)
+
+
+@pytest.fixture(scope="module")
+def file(traces: tuple[AttentionTrace, AttentionTrace], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page with a translation and one fork."""
+    recordings = [
+        Recording(
+            HeadsView(trace, name, "planted", "cross", step=1), StepperView(trace, name, "planted", path),
+            text=" ".join(trace.predicted_tokens), detail=name, step=2, path=path,
+        )
+        for trace, name, path in zip(traces, ("own", "fork"), (OWN, OTHER), strict=True)
+    ]  # fmt: skip
+    path = tmp_path_factory.mktemp("pages") / "page.html"
+    path.write_bytes(page_of(recordings, title="The cat sat", facts=["Model planted."]))
+    return path
+
+
+def text(locator: Locator) -> str:
+    return " ".join(locator.inner_text().translate({0x2068: "", 0x2069: "", 0x202F: " "}).split())
+
+
+def test_a_translation_steps_and_its_forks_are_one_click_away(page: Page, file: Path) -> None:
+    page.goto(file.as_uri())
+    step = page.locator(".controls output")
+    expect(step).to_have_text("step 1 of 4")
+    expect(page.locator("h1")).to_have_text("The cat sat")
+    page.keyboard.press("ArrowRight")
+    expect(step).to_have_text("step 2 of 4")
+    expect(page.locator(".reads")).to_contain_text("reads 2 die → predicts katze")
+    # Only what was recorded can be picked.
+    expect(page.locator(".option", has_text="nie")).to_be_disabled()
+    page.locator(".option", has_text="kater").click()
+    expect(page.locator(".reads")).to_contain_text("predicts kater")
+    expect(step).to_have_text("step 2 of 3")
+    expect(page.locator("#paths [aria-pressed=true]")).to_contain_text("die kater <eos> fork")
+    page.locator("#paths button", has_text="own").click()
+    expect(page.locator(".reads")).to_contain_text("predicts katze")
+    page.keyboard.press("End")
+    expect(step).to_have_text("step 4 of 4")
+    # The browser's theme, until another is chosen.
+    page.emulate_media(color_scheme="dark")
+    expect(page.locator(".stepper")).to_have_attribute("data-theme", "dark")
+    page.locator("#theme").click()
+    expect(page.locator(".stepper")).to_have_attribute("data-theme", "light")
+    expect(step).to_have_text("step 4 of 4")
+    term = page.locator("figure.focus a.term")
+    term.click()
+    expect(page.locator("#tip")).to_contain_text("(")
+
+
+def test_the_heads_are_at_the_same_place_and_their_numbers_are_exact(
+    page: Page, file: Path, traces: tuple[AttentionTrace, AttentionTrace]
+) -> None:
+    page.goto(file.as_uri())
+    page.locator(".controls output").wait_for()
+    page.keyboard.press("ArrowRight")
+    page.locator("#views button", has_text="Heads").click()
+    expect(page.locator(".explorer output").first).to_have_text("step 2 of 4")
+    expect(page.locator(".tile")).to_have_count(9)  # three layers of two heads and their mean
+    page.locator('.tile[value="cross 2 1"]').click()
+    canvas = page.locator("figure.cross canvas")
+    expect(canvas).to_be_visible()
+    for words in (False, True):
+        if words:
+            page.locator(".options").click()
+            page.get_by_label("Whole words instead of subwords").check()
+            page.keyboard.press("Escape")
+        maps = attention_maps(traces[0], "cross", "words" if words else "tokens")
+        columns = len(maps.columns)
+        expect(canvas).to_have_attribute("data-plot", re.compile(rf",{columns}$"))
+        left, top, cell, *_ = map(float, (canvas.get_attribute("data-plot") or "").split(","))
+        canvas.click(position={"x": left + 1.5 * cell, "y": top + 2.5 * cell})
+        weight = float(maps.weights[1, 0, 2, 1])
+        expect(page.locator(".readout .cell")).to_contain_text(f"{weight:.4f}")
+    # Back on the stage, at the place where the heads were left.
+    page.locator("#views button", has_text="Step by step").click()
+    expect(page.locator("figure.focus")).to_contain_text("layer 2 · head 1 (of 2)")
+    expect(page.locator(".controls output")).to_have_text("step 3 of 4")
+
+
+def test_in_the_frame_of_a_notebook(page: Page, tmp_path: Path, traces: tuple[AttentionTrace, AttentionTrace]) -> None:
+    """The frame has no origin, so that nothing in it reaches the notebook; its views draw all the same."""
+    notebook = tmp_path / "notebook.html"
+    shown = [show(traces[0], title="ours", digits=4), show(encoder=traces[1].encoder, source=SOURCE, view="lines")]
+    notebook.write_text("<!doctype html><body>" + "".join(one._repr_html_() for one in shown), encoding="utf-8")
+    page.goto(notebook.as_uri())
+    ours, theirs = (page.frame_locator("iframe").nth(i) for i in range(2))
+    assert isinstance(ours, FrameLocator)
+    expect(ours.locator(".controls output")).to_have_text("step 1 of 4")
+    ours.locator("button[value=forward]").click()
+    expect(ours.locator(".controls output")).to_have_text("step 2 of 4")
+    expect(theirs.locator(".lines canvas")).to_be_visible()
+    expect(theirs.locator(".kinds button:visible")).to_have_text(["Encoder self"])
+    origin = theirs.locator("body").evaluate("() => { try { return localStorage.length } catch { return 'none' } }")
+    assert origin == "none"
+
+
+def test_a_damaged_file_says_so(page: Page, file: Path, tmp_path: Path) -> None:
+    torn = tmp_path / "torn.html"
+    torn.write_text(re.sub(r'(id="packed">.{500})[^<]*', r"\1", file.read_text(encoding="utf-8")), encoding="utf-8")
+    page.goto(torn.as_uri())
+    expect(page.get_by_role("alert")).to_contain_text("This page could not be opened")
