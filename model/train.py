@@ -6,18 +6,19 @@ import argparse
 import dataclasses
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from model.commands import CommandError, OneSentenceParser, add_checkpoints, run_command
-from model.config import DataConfig, ModelConfig, TrainConfig
+from model.config import DataConfig, ModelConfig, TrainConfig, from_dict
 from model.data import TASKS
 from model.folder import CONFIG, METRICS, STATE, CheckpointError, check_name, read_config
 from model.presets import PRESETS
 
 if TYPE_CHECKING:
     from model.data import Task
+    from model.data.proposal import Proposal
     from model.training.distributed import World
     from model.training.launch import Launch, Signals
     from model.training.setup import Setup
@@ -79,6 +80,13 @@ def parser() -> argparse.ArgumentParser:
     own.add_argument("--target-column", metavar="NAME", help="heading, or number from 1, of the target column")
     own.add_argument("--source", type=Path, metavar="FILE", help="instead: source sentences, one a line")
     own.add_argument("--target", type=Path, metavar="FILE", help="instead: their translations, line by line")
+    own.add_argument(
+        "--header", choices=("auto", "yes", "no"), default="auto", help="whether the first row holds headings"
+    )
+    own.add_argument(
+        "--valid-share", type=float, metavar="X", help="share of the pairs held out for validation (default: 0.1)"
+    )
+    own.add_argument("--valid-data", type=Path, metavar="FILE", help="instead: a file of validation pairs, like --data")
     own.add_argument("--source-lang", default="xx", metavar="CODE", help="language of the source, such as en")
     own.add_argument("--target-lang", default="xx", metavar="CODE", help="language of the target, such as de")
     made.add_argument(
@@ -200,16 +208,17 @@ def _set_up(options: argparse.Namespace, world: World, first: Setup | None = Non
     from model.data.added import read_added, with_added
     from model.presets import get_preset
     from model.training.device import Runtime, resolve_device
-    from model.training.settings import make_settings, parse_assignments, settings_after
+    from model.training.settings import make_settings, parse_assignments, parsed, settings_after
     from model.training.setup import prepare
     from model.training.trial import check_precision
 
     assignments = parse_assignments(options.set)
-    task, own = _find_task(options, split_seed=0)
+    split_seed = from_dict(DataConfig, parsed(DataConfig, assignments)).split_seed
+    task, proposal, own = _find_task(options, assignments, split_seed=split_seed, quiet=not world.is_main)
     preset = get_preset(options.preset or task.default_preset)
+    if proposal is not None:
+        preset, assignments = proposal.adapted(preset), {**proposal.settings(), **assignments}
     settings = make_settings(task.data, preset, assignments)
-    if settings.data.split_seed:
-        task, own = _find_task(options, split_seed=settings.data.split_seed)
     start_from = load_model(find_model(options.checkpoints, options.init)) if options.init else None
     if start_from is not None:
         before = (start_from.name, start_from.model_config, start_from.data_config)
@@ -239,41 +248,28 @@ def _set_up(options: argparse.Namespace, world: World, first: Setup | None = Non
     return prepare(options.name, task, settings, runtime, tokenizers=tokenizers, start_from=start_from, origin=origin)
 
 
-def _find_task(options: argparse.Namespace, *, split_seed: int) -> tuple[Task, dict[str, list[str]]]:
-    """The task to learn, and the arguments that name own data (stored in config.json without folders).
+def _find_task(
+    options: argparse.Namespace, assignments: Mapping[str, str], *, split_seed: int, quiet: bool
+) -> tuple[Task, Proposal | None, dict[str, Any]]:
+    """The task to learn; for own data also the proposed settings, and the arguments as config.json stores them.
 
     Raises:
         CommandError: the options contradict each other.
         DataError: no such task, or data that cannot be used.
     """
     from model.data import get_task
-    from model.data.files import files_task, read_pairs, read_parallel, split_pairs
+    from model.training.own_data import own_task
 
     if options.own_from is not None:
         words = read_config(options.own_from).get("own_data", [])
-        return get_task("files", split_seed=split_seed, data_dir=options.own_from), {"own_data": words}
-    given = [name for name in ("data", "source", "target") if getattr(options, name) is not None]
+        return get_task("files", split_seed=split_seed, data_dir=options.own_from), None, {"own_data": words}
     if options.task != "files":
+        given = [name for name in ("data", "source", "target", "valid_data") if getattr(options, name) is not None]
         if given:
-            raise CommandError(f"--{given[0]} brings your own data: use it with --task files.")
+            raise CommandError(f"--{given[0].replace('_', '-')} brings your own data: use it with --task files.")
         fetch = not options.dry_run  # the Train page makes a dry run while somebody only looks at the form
-        return get_task(options.task, split_seed=split_seed, data_dir=options.data_dir, fetch=fetch), {}
-    if given not in (["data"], ["source", "target"]):
-        raise CommandError("--task files takes either --data FILE, or --source FILE and --target FILE.")
-    words = [word for name in given for word in (f"--{name}", getattr(options, name).name)]
-    for name in ("source_column", "target_column"):
-        if getattr(options, name):
-            words += [f"--{name.replace('_', '-')}", getattr(options, name)]
-    languages = {"src_lang": options.source_lang, "tgt_lang": options.target_lang}
-    if options.data:
-        columns = {"source_column": options.source_column, "target_column": options.target_column}
-        pairs = read_pairs(options.data, **columns, **languages)
-    else:
-        pairs = read_parallel(options.source, options.target)
-    if pairs.n_skipped:
-        print(pairs.skipped_sentence(), file=sys.stderr)
-    words += ["--source-lang", options.source_lang, "--target-lang", options.target_lang]
-    return files_task(split_pairs(pairs, split_seed=split_seed), **languages), {"own_data": words}
+        return get_task(options.task, split_seed=split_seed, data_dir=options.data_dir, fetch=fetch), None, {}
+    return own_task(options, assignments, split_seed=split_seed, quiet=quiet)
 
 
 def _resume(options: argparse.Namespace, world: World, signals: Signals) -> int:

@@ -27,8 +27,8 @@ def read_added(paths: Sequence[Path], task: Task) -> tuple[AddedFile, ...]:
     Raises:
         DataError: a file cannot be read, or fewer than half of its rows can be used.
     """
-    languages = {"src_lang": task.data.src_lang, "tgt_lang": task.data.tgt_lang}
-    read = [(path, read_pairs(path, **languages)) for path in paths]
+    data = task.data
+    read = [(path, read_pairs(path, src_lang=data.src_lang, tgt_lang=data.tgt_lang)) for path in paths]
     return tuple(AddedFile(path.name, hashlib.sha256(path.read_bytes()).hexdigest(), pairs) for path, pairs in read)
 
 

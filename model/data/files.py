@@ -20,7 +20,8 @@ from model.text.pieces import clean
 DATA_FILE = "data.jsonl"
 MAX_CHARACTERS = 5000  # per side; anything longer is not a sentence
 MAX_VALID = 1000
-LARGE = 5000  # with this many pairs, subwords and a larger model become the default
+VALID_FRACTION = 0.1
+LARGE = 5000  # with this many pairs, a larger model becomes the default
 _SOURCE_NAMES = ("source", "src", "input", "original", "question")
 _TARGET_NAMES = ("target", "tgt", "output", "translation", "reference", "answer")
 _LINES_NAMED = 5
@@ -62,8 +63,9 @@ def read_pairs(
     target_column: str | None = None,
     src_lang: str = "",
     tgt_lang: str = "",
+    header: bool | None = None,
 ) -> Pairs:
-    """The pairs in a TSV, CSV or JSONL file.
+    """The pairs in a TSV, CSV or JSONL file; `header` says whether the first row holds headings (None: see there).
 
     A column is given by its heading or by its number from 1. Otherwise it is the column named after the language, or
     one with a common name (source, target, …), or the first column not yet taken.
@@ -71,7 +73,8 @@ def read_pairs(
     Raises:
         DataError: the file cannot be read, has no such column, or fewer than half of its rows can be used.
     """
-    table = read_table(path, headings=[h for h in (source_column, target_column, src_lang, tgt_lang) if h])
+    headings = [heading for heading in (source_column, target_column, src_lang, tgt_lang) if heading]
+    table = read_table(path, headings=headings, header=header)
     if len(table.columns) < 2:
         raise DataError(f"{path.name} has only one column ('{table.columns[0]}'); source and target need one each.")
     source = _column(table, source_column, (src_lang, *_SOURCE_NAMES))
@@ -136,25 +139,56 @@ def _checked(name: str, rows: list[tuple[int, str, str, str]], source_name: str,
     return pairs
 
 
-def split_pairs(pairs: Pairs, *, valid_fraction: float = 0.1, split_seed: int = 0) -> Splits:
+def split_pairs(pairs: Pairs, *, valid_fraction: float = VALID_FRACTION, split_seed: int = 0) -> Splits:
     """Training and validation pairs; pairs with the same source stay in one split, so that validation is unseen.
 
-    With `valid_fraction` 0, or a single source, the training pairs also serve as validation.
+    Sources are the same if they differ only in capitals and spaces.
+
+    Raises:
+        DataError: all sources are the same, so that nothing unseen could be held out.
     """
+    if not 0 < valid_fraction < 1:
+        raise DataError(f"the share of pairs held out for validation is between 0 and 1, not {valid_fraction:g}.")
     by_source: dict[str, list[Example]] = {}
     for example in pairs.examples:
-        by_source.setdefault(example.source, []).append(example)
+        by_source.setdefault(_same(example.source), []).append(example)
+    if len(by_source) < 2:
+        raise DataError(
+            f"all {len(pairs.examples):,} pairs have the source '{pairs.examples[0].source[:80]}'; validation needs a "
+            f"source that training has not seen, so bring at least two different ones."
+        )
     sources = list(by_source)
     random.Random(f"files {split_seed}").shuffle(sources)
-    wanted = min(round(len(pairs.examples) * valid_fraction), MAX_VALID)
-    if valid_fraction > 0:
-        wanted = max(wanted, 1)
+    wanted = max(1, min(round(len(pairs.examples) * valid_fraction), MAX_VALID))
     valid: list[Example] = []
     while len(valid) < wanted and len(sources) > 1:
         valid += by_source[sources.pop()]
     train_sources = set(sources)
-    train = tuple(example for example in pairs.examples if example.source in train_sources)
-    return {"train": train, "valid": tuple(valid) or train}
+    train = tuple(example for example in pairs.examples if _same(example.source) in train_sources)
+    return {"train": train, "valid": tuple(valid)}
+
+
+def given_splits(train: Pairs, valid: Pairs) -> Splits:
+    """Training and validation pairs as a person has divided them.
+
+    Raises:
+        DataError: a validation source is among the training sources, which would make validation too easy.
+    """
+    seen = {_same(example.source) for example in train.examples}
+    leaked = [example.source for example in valid.examples if _same(example.source) in seen]
+    if leaked:
+        verb = "is" if len(leaked) == 1 else "are"
+        raise DataError(
+            f"{len(leaked):,} of the {plural(len(valid.examples), 'validation source')} {verb} among the training "
+            f"pairs, too (the first: '{leaked[0][:80]}'); remove them from one of the two, since a model that has seen "
+            f"a pair only has to remember it."
+        )
+    return {"train": train.examples, "valid": valid.examples}
+
+
+def _same(source: str) -> str:
+    """What two sources have in common that differ only in capitals and spaces."""
+    return " ".join(source.casefold().split())
 
 
 def save_splits(splits: Splits, folder: Path) -> str:
@@ -193,10 +227,8 @@ def load_splits(folder: Path) -> Splits:
     return {split: tuple(examples) for split, examples in splits.items()}
 
 
-def files_task(
-    splits: Splits | None = None, *, folder: Path | None = None, src_lang: str = "xx", tgt_lang: str = "xx"
-) -> Task:
-    """The task of a user's own pairs: those in `splits`, or those stored in `folder`.
+def files_task(splits: Splits | None = None, *, folder: Path | None = None, data: DataConfig | None = None) -> Task:
+    """The task of a user's own pairs: those in `splits`, tokenised as `data` says, or those stored in `folder`.
 
     Raises:
         DataError: neither is given.
@@ -209,9 +241,9 @@ def files_task(
         title="Your own data",
         description=(
             "Your own sentence pairs. Some are held out for validation and never trained on; pairs with the same "
-            "source stay together. From 5,000 pairs on, words are split into subwords unless you choose otherwise."
+            "source stay together."
         ),
-        data=DataConfig(task="files", src_lang=src_lang, tgt_lang=tgt_lang, tokenizer="subwords" if large else "words"),
+        data=data or DataConfig(task="files", src_lang="xx", tgt_lang="xx"),
         default_preset="small" if large else "tiny",
         build=(lambda: splits) if splits is not None else partial(load_splits, Path(folder or ".")),
     )

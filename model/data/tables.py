@@ -20,6 +20,9 @@ _HEADINGS = frozenset(
     ("source", "src", "target", "tgt", "input", "output", "text", "translation", "sentence", "original", "reference",
      "question", "answer", "english", "german", "french", "hindi", "spanish", "italian", "portuguese", "dutch")
 )  # fmt: skip
+_LONGEST_HEADING = 3  # words
+_SENTENCE_MARKS = frozenset('.,;:!?…。！？،¿¡"')
+_NEARLY_ALL = 0.9
 _FOREIGN = {
     b"\x1f\x8b": "is compressed; unpack it first",
     b"PK\x03\x04": "is a spreadsheet or an archive; export it as CSV, or unpack it",
@@ -98,11 +101,12 @@ def read_lines(path: Path) -> list[str]:
     return read_text(path).rstrip("\n").split("\n")
 
 
-def read_table(path: Path, *, headings: Sequence[str] = ()) -> Table:
+def read_table(path: Path, *, headings: Sequence[str] = (), header: bool | None = None) -> Table:
     """The table in a TSV, CSV or JSONL file.
 
-    The first row is taken as headings if at least two of its cells are common headings or listed in `headings`. TSV has
-    no quoting; CSV may use semicolons; each line of JSONL is an object of strings or a list of strings.
+    `header` says whether the first row holds headings. Without it, the row does if at least two of its cells are common
+    headings or listed in `headings`, or if it looks unlike all other rows. TSV has no quoting; CSV may use semicolons;
+    each line of JSONL is an object of strings or a list of strings.
 
     Raises:
         DataError: the file cannot be read as a table.
@@ -121,11 +125,41 @@ def read_table(path: Path, *, headings: Sequence[str] = ()) -> Table:
     width, _ = Counter(len(row.cells) for row in rows[:_SNIFFED]).most_common(1)[0]
     first = rows[0].cells
     known = _HEADINGS | {heading.casefold() for heading in headings}
-    has_header = sum(cell.strip().casefold() in known for cell in first) >= 2
+    has_header = header
+    if has_header is None:
+        named = sum(cell.strip().casefold() in known for cell in first)
+        has_header = named >= 2 or _looks_like_headings(
+            first, [row.cells for row in rows[1:] if len(row.cells) == width]
+        )
     if has_header:
         width, rows = len(first), rows[1:]
     columns = tuple(cell.strip() for cell in first) if has_header else tuple(str(n + 1) for n in range(width))
     return Table(path.name, columns, tuple(_checked(row, width) for row in rows), has_header)
+
+
+def _looks_like_headings(first: Sequence[str], others: Sequence[Sequence[str]]) -> bool:
+    """Whether a first row is unlike all others: short names above numbers, dates or sentences.
+
+    A column decides if nearly all of its other cells hold a digit, or are longer than any heading, and the first cell
+    does not; a word of the first row that occurs again in its column speaks against it.
+    """
+    names = [cell.strip() for cell in first]
+    if len(others) < 2 or not all(map(_may_be_heading, names)):
+        return False
+    telling = False
+    for name, column in zip(names, zip(*others, strict=True), strict=True):
+        words = {word for cell in column for word in cell.casefold().split()}
+        if words & set(name.casefold().split()):
+            return False
+        digits = sum(any(c.isdigit() for c in cell) for cell in column) >= _NEARLY_ALL * len(column)
+        long = sum(len(cell.split()) > _LONGEST_HEADING for cell in column) >= _NEARLY_ALL * len(column)
+        telling = telling or digits or long
+    return telling
+
+
+def _may_be_heading(cell: str) -> bool:
+    words = cell.split()
+    return 0 < len(words) <= _LONGEST_HEADING and not any(c.isdigit() or c in _SENTENCE_MARKS for c in cell)
 
 
 def _checked(row: Row, width: int) -> Row:

@@ -65,9 +65,9 @@ def make_settings(data: DataConfig, preset: Preset, assignments: Mapping[str, st
         ConfigError: a value of the wrong type or out of range.
     """
     return Settings(
-        model=from_dict(ModelConfig, {**preset.model, **_parsed(ModelConfig, assignments)}),
-        data=from_dict(DataConfig, {**to_dict(data), **_parsed(DataConfig, assignments)}),
-        training=from_dict(TrainConfig, {**preset.training, **_parsed(TrainConfig, assignments)}),
+        model=from_dict(ModelConfig, {**preset.model, **parsed(ModelConfig, assignments)}),
+        data=from_dict(DataConfig, {**to_dict(data), **parsed(DataConfig, assignments)}),
+        training=from_dict(TrainConfig, {**preset.training, **parsed(TrainConfig, assignments)}),
     )
 
 
@@ -82,16 +82,17 @@ def settings_after(
         ConfigError: the assignments ask for another tokenization, or for impossible sizes.
     """
     tokens = {field: getattr(data, field) for field in TOKEN_FIELDS}
-    for field, wanted in _parsed(DataConfig, assignments).items():
+    for field, wanted in parsed(DataConfig, assignments).items():
         if field in tokens and wanted != tokens[field]:
             raise ConfigError(f"{field}={wanted} does not fit --init {name}, whose tokenizers have {tokens[field]}.")
     return dataclasses.replace(
         settings,
-        model=from_dict(ModelConfig, {**to_dict(model), **_parsed(ModelConfig, assignments)}),
+        model=from_dict(ModelConfig, {**to_dict(model), **parsed(ModelConfig, assignments)}),
         data=dataclasses.replace(settings.data, **tokens),
     )
 
 
-def _parsed(cls: Any, assignments: Mapping[str, str]) -> dict[str, Any]:
+def parsed(cls: Any, assignments: Mapping[str, str]) -> dict[str, Any]:
+    """Those assignments that are fields of a configuration class, as values."""
     names = {field.name for field in dataclasses.fields(cls)}
     return {key: parse_value(cls, key, text) for key, text in assignments.items() if key in names}

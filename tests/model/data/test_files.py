@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from model.config import DataConfig
 from model.data import DataError, Example, get_task
 from model.data import tables as tables_module
 from model.data.files import (
@@ -16,6 +17,7 @@ from model.data.files import (
     LARGE,
     Pairs,
     files_task,
+    given_splits,
     load_splits,
     read_pairs,
     read_parallel,
@@ -221,9 +223,32 @@ def test_validation_is_held_out_by_source(n: int, fraction: float, n_valid: int)
         assert splits != split_pairs(numbered(n), valid_fraction=fraction, split_seed=1)
 
 
-def test_without_a_validation_share_training_pairs_validate() -> None:
-    splits = split_pairs(numbered(10), valid_fraction=0)
-    assert splits["valid"] == splits["train"] == numbered(10).examples
+@pytest.mark.parametrize("fraction", [0, 1, -0.1, float("nan")])
+def test_a_share_that_leaves_a_side_empty_is_refused(fraction: float) -> None:
+    with pytest.raises(DataError, match="between 0 and 1"):
+        split_pairs(numbered(10), valid_fraction=fraction)
+
+
+def test_equal_sources_leave_nothing_to_validate_on() -> None:
+    same = Pairs(tuple(Example(("Hi", " hi")[k % 2], f"t{k}") for k in range(300)), {}, "1", "2")
+    with pytest.raises(DataError, match=r"all 300 pairs have the source 'Hi'; .* bring at least two different ones"):
+        split_pairs(same)
+
+
+def test_sources_that_differ_in_capitals_and_spaces_stay_together() -> None:
+    pairs = Pairs(tuple(Example(form(f"word {k}"), "t") for k in range(50) for form in (str, str.upper)), {}, "1", "2")
+    splits = split_pairs(pairs, valid_fraction=0.3)
+    sides = [{example.source.casefold() for example in splits[split]} for split in ("train", "valid")]
+    assert len(sides[1]) == 15
+    assert not sides[0] & sides[1]
+
+
+def test_a_division_of_ones_own_must_not_leak() -> None:
+    train, valid = (Pairs(tuple(Example(f"s{k}", "t") for k in ks), {}, "1", "2") for ks in (range(5), range(5, 8)))
+    assert given_splits(train, valid) == {"train": train.examples, "valid": valid.examples}
+    leaking = Pairs((*valid.examples, Example("S4", "t")), {}, "1", "2")
+    with pytest.raises(DataError, match=r"1 of the 4 validation sources is among the training pairs, too \(.*'S4'\)"):
+        given_splits(train, leaking)
 
 
 def test_pairs_are_kept_in_the_run_folder_and_come_back(tmp_path: Path) -> None:
@@ -257,7 +282,27 @@ def test_the_task_says_what_it_needs(tmp_path: Path) -> None:
 
 
 def test_the_task_chooses_by_the_amount_of_data() -> None:
-    small = files_task({"train": (Example("a", "b"),), "valid": ()}, src_lang="en", tgt_lang="de")
-    assert (small.data.tokenizer, small.data.src_lang, small.default_preset) == ("words", "en", "tiny")
-    large = files_task({"train": (Example("a", "b"),) * LARGE, "valid": ()})
-    assert (large.data.tokenizer, large.default_preset) == ("subwords", "small")
+    few = {"train": (Example("a", "b"),), "valid": ()}
+    small = files_task(few, data=DataConfig(task="files", src_lang="en", tokenizer="characters"))
+    assert (small.data.tokenizer, small.data.src_lang, small.default_preset) == ("characters", "en", "tiny")
+    assert files_task({"train": (Example("a", "b"),) * LARGE, "valid": ()}).default_preset == "small"
+
+
+@pytest.mark.parametrize(
+    ("first", "rest", "is_header"),
+    [
+        ("words,digits", ["twenty one,21", "three,3", "four hundred,400"], True),
+        ("Date,Iso form", ["3 May 97,1997-05-03", "4 May 97,1997-05-04", "5 May 97,1997-05-05"], True),
+        ("eng\tdeu", ["I see the dog\tich sehe den Hund", "We all read books\twir lesen alle Bücher"], True),
+        ("word,backwards", ["cat,tac", "dog,god", "bird,drib"], False),  # nobody could tell
+        ("twenty,20", ["twenty one,21", "three,3", "four hundred,400"], False),
+        ("Go.\tGeh.", ["I see the dog\tich sehe den Hund", "We all read books\twir lesen alle Bücher"], False),
+        ("the dog\tder Hund", ["I see the dog\tich sehe den Hund", "We read a book\twir lesen das Buch"], False),
+    ],
+)
+def test_headings_are_told_from_pairs(tmp_path: Path, first: str, rest: list[str], is_header: bool) -> None:
+    path = write(tmp_path / ("a.tsv" if "\t" in first else "a.csv"), "\n".join([first, *rest]))
+    assert read_table(path).has_header is is_header
+    assert len(read_pairs(path, header=True).examples) == len(rest)
+    assert len(read_pairs(path, header=False).examples) == len(rest) + 1
+    assert read_pairs(path, header=False).source_name == "1"

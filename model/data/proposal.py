@@ -1,0 +1,196 @@
+"""What suits a person's own pairs: tokens (words, characters or subwords) and settings, proposed from the data."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from model.config import DataConfig
+from model.data.files import LARGE
+from model.data.task import Example, Splits
+from model.presets import Preset
+from model.scoring import evenly_spaced
+from model.text.pieces import TokenizerError
+from model.text.tokenizer import Encoding, build_tokenizers
+
+KINDS = ("words", "characters", "subwords", "whitespace")
+MOST_TRAIN, MOST_VALID = 5000, 500  # pairs looked at, evenly spaced: more would cost seconds and change little
+UNSPELLABLE, UNREAD = 0.02, 0.05  # shares of answers and of sources that words may fail on and still be proposed
+SENTENCE_WORDS = 4  # BLEU counts runs of up to four words
+SHORT = 48  # characters: up to this mean length, texts are learned letter by letter
+LONGEST_CHARACTERS = 127  # characters of the longest text that the smallest models have positions for
+FEWEST_PIECES, MOST_PIECES = 500, 6000
+PAIRS_PER_PIECE = 2
+FEW_DROPOUT = 0.3  # with few pairs, a model without dropout learns them by heart
+SAMPLES = 3
+
+_NAMES = {
+    "words": "whole words",
+    "characters": "single characters",
+    "subwords": "pieces of words",
+    "whitespace": "stretches between spaces",
+}
+
+
+@dataclass(frozen=True)
+class TokenKind:
+    """One kind of tokens, tried on the data: vocabularies from the training pairs, judged on the validation pairs.
+
+    `unspellable` is the share of validation answers that hold something for which there is no token, so that no model
+    could write them; `unread` is that of sources. `src_length` and `tgt_length` are mean numbers of tokens. `samples`
+    are a few validation pairs as tokens.
+    """
+
+    kind: str
+    unspellable: float
+    unread: float
+    src_vocab_size: int
+    tgt_vocab_size: int
+    src_length: float
+    tgt_length: float
+    longest: int
+    samples: tuple[tuple[Encoding, Encoding], ...]
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """The kinds of tokens that were tried, and what is proposed, with the reason for the tokens in a sentence.
+
+    `data` names the tokens; `model` and `training` are settings that suit these data better than a preset's own.
+    `sentences`: whether the answers are sentences, so that BLEU says something about them. `sampled`: whether only a
+    part of the pairs was looked at.
+    """
+
+    data: DataConfig
+    reason: str
+    kinds: tuple[TokenKind, ...]
+    sentences: bool
+    sampled: bool
+    model: Mapping[str, Any]
+    training: Mapping[str, Any]
+
+    def of(self, kind: str) -> TokenKind | None:
+        """What was found out about a kind; None where it cannot be used with these data."""
+        return next((each for each in self.kinds if each.kind == kind), None)
+
+    def adapted(self, preset: Preset) -> Preset:
+        """The preset with the settings proposed for these data."""
+        return replace(preset, model={**preset.model, **self.model}, training={**preset.training, **self.training})
+
+    def settings(self) -> dict[str, str]:
+        """The proposal as settings after `--set`, so that a model can be trained again in the same way."""
+        data = asdict(self.data)
+        names = ("tokenizer", "vocab_size") if self.data.tokenizer == "subwords" else ("tokenizer",)
+        return {
+            key: str(value) for key, value in ({n: data[n] for n in names} | {**self.model, **self.training}).items()
+        }
+
+
+def are_sentences(texts: Sequence[str]) -> bool:
+    """Whether at least half of the texts have the four words that BLEU looks for."""
+    return bool(texts) and statistics.median(len(text.split()) for text in texts) >= SENTENCE_WORDS
+
+
+def pieces_for(pairs: int) -> int:
+    """The size of a subword vocabulary for this many training pairs: a rare piece is hardly ever practised."""
+    return min(max(pairs // PAIRS_PER_PIECE, FEWEST_PIECES), MOST_PIECES)
+
+
+def propose(splits: Splits, config: DataConfig) -> Proposal:
+    """Try every kind of tokens on the data and propose one; `config` has languages and lower-casing."""
+    train, valid = _some(splits["train"], MOST_TRAIN), _some(splits["valid"], MOST_VALID)
+    config = replace(config, vocab_size=pieces_for(len(splits["train"])))
+    kinds = tuple(tried for kind in KINDS if (tried := _tried(kind, config, train, valid)) is not None)
+    by_name = {each.kind: each for each in kinds}
+    sentences = are_sentences([example.target for example in valid])
+    lengths = [max(len(example.source), len(example.target)) for example in (*train, *valid)]
+    kind, reason = _best_kind(by_name, sentences, statistics.mean(lengths))
+    few = len(splits["train"]) < LARGE
+    return Proposal(
+        data=replace(config, tokenizer=kind),  # type: ignore[arg-type]  # one of KINDS
+        reason=reason,
+        kinds=kinds,
+        sentences=sentences,
+        sampled=len(train) < len(splits["train"]),
+        model={"dropout": FEW_DROPOUT} if few else {},
+        training={"select_by": "bleu" if sentences else "exact_match"},
+    )
+
+
+def _best_kind(kinds: dict[str, TokenKind], sentences: bool, mean_length: float) -> tuple[str, str]:
+    """The kind to use, and why."""
+    words, characters = kinds.get("words"), kinds["characters"]
+    if words is not None and words.unspellable <= UNSPELLABLE and words.unread <= UNREAD:
+        return "words", (
+            f"Whole words: the {words.tgt_vocab_size:,} tokens of the training answers spell "
+            f"{'every' if not words.unspellable else 'nearly every'} validation answer, and words are the easiest to "
+            f"read in a picture of attention."
+        )
+    problem = "this language has no rules for words here" if words is None else _problem(words)
+    if not sentences and mean_length <= SHORT and characters.longest <= LONGEST_CHARACTERS:
+        return "characters", (
+            f"Single characters: {problem}, and texts as short as these can be read and spelled letter by letter."
+        )
+    if "subwords" in kinds:
+        return "subwords", (
+            f"Pieces of words: {problem}; pieces can spell any text and keep sequences shorter than characters do."
+        )
+    return "characters", f"Single characters: {problem}, and subwords need such rules, too."
+
+
+def _problem(words: TokenKind) -> str:
+    if words.unspellable > UNSPELLABLE:
+        return (
+            f"{share_text(words.unspellable)} of the validation answers hold a word that no training answer has, "
+            f"which whole words could never spell"
+        )
+    return f"{share_text(words.unread)} of the validation sources hold a word that no training source has"
+
+
+def unspellable_sentence(kind: TokenKind) -> str:
+    """How many of the validation answers cannot be spelled with these tokens, and how many sources not read."""
+    answers = "Every validation answer can be spelled with these tokens"
+    if kind.unspellable:
+        answers = f"{share_text(kind.unspellable)} of the validation answers cannot be spelled with these tokens"
+    if not kind.unread:
+        return f"{answers}, and every source can be read."
+    return f"{answers}; {share_text(kind.unread)} of the sources hold an unknown token."
+
+
+def share_text(share: float) -> str:
+    """A share in whole percent, where only nothing is 0 % and only all is 100 %."""
+    return "less than 1 %" if 0 < share < 0.01 else f"{min(round(100 * share), 99) if share < 1 else 100} %"
+
+
+def named(kind: str) -> str:
+    """A kind of tokens in plain words."""
+    return _NAMES[kind]
+
+
+def _tried(kind: str, config: DataConfig, train: Sequence[Example], valid: Sequence[Example]) -> TokenKind | None:
+    """What a kind of tokens does with the data; None if it cannot be built for these languages."""
+    config = replace(config, tokenizer=kind)  # type: ignore[arg-type]  # one of KINDS
+    try:
+        source, target = build_tokenizers(
+            config, (example.source for example in train), (example.target for example in train)
+        )
+        pairs = [(source.encode(example.source), target.encode(example.target)) for example in valid]
+    except TokenizerError:
+        return None
+    return TokenKind(
+        kind=kind,
+        unspellable=sum(any(answer.unknown) for _, answer in pairs) / len(pairs),
+        unread=sum(any(asked.unknown) for asked, _ in pairs) / len(pairs),
+        src_vocab_size=len(source),
+        tgt_vocab_size=len(target),
+        src_length=statistics.mean(len(asked) for asked, _ in pairs),
+        tgt_length=statistics.mean(len(answer) for _, answer in pairs),
+        longest=max(max(len(asked), len(answer)) for asked, answer in pairs),
+        samples=tuple(pairs[i] for i in evenly_spaced(len(pairs), SAMPLES)),
+    )
+
+
+def _some(examples: Sequence[Example], most: int) -> Sequence[Example]:
+    return [examples[i] for i in evenly_spaced(len(examples), most)]

@@ -1,0 +1,83 @@
+"""The task of a person's own pairs from the command line: files, columns, split and tokens."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from model.commands import CommandError
+from model.config import DataConfig, from_dict
+from model.data.files import Pairs, files_task, given_splits, read_pairs, read_parallel, split_pairs
+from model.data.proposal import Proposal, propose
+from model.data.task import Splits, Task
+from model.training.settings import parsed
+
+HEADERS = {"auto": None, "yes": True, "no": False}
+
+
+def own_task(
+    options: argparse.Namespace, assignments: Mapping[str, str], *, split_seed: int, quiet: bool = False
+) -> tuple[Task, Proposal | None, dict[str, Any]]:
+    """The task, the proposal for its tokens and settings, and what config.json stores: the arguments without folders.
+
+    There is no proposal where the tokens are those of an initial model. It is printed with its reason unless `quiet`,
+    or unless `assignments` (as after `--set`) name the tokens.
+
+    Raises:
+        CommandError: the options contradict each other.
+        DataError: the data cannot be used.
+    """
+    given = [name for name in ("data", "source", "target") if getattr(options, name) is not None]
+    if given not in (["data"], ["source", "target"]):
+        raise CommandError("--task files takes either --data FILE, or --source FILE and --target FILE.")
+    if options.valid_data and options.valid_share is not None:
+        raise CommandError("--valid-data brings the validation pairs; leave out --valid-share.")
+    pairs, splits = _splits(options, split_seed)
+    if pairs.n_skipped and not quiet:
+        print(pairs.skipped_sentence(), file=sys.stderr)
+    languages = {"src_lang": options.source_lang, "tgt_lang": options.target_lang}
+    data = from_dict(DataConfig, {"task": "files", **languages, **parsed(DataConfig, assignments)})
+    stored = {"own_data": _words(options)}
+    if options.init:
+        return files_task(splits, data=data), None, stored
+    proposal = propose(splits, data)
+    if not quiet and "tokenizer" not in assignments:
+        print(f"{proposal.reason} (--set tokenizer=… chooses others.)", file=sys.stderr)
+    return files_task(splits, data=proposal.data), proposal, stored
+
+
+def _splits(options: argparse.Namespace, split_seed: int) -> tuple[Pairs, Splits]:
+    """All pairs of the data, and their division into training and validation."""
+    pairs = _table(options, options.data) if options.data else read_parallel(options.source, options.target)
+    if options.valid_data:
+        return pairs, given_splits(pairs, _table(options, options.valid_data))
+    share = {} if options.valid_share is None else {"valid_fraction": options.valid_share}
+    return pairs, split_pairs(pairs, split_seed=split_seed, **share)
+
+
+def _table(options: argparse.Namespace, path: Path) -> Pairs:
+    return read_pairs(
+        path,
+        source_column=options.source_column,
+        target_column=options.target_column,
+        src_lang=options.source_lang,
+        tgt_lang=options.target_lang,
+        header=HEADERS[options.header],
+    )
+
+
+def _words(options: argparse.Namespace) -> list[str]:
+    """The arguments that name the data and their division, without folders."""
+    words = []
+    for name in ("data", "source", "target", "valid_data"):
+        if getattr(options, name):
+            words += [f"--{name.replace('_', '-')}", getattr(options, name).name]
+    for name in ("source_column", "target_column", "valid_share"):
+        if getattr(options, name):
+            words += [f"--{name.replace('_', '-')}", str(getattr(options, name))]
+    if options.header != "auto":
+        words += ["--header", options.header]
+    return [*words, "--source-lang", options.source_lang, "--target-lang", options.target_lang]

@@ -1,0 +1,50 @@
+"""Pasted pairs: what separates the two sides is found, and lines that are no pairs are named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from model.data import DataError
+from model.data.files import read_pairs
+from model.data.pasted import pasted_table
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("one, two\t1,2", "a tab"),
+        ("one -> 1", "“->”"),
+        ("one → 1", "“→”"),
+        ("one = 1", "“=”"),
+        ("one; 1", "a semicolon"),
+        ("one,1", "a comma"),
+        ("one | 1", "“|”"),
+    ],
+)
+def test_the_separator_is_found(tmp_path: Path, line: str, name: str) -> None:
+    table, separator = pasted_table(f"{line}\r\n\r\n{line.replace('1', '2')}\n")
+    assert separator == name
+    (tmp_path / "a.tsv").write_text(table, encoding="utf-8")
+    pairs = read_pairs(tmp_path / "a.tsv").examples
+    assert [example.source[:3] for example in pairs] == ["one", "one"]
+    assert pairs[1].target.startswith("2")
+
+
+def test_commas_inside_sentences_do_not_divide_where_arrows_do() -> None:
+    table, separator = pasted_table("Yes, yes -> Ja, ja\nNo -> Nein\n")
+    assert (table, separator) == ("Yes, yes\tJa, ja\nNo\tNein\n", "“->”")
+
+
+def test_a_line_that_is_no_pair_keeps_its_number(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text(pasted_table("a -> b\nc\nd -> e\nf -> g -> h")[0], encoding="utf-8")
+    pairs = read_pairs(tmp_path / "a.tsv")
+    assert [example.source for example in pairs.examples] == ["a", "d"]
+    assert pairs.skipped == {"a number of columns other than 2": (2, 4)}
+
+
+@pytest.mark.parametrize("text", ["", "   \n", "just a text\nwithout pairs", "a -> b\nx\ny\nz"])
+def test_what_is_no_list_of_pairs_is_refused(text: str) -> None:
+    with pytest.raises(DataError, match="write a pair on each line"):
+        pasted_table(text)

@@ -1,0 +1,100 @@
+"""What is proposed for a person's own pairs, on data whose right tokens are known."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from model.config import DataConfig
+from model.data.files import LARGE, Pairs, split_pairs
+from model.data.proposal import Proposal, are_sentences, pieces_for, propose, share_text, unspellable_sentence
+from model.data.task import Example
+from model.presets import PRESETS
+from tests import own_data
+
+CONFIG = DataConfig(task="files", src_lang="xx", tgt_lang="xx")
+
+
+def proposal_for(pairs: own_data.Pairs) -> Proposal:
+    return propose(split_pairs(Pairs(tuple(Example(*pair) for pair in pairs), {}, "1", "2")), CONFIG)
+
+
+def new_words(n: int) -> own_data.Pairs:
+    """Sentences with a word that occurs in no other."""
+    rng = random.Random(1)
+    names = ["".join(rng.choices("abcdefghij", k=9)) for _ in range(n)]
+    return [(f"this is the long story of {name}", f"here we tell the story of {name}") for name in names]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "kind", "reason"),
+    [
+        (own_data.number_words(), "characters", "100 % of the validation answers hold a word that no training answer"),
+        (own_data.word_reversal(), "characters", "which whole words could never spell"),
+        (own_data.sentence_pairs(600), "words", "spell every validation answer"),
+        (new_words(200), "subwords", "pieces can spell any text"),
+        ([(f"{n} 的 数", f"{n * 7919}") for n in range(90)], "characters", "letter by letter"),
+    ],
+    ids=["numbers", "reversal", "grammar", "names", "digits"],
+)
+def test_the_tokens_follow_from_the_data(pairs: own_data.Pairs, kind: str, reason: str) -> None:
+    proposal = proposal_for(pairs)
+    assert proposal.data.tokenizer == kind
+    assert reason in proposal.reason
+    assert proposal.reason.count(".") == 1, "one sentence"
+    found = proposal.of(kind)
+    assert found is not None
+    assert found.unspellable <= 0.02
+
+
+def test_what_cannot_be_spelled_is_counted_beforehand() -> None:
+    words = proposal_for(own_data.number_words()).of("words")
+    assert words is not None
+    assert (words.unspellable, words.unread) == (1.0, 0.0)
+    assert unspellable_sentence(words) == (
+        "100 % of the validation answers cannot be spelled with these tokens, and every source can be read."
+    )
+    assert words.samples[0][1].unknown == (True,)
+    assert words.tgt_vocab_size > 250, "a token for each answer"
+
+
+def test_settings_follow_from_the_data_too() -> None:
+    few = proposal_for(own_data.number_words())
+    assert not few.sentences
+    assert few.settings()["tokenizer"] == "characters"
+    assert few.adapted(PRESETS["small"]).training["select_by"] == "exact_match"
+    sentences = proposal_for(new_words(200))
+    assert sentences.sentences
+    assert sentences.adapted(PRESETS["tiny"]).training["select_by"] == "bleu"
+    assert sentences.settings()["vocab_size"] == str(sentences.data.vocab_size)
+    assert few.adapted(PRESETS["tiny"]).model["dropout"] > 0
+    large = propose({"train": (Example("a b", "c"), Example("a", "d")) * LARGE, "valid": (Example("a", "c"),)}, CONFIG)
+    assert "dropout" not in large.model
+    assert large.sampled
+
+
+def test_a_language_without_rules_for_words_gets_characters() -> None:
+    pairs = tuple(Example(f"wort {n}", f"ein langer Satz mit Wort {n}") for n in range(40))
+    splits = split_pairs(Pairs(pairs, {}, "1", "2"))
+    proposal = propose(splits, DataConfig(task="files", src_lang="zz", tgt_lang="zz"))
+    assert proposal.data.tokenizer == "characters"
+    assert proposal.of("words") is None
+    assert "no rules for words" in proposal.reason
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(0, "0 %"), (0.001, "less than 1 %"), (0.5, "50 %"), (0.999, "99 %"), (1, "100 %")]
+)
+def test_only_all_is_a_hundred_percent(share: float, text: str) -> None:
+    assert share_text(share) == text
+
+
+def test_sentences_are_told_from_words() -> None:
+    assert are_sentences(["ein Satz mit Wörtern", "ja", "und noch ein Satz"])
+    assert not are_sentences(["421", "ja", "drei Wörter hier"])
+    assert not are_sentences([])
+
+
+def test_a_vocabulary_of_pieces_grows_with_the_data() -> None:
+    assert [pieces_for(n) for n in (10, 2000, 29_000)] == [500, 1000, 6000]
