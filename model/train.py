@@ -217,7 +217,7 @@ def _set_up(options: argparse.Namespace, world: World, first: Setup | None = Non
     task, proposal, own = _find_task(options, assignments, split_seed=split_seed, quiet=not world.is_main)
     preset = get_preset(options.preset or task.default_preset)
     if proposal is not None:
-        preset, assignments = proposal.adapted(preset), {**proposal.settings(), **assignments}
+        preset, assignments = proposal.adapted(preset), {**proposal.settings(preset), **assignments}
     settings = make_settings(task.data, preset, assignments)
     start_from = load_model(find_model(options.checkpoints, options.init)) if options.init else None
     if start_from is not None:

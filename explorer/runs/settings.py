@@ -19,7 +19,8 @@ SIZES = ("d_model", "d_ff", "n_encoder_layers", "n_decoder_layers", "n_encoder_h
 REGULARISATION = ("dropout", "attention_dropout", "activation_dropout", "max_positions")
 ARCHITECTURE = ("norm_first", "positions", "activation", "share_embeddings", "layer_norm")
 ABLATIONS = ("causal", "scale_scores", "scale_embeddings", "residual", "embedding_factor")
-LENGTH = ("max_steps", "max_tokens", "gradient_accumulation_steps", "eval_every")
+TIME = ("max_steps",)
+LENGTH = ("max_tokens", "gradient_accumulation_steps", "eval_every")
 LEARNING_RATE = ("learning_rate", "schedule", "warmup_steps", "optimizer")
 STABILITY = ("label_smoothing", "clip_norm", "weight_decay", "seed")
 SELECTION = ("select_by", "patience", "average_checkpoints", "snapshots")
@@ -30,7 +31,7 @@ TOKENS = ("tokenizer", "lowercase", "min_frequency", "vocab_size")
 TRAINING = (LENGTH, LEARNING_RATE, STABILITY, SELECTION)
 # The fields that are drawn without "More settings".
 ALWAYS_DRAWN = frozenset(
-    name for group in (SIZES, REGULARISATION, ARCHITECTURE, ABLATIONS, *TRAINING) for name in group
+    name for group in (SIZES, REGULARISATION, ARCHITECTURE, ABLATIONS, TIME, *TRAINING) for name in group
 )
 
 _LABELS = {

@@ -227,6 +227,11 @@ def load_splits(folder: Path) -> Splits:
     return {split: tuple(examples) for split, examples in splits.items()}
 
 
+def files_preset(n_train: int) -> str:
+    """The preset for this many training pairs."""
+    return "small" if n_train >= LARGE else "tiny"
+
+
 def files_task(splits: Splits | None = None, *, folder: Path | None = None, data: DataConfig | None = None) -> Task:
     """The task of a user's own pairs: those in `splits`, tokenised as `data` says, or those stored in `folder`.
 
@@ -235,7 +240,6 @@ def files_task(splits: Splits | None = None, *, folder: Path | None = None, data
     """
     if splits is None and folder is None:
         raise DataError("the task 'files' needs data: name it with --data FILE, or with --source FILE --target FILE.")
-    large = splits is not None and len(splits["train"]) >= LARGE
     return Task(
         name="files",
         title="Your own data",
@@ -244,6 +248,6 @@ def files_task(splits: Splits | None = None, *, folder: Path | None = None, data
             "source stay together."
         ),
         data=data or DataConfig(task="files", src_lang="xx", tgt_lang="xx"),
-        default_preset="small" if large else "tiny",
+        default_preset=files_preset(len(splits["train"]) if splits is not None else 0),
         build=(lambda: splits) if splits is not None else partial(load_splits, Path(folder or ".")),
     )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from model.config import DataConfig
@@ -23,7 +23,10 @@ SHORT = 48  # characters: up to this mean length, texts are learned letter by le
 LONGEST_CHARACTERS = 127  # characters of the longest text that the smallest models have positions for
 FEWEST_PIECES, MOST_PIECES = 500, 6000
 PAIRS_PER_PIECE = 2
-FEW_DROPOUT = 0.3  # with few pairs, a model without dropout learns them by heart
+# With few pairs, a model without dropout learns them by heart. Rotary positions, which scores see as distances, need
+# fewer pairs: trained on 270 words, a model reverses 40 % of 30 others with neither, 67 % with dropout, 90 % with both.
+FEW_DROPOUT = 0.3
+CHARACTER_STEPS = 1200  # and 97 % after so many updates
 SAMPLES = 3
 
 _NAMES = {
@@ -58,9 +61,8 @@ class TokenKind:
 class Proposal:
     """The kinds of tokens that were tried, and what is proposed, with the reason for the tokens in a sentence.
 
-    `data` names the tokens; `model` and `training` are settings that suit these data better than a preset's own.
-    `sentences`: whether the answers are sentences, so that BLEU says something about them. `sampled`: whether only a
-    part of the pairs was looked at.
+    `data` names the tokens. `sentences`: whether the answers are sentences, so that BLEU says something about them.
+    `sampled`: whether only a part of the pairs was looked at. `few`: whether a model soon knows them by heart.
     """
 
     data: DataConfig
@@ -68,8 +70,7 @@ class Proposal:
     kinds: tuple[TokenKind, ...]
     sentences: bool
     sampled: bool
-    model: Mapping[str, Any]
-    training: Mapping[str, Any]
+    few: bool
 
     def of(self, kind: str) -> TokenKind | None:
         """What was found out about a kind; None where it cannot be used with these data."""
@@ -77,15 +78,26 @@ class Proposal:
 
     def adapted(self, preset: Preset) -> Preset:
         """The preset with the settings proposed for these data."""
-        return replace(preset, model={**preset.model, **self.model}, training={**preset.training, **self.training})
+        model, training = self._changes(preset)
+        return replace(preset, model={**preset.model, **model}, training={**preset.training, **training})
 
-    def settings(self) -> dict[str, str]:
+    def settings(self, preset: Preset) -> dict[str, str]:
         """The proposal as settings after `--set`, so that a model can be trained again in the same way."""
-        data = asdict(self.data)
-        names = ("tokenizer", "vocab_size") if self.data.tokenizer == "subwords" else ("tokenizer",)
-        return {
-            key: str(value) for key, value in ({n: data[n] for n in names} | {**self.model, **self.training}).items()
-        }
+        tokens: dict[str, str] = {"tokenizer": self.data.tokenizer}
+        if self.data.tokenizer == "subwords":
+            tokens["vocab_size"] = str(self.data.vocab_size)
+        model, training = self._changes(preset)
+        return tokens | {key: str(value) for key, value in {**model, **training}.items()}
+
+    def _changes(self, preset: Preset) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Settings of the model and of its training that suit these data better than those of the preset."""
+        training: dict[str, Any] = {"select_by": "bleu" if self.sentences else "exact_match"}
+        if not self.few:
+            return {}, training
+        if self.data.tokenizer == "characters" and preset.training.get("max_steps", 0) < CHARACTER_STEPS:
+            training["max_steps"] = CHARACTER_STEPS
+        rotated = {} if preset.model.get("architecture") == "lstm" else {"positions": "rope"}
+        return {"dropout": FEW_DROPOUT, **rotated}, training
 
 
 def are_sentences(texts: Sequence[str]) -> bool:
@@ -107,15 +119,13 @@ def propose(splits: Splits, config: DataConfig) -> Proposal:
     sentences = are_sentences([example.target for example in valid])
     lengths = [max(len(example.source), len(example.target)) for example in (*train, *valid)]
     kind, reason = _best_kind(by_name, sentences, statistics.mean(lengths))
-    few = len(splits["train"]) < LARGE
     return Proposal(
         data=replace(config, tokenizer=kind),  # type: ignore[arg-type]  # one of KINDS
         reason=reason,
         kinds=kinds,
         sentences=sentences,
         sampled=len(train) < len(splits["train"]),
-        model={"dropout": FEW_DROPOUT} if few else {},
-        training={"select_by": "bleu" if sentences else "exact_match"},
+        few=len(splits["train"]) < LARGE,
     )
 
 

@@ -15,6 +15,7 @@ from model.checkpoint import LoadedModel
 from model.config import ConfigError, ModelConfig, TrainConfig, from_dict, to_dict
 from model.data import Task
 from model.data.batching import EncodedPairs, sampled_pairs
+from model.data.proposal import are_sentences
 from model.data.task import Example
 from model.scoring import evenly_spaced
 from model.text.tokenizer import Tokenizer, build_tokenizers
@@ -43,8 +44,12 @@ class Setup:
 
     @property
     def with_bleu(self) -> bool:
-        """Whether BLEU is meaningful: strings of letters have no words to match."""
-        return self.settings.data.tokenizer != "characters" or self.settings.training.select_by == "bleu"
+        """Whether BLEU is meaningful: strings of letters have no words to match, and single words no runs of them."""
+        if self.settings.training.select_by == "bleu":
+            return True
+        if self.task.name == "files":
+            return are_sentences([example.target for example in self.valid.examples])
+        return self.settings.data.tokenizer != "characters"
 
 
 def prepare(

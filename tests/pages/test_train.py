@@ -4,82 +4,34 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.runs import dry_run, lifecycle
-from explorer.runs.dry_run import Plan, PlanError, read_plan
-from explorer.runs.process import LAUNCHES, read_launch, start_process
-from explorer.screens.train import form as train_form
+from explorer.runs import dry_run
+from explorer.runs.dry_run import Plan, PlanError
+from explorer.runs.process import LAUNCHES, read_launch
 from explorer.web import runtime
 from model.data import TASKS, multi30k
 from model.folder import METRICS, PROBE, PROBE_ANSWER, STOP
 from model.train import parser
 from tests.explorer.planted import planted_trace
-from tests.explorer.runs.test_dry_run import ANSWER
 from tests.explorer.toy_runs import save_run, write_status
-from tests.paths import ROOT
-
-SLEEP = "import time; time.sleep(60)"
+from tests.pages.train_page import button, command, metric, opened, planned, stand_ins, words
 
 
 @pytest.fixture
 def checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty folder; processes only sleep, plans are ready at once, and nothing is left running."""
-    monkeypatch.setattr(runtime, "CHECKPOINTS", tmp_path)
-    monkeypatch.setattr(dry_run, "run_trial", lambda command: read_plan(json.dumps(ANSWER)))
-    monkeypatch.setattr(
-        lifecycle,
-        "start_process",
-        lambda folder, name, command: start_process(folder, name, ["python", "-c", SLEEP, *command]),
-    )
-    train_form.plan_service.clear()
-    yield tmp_path
-    for path in (tmp_path / LAUNCHES).glob("*.json"):
-        launch = read_launch(tmp_path, path.stem)
-        if launch is not None and launch.alive:
-            psutil.Process(launch.pid).kill()
+    with stand_ins(tmp_path, monkeypatch) as folder:
+        yield folder
 
 
 @pytest.fixture
 def app(checkpoints: Path) -> AppTest:
-    at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
-    at.run()
-    return at.switch_page("pages/train.py")
-
-
-def planned(at: AppTest) -> AppTest:
-    """Run until the plan is there."""
-    at.run()
-    for _ in range(50):
-        if metric(at, "Parameters") != "…":
-            return at
-        at.run()
-    raise AssertionError("no plan came")
-
-
-def metric(at: AppTest, label: str) -> str:
-    return next(element.value for element in at.metric if element.label == label)
-
-
-def words(at: AppTest) -> str:
-    """All texts on the page, without the escapes of Markdown."""
-    found = [*at.caption, *at.info, *at.warning, *at.error, *at.success, *at.markdown]
-    return " ".join(str(element.value) for element in found).replace("\\", "")
-
-
-def command(at: AppTest) -> list[str]:
-    return at.code[-1].value.split()
-
-
-def button(at: AppTest, label: str):  # type: ignore[no-untyped-def]
-    return next(element for element in at.button if element.label == label)
+    return opened()
 
 
 def watching(at: AppTest, name: str) -> AppTest:
@@ -389,34 +341,12 @@ def test_a_link_to_a_run_that_is_gone_leads_to_the_form(app: AppTest) -> None:
     assert at.selectbox(key="train_task").value == "reverse"
 
 
-def test_own_data_is_shown_before_anything_is_trained(app: AppTest, checkpoints: Path) -> None:
-    at = app.run()
-    at.selectbox(key="train_task").set_value("files").run()
-    assert not at.exception
-    assert "Nothing leaves this machine." in words(at)
-    rows = "".join(f"word {n}\tWort {n}\n" for n in range(20)) + "only one side\t\n"
-    at.get("file_uploader")[0].set_value(("my pairs.tsv", rows.encode(), "text/tab-separated-values")).run()
-    assert not at.exception
-    assert at.dataframe[0].value.iloc[0].tolist() == ["word 0", "Wort 0"]
-    assert "The first of 20 pairs. 1 row left out: an empty side (line 21)." in words(at)
-    at.selectbox(key="train_lang_target").set_value("de").run()
-    options = parser().parse_args(command(at)[3:])
-    assert (options.task, options.target_lang) == ("files", "de")
-    assert Path(options.data).read_bytes() == rows.encode()
-    assert os.path.commonpath([options.data, checkpoints]) == str(checkpoints)
-
-
-@pytest.mark.parametrize(
-    ("content", "sentence"),
-    [(b"a\n", "only one column"), (b"\xff\xfea\x00", "UTF-16"), (b"", "is empty"), (b"a\tb\n\xe9\t\n", "is not UTF-8")],
-)
-def test_a_malformed_file_gets_a_message(app: AppTest, content: bytes, sentence: str) -> None:
-    at = app.run()
-    at.selectbox(key="train_task").set_value("files").run()
-    at.get("file_uploader")[0].set_value(("pairs.tsv", content, "text/plain")).run()
-    assert not at.exception
-    assert sentence in words(at)
-    assert not [element for element in at.button if element.label == "Start training"]
+def test_the_preset_is_shown_where_the_estimate_is_known(app: AppTest) -> None:
+    """The page runs twice in quick succession then, and the browser never sees what the first run drew."""
+    planned(app)
+    other = opened().run()
+    assert other.segmented_control(key="train_preset_reverse").proto.set_value
+    assert other.segmented_control(key="train_preset_reverse").value == "tiny"
 
 
 def test_all_tasks_are_offered(app: AppTest) -> None:

@@ -16,10 +16,11 @@ from explorer.text import count, plain, why
 from explorer.web import runtime
 from explorer.web.downloads import download_button
 from explorer.web.selected_run import ENTRY, choose_run
+from explorer.web.upload_limit import megabytes
 from explorer.web.viewer_mode import closed
 from model.folder import CheckpointError
 
-MAX_ZIP_MEGABYTES = 1024
+MAX_ZIP_MEGABYTES = 1024  # where the server accepts so much
 _OUTCOME = "_runs_outcome"
 
 
@@ -125,7 +126,7 @@ def draw_import(runs: Runs) -> None:
         "A zip file that was exported here or on another machine, or a MarianMT (OPUS-MT) or BART model as Hugging "
         "Face stores it: zipped, or as a folder on this server. Nothing in it is executed or unpickled."
     )
-    file = st.file_uploader("Zip file", type=["zip"], max_upload_size=MAX_ZIP_MEGABYTES, key="runs_zip")
+    file = st.file_uploader("Zip file", type=["zip"], max_upload_size=megabytes(MAX_ZIP_MEGABYTES), key="runs_zip")
     columns = st.columns(2)
     folder = columns[0].text_input(
         "or a folder on this server",

@@ -9,7 +9,7 @@ import streamlit as st
 from explorer.runs.command import quoted_command
 from explorer.runs.uploads import store
 from explorer.screens.train.training_data import Data
-from explorer.screens.train.upload import MAX_MEGABYTES, TABLES
+from explorer.screens.train.upload import TABLES, upload_megabytes
 from explorer.text import plain, plural, why
 from model.data import DataError
 from model.data.files import read_pairs
@@ -27,7 +27,7 @@ def choose_added(data: Data, checkpoints: Path) -> tuple[str, ...]:
         "Further training pairs (TSV, CSV or JSONL)",
         type=list(TABLES),
         accept_multiple_files=True,
-        max_upload_size=MAX_MEGABYTES,
+        max_upload_size=upload_megabytes(),
         key="train_added",
         help=_HELP,
     )

@@ -17,7 +17,8 @@ from explorer.runs.settings import problem, setting
 from explorer.runs.status import clock
 from explorer.screens.train.added_pairs import choose_added
 from explorer.screens.train.more_settings import choose_computation, choose_further
-from explorer.screens.train.setting_fields import size_fields, training_fields
+from explorer.screens.train.setting_fields import size_fields, time_field, training_fields
+from explorer.screens.train.token_panel import choose_kind, draw_tokens
 from explorer.screens.train.training_data import Data, choose_data
 from explorer.text import count, plain, why
 from explorer.web.faults import contained
@@ -51,14 +52,18 @@ def draw_form(runs: Runs) -> None:
     if data is None:
         return
     with right:
-        preset = _preset(data)
+        data = _with_tokens(data, left)
+        preset = data.adapted(_preset(data))
+        scope = f"{data.task}_{preset.name}"
+        time, naming = st.columns([2, 3])
+        with time:
+            changes = time_field(preset, scope)
         panel = st.container()
-    scope = f"{data.task}_{preset.name}"
     sizes = st.expander("Model sizes")
     with st.expander("Training settings"):
         schedule, fields = st.container(), st.container()
         with fields:
-            changes = training_fields(preset, scope)
+            changes += training_fields(preset, scope)
             order = TrainingOrder(_TRIAL, data.task, preset.name, data=data.arguments)
             if st.toggle("More settings", key="train_more", persist_state="session"):
                 order = dataclasses.replace(order, **choose_computation(), added=choose_added(data, runs.checkpoints))
@@ -68,11 +73,14 @@ def draw_form(runs: Runs) -> None:
             st.caption(plain(f"The sizes are those of '{order.init}', the model that the run starts from."))
         else:
             changes = size_fields(preset, scope) + changes
+    if not order.init:
+        changes = data.tokens + changes
     order = dataclasses.replace(order, changes=changes)
     unfit = problem(preset, changes)
     plan = None if unfit else _ask(runs, order)
-    with panel:
+    with naming:
         name = _name(runs, data)
+    with panel:
         order = dataclasses.replace(order, name=name)
         every = None if unfit or plan is not None else _POLL_SECONDS
         st.fragment(contained("run_plan")(_plan), run_every=every)(runs, order, unfit)
@@ -96,14 +104,27 @@ def _draw_busy(runs: Runs) -> None:
         st.button("Watch it", key="train_watch", on_click=choose_run, args=(first,))
 
 
+def _with_tokens(data: Data, left: st.delta_generator.DeltaGenerator) -> Data:
+    """Own data with the chosen tokens, shown on samples beside the data; other tasks have theirs."""
+    if data.proposal is None:
+        return data
+    kind = choose_kind(data.proposal, data.task)
+    if kind is None:
+        return data
+    with left:
+        draw_tokens(kind, data.proposal)
+    return dataclasses.replace(data, tokens=(("tokenizer", kind.kind),))
+
+
 def _preset(data: Data) -> Preset:
     start = data.default_preset
     names = [name for name in PRESETS if name == start or name not in TASKS]
     key = f"train_preset_{data.task}"
+    # Set at every run: an interrupted run creates fields that the browser never sees.
+    st.session_state[key] = st.session_state.get(key) or start
     chosen = st.segmented_control(
         "Model",
         names,
-        default=None if key in st.session_state else start,
         required=True,
         key=key,
         persist_state="session",

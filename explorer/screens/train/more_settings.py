@@ -63,8 +63,9 @@ def choose_further(preset: Preset, data: Data, scope: str, init: str) -> Changes
         tokenizer = runtime.summary(init)["data"].get("tokenizer")
         st.caption(plain(f"Sizes and tokenizers are those of '{init}'. Words that it does not know remain unknown."))
         return further_fields(preset, scope, str(tokenizer))
-    changes = token_fields(data.data, data.task)
-    return changes + further_fields(preset, scope, dict(changes).get("tokenizer", data.data.tokenizer))
+    changes = token_fields(data.data, data.task, drawn=data.tokens)
+    chosen = {**dict(data.tokens), **dict(changes)}
+    return changes + further_fields(preset, scope, chosen.get("tokenizer", data.data.tokenizer))
 
 
 def _start() -> str:

@@ -17,6 +17,7 @@ from explorer.runs.settings import (
     REGULARISATION,
     SIZES,
     SUBWORDS_ONLY,
+    TIME,
     TOKENS,
     TRAINING,
     Changes,
@@ -45,8 +46,13 @@ def size_fields(preset: Preset, scope: str) -> Changes:
     return changes + _fields(ABLATIONS, **shared)
 
 
+def time_field(preset: Preset, scope: str) -> Changes:
+    """How long to train, which stands on the first screen; returns what differs from the preset."""
+    return _fields(TIME, cls=TrainConfig, start=preset.training, scope=scope)
+
+
 def training_fields(preset: Preset, scope: str) -> Changes:
-    """How long to train, how fast, and with what safeguards; returns what differs from the preset."""
+    """How fast to learn, and with what safeguards; returns what differs from the preset."""
     changes: Changes = ()
     for names in TRAINING:
         changes += _fields(names, cls=TrainConfig, start=preset.training, scope=scope)
@@ -62,9 +68,10 @@ def further_fields(preset: Preset, scope: str, tokenizer: str) -> Changes:
     return changes
 
 
-def token_fields(data: DataConfig, scope: str) -> Changes:
-    """How text is split into tokens; returns what differs from the task's own settings."""
-    return _fields(TOKENS, cls=DataConfig, start=dataclasses.asdict(data), scope=scope)
+def token_fields(data: DataConfig, scope: str, drawn: Changes = ()) -> Changes:
+    """How text is split into tokens, but for what is `drawn` already; returns what differs from the task's own."""
+    names = [name for name in TOKENS if name not in dict(drawn)]
+    return _fields(names, cls=DataConfig, start=dataclasses.asdict(data), scope=scope)
 
 
 def _fields(names: Sequence[str], *, cls: Any, start: Mapping[str, Any], scope: str) -> Changes:
@@ -72,7 +79,7 @@ def _fields(names: Sequence[str], *, cls: Any, start: Mapping[str, Any], scope: 
     helps = {item.name: str(item.metadata.get("help", "")) for item in dataclasses.fields(cls)}
     changes = []
     for at in range(0, len(names), _COLUMNS):
-        for column, name in zip(st.columns(_COLUMNS), names[at : at + _COLUMNS], strict=False):
+        for column, name in zip(st.columns(min(_COLUMNS, len(names))), names[at : at + _COLUMNS], strict=False):
             before = start.get(name, default[name])
             with column:
                 now = _field(name, hints[name], before, f"{helps[name]} ({name})", field_key(scope, name))

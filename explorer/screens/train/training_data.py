@@ -7,12 +7,15 @@ from pathlib import Path
 
 import streamlit as st
 
-from explorer.screens.train.upload import choose_files
+from explorer.runs.settings import Changes
+from explorer.screens.train.own_pairs import choose_pairs
 from explorer.text import plain, plural
 from model.config import DataConfig
 from model.data import MADE_HERE, TASKS, DataError, get_task
-from model.data.files import files_task, split_pairs
+from model.data.files import files_preset
+from model.data.proposal import Proposal
 from model.data.task import MissingCorpusError
+from model.presets import Preset
 
 SHOWN = 5  # sample pairs on the page
 FILES = "files"
@@ -21,13 +24,22 @@ _PREFERRED = "reverse"
 
 @dataclass(frozen=True)
 class Data:
-    """What a run learns from: task, data settings, default preset, further arguments, and a suggested name."""
+    """What a run learns from: task, data settings, default preset, further arguments, and a suggested name.
+
+    A person's own data also have a proposal and, once they are chosen, the tokens as settings.
+    """
 
     task: str
     data: DataConfig
     default_preset: str
     arguments: tuple[str, ...] = ()
     wanted_name: str = ""
+    proposal: Proposal | None = None
+    tokens: Changes = ()
+
+    def adapted(self, preset: Preset) -> Preset:
+        """The preset, with the settings proposed for own data."""
+        return preset if self.proposal is None else self.proposal.adapted(preset)
 
 
 def choose_data(checkpoints: Path) -> Data | None:
@@ -93,9 +105,14 @@ def _samples(name: str, _fetch: bool) -> tuple[list[dict[str, str]], dict[str, i
 
 
 def _own_files(checkpoints: Path) -> Data | None:
-    chosen = choose_files(checkpoints)
-    if chosen is None:
+    own = choose_pairs(checkpoints)
+    if own is None:
         return None
-    arguments, pairs, src_lang, tgt_lang = chosen
-    task = files_task(split_pairs(pairs), src_lang=src_lang, tgt_lang=tgt_lang)
-    return Data(FILES, task.data, task.default_preset, arguments, wanted_name="my-model")
+    return Data(
+        FILES,
+        own.proposal.data,
+        files_preset(own.n_train),
+        own.arguments,
+        wanted_name="my-model",
+        proposal=own.proposal,
+    )

@@ -1,107 +1,111 @@
-"""The Train page's upload of a person's own sentence pairs, shown before anything is trained."""
+"""Where a person's own pairs come from on the Train page: pasted, one table, or two text files."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import streamlit as st
 
-from explorer.byte_cache import cached
-from explorer.runs.uploads import LANGUAGES, Uploaded, store
-from explorer.text import plain, plural, why
+from explorer.runs.uploads import Uploaded, store
+from explorer.text import plain, why
+from explorer.web.downloads import download_button
+from explorer.web.upload_limit import megabytes
 from model.data import DataError
-from model.data.files import Pairs, read_pairs, read_parallel
-from model.data.tables import read_table
+from model.data.number_words import FILE_NAME, sample_file
+from model.data.pasted import pasted_table
+from model.data.tables import MAX_BYTES
 
-MAX_MEGABYTES = 100
 TABLES = ("tsv", "tab", "csv", "jsonl", "ndjson")
-SHOWN = 5
+TABLE, TWO = "one table", "two text files"
+MAX_PASTED = 1_000_000  # characters: more is a file
+_PASTED = "train_pasted"
+_PRIVATE = "Nothing leaves this machine. UTF-8 text; a small model can learn from a few hundred pairs."
 
 
-def choose_files(checkpoints: Path) -> tuple[tuple[str, ...], Pairs, str, str] | None:
-    """Draw upload, columns and preview; returns the command's arguments, the pairs and both languages, once usable."""
+@dataclass
+class _Text:
+    """Pasted text in the shape of an uploaded file."""
+
+    name: str
+    text: str
+
+    def getvalue(self) -> bytes:
+        return self.text.encode("utf-8", errors="replace")
+
+
+def upload_megabytes() -> int:
+    """The largest file of pairs that can be uploaded here."""
+    return megabytes(MAX_BYTES // 2**20)
+
+
+def choose_files(checkpoints: Path) -> tuple[Path, ...]:
+    """Draw the choice; one path of a table or two of parallel texts, once there are some that can be stored."""
     shape = st.segmented_control(
-        "Shape",
-        ["one table", "two text files"],
-        default="one table",
+        "Where the pairs come from",
+        [TABLE, TWO],
+        default=TABLE,
         required=True,
         key="train_shape",
+        format_func=lambda shape: "paste, or one table" if shape == TABLE else shape,
         label_visibility="collapsed",
     )
-    two = shape == "two text files"
-    files = st.file_uploader(
-        "Two text files, line by line: the source first" if two else "A TSV, CSV or JSONL file with a pair in each row",
-        type=None if two else list(TABLES),
-        accept_multiple_files=two,
-        max_upload_size=MAX_MEGABYTES,
-        key="train_files_two" if two else "train_files_one",
-    )
-    uploads: Sequence[Uploaded] = [file for file in (files if isinstance(files, list) else [files]) if file is not None]
-    if len(uploads) < (2 if two else 1):
-        st.caption("Nothing leaves this machine. UTF-8 text; a small model can learn from a few hundred pairs.")
-        return None
-    languages = st.columns(2)
-    chosen = [_language(column, side) for column, side in zip(languages, ("source", "target"), strict=True)]
+    uploads = _two_files() if shape == TWO else _one_table()
     try:
-        paths = [store(upload, checkpoints) for upload in uploads[:2]]
-        arguments, pairs = _two(paths) if two else _one(paths[0])
-    except (DataError, OSError) as unusable:
+        return tuple(store(upload, checkpoints) for upload in uploads)
+    except OSError as unusable:
         st.error(plain(why(unusable)))
-        return None
-    st.dataframe(
-        [{pairs.source_name: pair.source, pairs.target_name: pair.target} for pair in pairs.examples[:SHOWN]],
-        hide_index=True,
+        return ()
+
+
+def _one_table() -> Sequence[Uploaded]:
+    """Draw the file and the box to paste into; a file, as long as there is one, comes first."""
+    file = st.file_uploader(
+        "A TSV, CSV or JSONL file with a pair in each row",
+        type=list(TABLES),
+        max_upload_size=upload_megabytes(),
+        key="train_files_one",
+        label_visibility="collapsed",
     )
-    st.caption(plain(f"The first of {plural(len(pairs.examples), 'pair')}. {pairs.skipped_sentence()}".strip()))
-    return (*arguments, "--source-lang", chosen[0], "--target-lang", chosen[1]), pairs, chosen[0], chosen[1]
-
-
-def _language(column: st.delta_generator.DeltaGenerator, side: str) -> str:
-    code = column.selectbox(
-        f"Language of the {side}",
-        list(LANGUAGES),
-        format_func=LANGUAGES.__getitem__,
-        key=f"train_lang_{side}",
+    if file is not None:
+        return (file,)
+    text = st.text_area(
+        "Or paste pairs, one on each line",
+        key=_PASTED,
         persist_state="session",
-        help="It decides how text is split into words: an apostrophe often ends a word in French, but not in English.",
+        height=90,
+        max_chars=MAX_PASTED,
+        placeholder="twenty one -> 21\nforty -> 40",
+        help="First the source, then a tab, a comma or an arrow, then the target. Two columns copied from a "
+        "spreadsheet are separated by a tab.",
     )
-    return code or "xx"
+    if not (text or "").strip():
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.button("Fill in a sample", on_click=_fill_in_sample)
+            download_button("Sample file", sample_file, FILE_NAME, "text/tab-separated-values", key="train_sample")
+        st.caption(_PRIVATE)
+        return ()
+    try:
+        table = pasted_table(text)[0]
+    except DataError as unusable:
+        st.error(plain(str(unusable)))
+        return ()
+    return (_Text("pasted.tsv", table),)
 
 
-def _one(path: Path) -> tuple[tuple[str, ...], Pairs]:
-    columns = _columns(str(path))
-    first = _pairs(str(path), None, None)
-    if len(columns) == 2:
-        wanted = (first.source_name, first.target_name)
-    else:
-        parts = st.columns(2)
-        wanted = (
-            parts[0].selectbox(
-                "Source column", columns, index=columns.index(first.source_name), key="train_col_source"
-            ),
-            parts[1].selectbox(
-                "Target column", columns, index=columns.index(first.target_name), key="train_col_target"
-            ),
-        )
-    pairs = _pairs(str(path), *wanted)
-    return ("--data", str(path), "--source-column", wanted[0], "--target-column", wanted[1]), pairs
+def _fill_in_sample() -> None:
+    st.session_state[_PASTED] = sample_file().rstrip("\n")
 
 
-def _two(paths: Sequence[Path]) -> tuple[tuple[str, ...], Pairs]:
-    return ("--source", str(paths[0]), "--target", str(paths[1])), _parallel(str(paths[0]), str(paths[1]))
-
-
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _columns(path: str) -> tuple[str, ...]:
-    return read_table(Path(path)).columns
-
-
-@cached
-def _pairs(path: str, source: str | None, target: str | None) -> Pairs:
-    return read_pairs(Path(path), source_column=source, target_column=target)
-
-
-@cached
-def _parallel(source: str, target: str) -> Pairs:
-    return read_parallel(Path(source), Path(target))
+def _two_files() -> Sequence[Uploaded]:
+    files = st.file_uploader(
+        "Two text files, line by line: the source first",
+        accept_multiple_files=True,
+        max_upload_size=upload_megabytes(),
+        key="train_files_two",
+    )
+    if len(files) < 2:
+        st.caption(_PRIVATE)
+        return ()
+    return files[:2]

@@ -60,17 +60,23 @@ def test_what_cannot_be_spelled_is_counted_beforehand() -> None:
 
 
 def test_settings_follow_from_the_data_too() -> None:
-    few = proposal_for(own_data.number_words())
+    tiny, few = PRESETS["tiny"], proposal_for(own_data.number_words())
     assert not few.sentences
-    assert few.settings()["tokenizer"] == "characters"
+    assert few.settings(tiny) == {
+        "tokenizer": "characters", "dropout": "0.3", "positions": "rope", "select_by": "exact_match",
+        "max_steps": "1200",
+    }  # fmt: skip
+    assert few.adapted(tiny).model == {**tiny.model, "dropout": 0.3, "positions": "rope"}
     assert few.adapted(PRESETS["small"]).training["select_by"] == "exact_match"
+    assert few.adapted(PRESETS["small"]).training["max_steps"] == 8000
+    assert few.adapted(PRESETS["lstm-tiny"]).model["positions"] == "none"
     sentences = proposal_for(new_words(200))
     assert sentences.sentences
-    assert sentences.adapted(PRESETS["tiny"]).training["select_by"] == "bleu"
-    assert sentences.settings()["vocab_size"] == str(sentences.data.vocab_size)
-    assert few.adapted(PRESETS["tiny"]).model["dropout"] > 0
+    assert sentences.settings(tiny)["select_by"] == "bleu"
+    assert sentences.settings(tiny)["vocab_size"] == str(sentences.data.vocab_size)
+    assert "max_steps" not in sentences.settings(tiny)
     large = propose({"train": (Example("a b", "c"), Example("a", "d")) * LARGE, "valid": (Example("a", "c"),)}, CONFIG)
-    assert "dropout" not in large.model
+    assert set(large.settings(tiny)) == {"tokenizer", "select_by"}
     assert large.sampled
 
 
