@@ -21,6 +21,7 @@ from model.train import parser
 from tests.explorer.planted import planted_trace
 from tests.explorer.toy_runs import save_run, write_status
 from tests.pages.train_page import button, command, metric, opened, planned, stand_ins, words
+from tests.paths import ROOT
 
 
 @pytest.fixture

@@ -65,18 +65,23 @@ def _title(name: str) -> str:
 def _built_in(name: str) -> Data:
     task = get_task(name)
     st.caption(plain(task.description))
-    fetching = bool(st.session_state.pop(f"train_fetch_{name}", False))
+    asked, failed = f"train_fetch_{name}", f"_train_fetch_failed_{name}"
+    fetching = bool(st.session_state.pop(asked, False))
     try:
         _show_samples(name, fetch=fetching)
+        st.session_state.pop(failed, None)
     except MissingCorpusError:
         st.caption(
             "These sentences do not come with Headlight, and are not on this machine yet (nor in a folder that "
             "HEADLIGHT_DATA names). Starting the training downloads them, too."
         )
-        _offer_download(name, "Download and show some")
+        if failure := st.session_state.get(failed):  # kept, since the page is run again when the estimate arrives
+            st.warning(plain(failure))
+        _offer_download(name, "Try again" if failure else "Download and show some")
     except DataError as missing:
         st.warning(plain(str(missing)))
         if name not in MADE_HERE:
+            st.session_state[failed] = str(missing)
             _offer_download(name, "Try again")
     return Data(name, task.data, task.default_preset, wanted_name=name)
 
