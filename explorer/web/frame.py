@@ -38,6 +38,8 @@ _STYLE = """<style>
 @media (min-width: 769px) { .stMainBlockContainer:has(.st-key-top_line_row) { padding-top: 0.75rem; } }
 .stMainBlockContainer:has(.st-key-top_line_row) > [data-testid="stVerticalBlock"] { gap: 0.6rem; }
 .st-key-answer h4 { padding: 0; }
+.st-key-answer h4::before {
+  content: "Translation"; margin-right: 0.6em; font-size: 0.8rem; font-weight: 400; opacity: 0.75; }
 .st-key-answer button { min-height: 2rem; padding-block: 0; }
 .stApp a[href^="#term-"] {
   color: inherit; text-decoration: underline dotted; text-underline-offset: 3px; cursor: help; }

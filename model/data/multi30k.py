@@ -38,47 +38,61 @@ PROMPTS = {
     "en": (
         Prompt(
             "Two young children are playing football in the park.",
-            "“are playing” becomes one verb, which has to agree with “children”",
-            says=("Kinder spielen",),
+            "after “spielen”, the place or the game? See which words are looked at for the one that was chosen",
+            word="im",
+            says=("spielen im Park",),
         ),
         Prompt(
             "A man who is wearing a red hat is reading a newspaper.",
             "does it keep the relative clause? Its verb would come last: when is “wearing” looked at?",
+            word="mit",
         ),
         Prompt(
             "A basketball player is trying to throw the ball.",
             "two words become one compound, and the infinitive goes to the end",
+            word="Basketballspieler",
             says=("Basketballspieler", "werfen"),
         ),
         Prompt(
             "The dog is not playing with the ball.",
             "the negation: where does it go, and what does its row look at?",
+            word="nicht",
             says=("nicht",),
         ),
         Prompt(
             "A woman is sitting on the bank of a river.",
             "“bank” has two meanings: does its encoder row look at “river”?",
+            word="Ufer",
         ),
     ),
     "de": (
         Prompt(
             "Zwei kleine Kinder spielen im Park Fußball.",
             "“im” becomes two words: do both rows look at it?",
+            word="in",
             says=("in the",),
         ),
         Prompt(
             "Ein Mann, der einen roten Hut trägt, liest eine Zeitung.",
             "“trägt” is at the end of its clause, but English needs it early: which row looks at it?",
+            word="wearing",
             says=("wearing",),
         ),
         Prompt(
             "Ein Basketballspieler versucht, den Ball zu werfen.",
             "one compound becomes two words: do both rows look at it?",
+            word="basketball",
             says=("basketball player",),
         ),
-        Prompt("Der Hund spielt nicht mit dem Ball.", "the negation: is it kept, and which row looks at “nicht”?"),
         Prompt(
-            "Eine Frau sitzt auf einer Bank im Park.", "“Bank” has two meanings: does its encoder row look at “sitzt”?"
+            "Der Hund spielt nicht mit dem Ball.",
+            "the negation: is it kept, and which row looks at “nicht”?",
+            word="is",
+        ),
+        Prompt(
+            "Eine Frau sitzt auf einer Bank im Park.",
+            "“Bank” has two meanings: does its encoder row look at “sitzt”?",
+            word="bench",
         ),
     ),
     "fr": (

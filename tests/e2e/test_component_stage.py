@@ -148,7 +148,7 @@ def test_three_tempos(bench: Bench) -> None:
     bench.mount(planted_view())
     seen = []
     for _ in range(4):
-        seen.append(bench.text(".speed"))
+        seen.append(bench.text(".speed span"))
         bench(".speed").click()
         bench.frame()
     assert seen == ["1×", "2×", "½×", "1×"]

@@ -202,7 +202,7 @@ function drawPlace(S) {
 /** @param {StepperState} S */
 function drawSpeed(S) {
   const button = S.find(".speed"), name = { 1: "normal", 2: "fast", 0.5: "slow" }[S.speed];
-  say(button, S.speed === 0.5 ? "½×" : `${S.speed}×`);
+  say(S.find(".speed span"), S.speed === 0.5 ? "½×" : `${S.speed}×`);
   button.title = `Tempo: ${name}. Click for the next of three.`;
   button.setAttribute("aria-label", `Tempo: ${name}`);
 }
