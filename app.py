@@ -59,7 +59,7 @@ def frame() -> None:
         with contained("sidebar"):
             sidebar.draw(sentence_on_page=first or page.url_path == "attention", welcome=first)
     shell.enter_shell()
-    with runtime.first_run(), contained("page"):
+    with runtime.page_run(), contained("page"):
         page.run()
     glossary()
 

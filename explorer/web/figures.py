@@ -12,9 +12,10 @@ from explorer.web import runtime
 
 @st.cache_resource(show_spinner=False)
 def freeze_after(view: str) -> None:
-    """At the end of a view, once per process: exclude what drawing it imported from garbage collection.
+    """At the end of a view that is drawn alone, once per process: exclude what it imported from garbage collection.
 
-    Streamlit collects garbage after every run, so a page that polls for changes would scan all of it every second.
+    Streamlit collects garbage after every run, so a page that polls for changes would scan all of it every second. For
+    what a whole page imports, see :func:`explorer.web.runtime.page_run`.
     """
     del view  # only the cache key: another view may have imported more
     runtime.freeze()

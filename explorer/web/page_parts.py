@@ -14,7 +14,7 @@ from explorer.text import plain
 from explorer.translation.selection import Selection
 from explorer.web import runtime, session
 from explorer.web.faults import contained
-from explorer.web.figures import draw_table, freeze_after
+from explorer.web.figures import draw_table
 from explorer.web.open_translation import OpenTranslation, address_of, leave_lost_model, open_translation
 
 if TYPE_CHECKING:
@@ -39,7 +39,6 @@ def draw_page(name: str, question: str, answer: str, tabs_of: TabsOf, *on_screen
     opened = _open_transformer()
     if opened is not None:
         st.fragment(contained(name)(_draw_open_tab))(opened, name, tabs_of, on_screen)
-        freeze_after(name)
 
 
 def _draw_open_tab(opened: OpenTranslation, name: str, tabs_of: TabsOf, on_screen: tuple[str, ...]) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 _has_run = False
+_n_modules = 0
 _afterwards: list[Callable[[], None]] = []
 _opened: deque[str] = deque(maxlen=1)
 _importing = 0
@@ -88,13 +90,21 @@ def quick_imports() -> Iterator[None]:
 
 
 @contextmanager
-def first_run() -> Iterator[None]:
-    """Wrap a page run; the first run of a process does the imports, so garbage collection is suspended for it."""
-    global _has_run
+def page_run() -> Iterator[None]:
+    """Wrap a page run; the first run of a process does the imports, so garbage collection is suspended for it.
+
+    What a run has imported is excluded from later collections, which come after every run.
+    """
+    global _has_run, _n_modules
     first, _has_run = not _has_run, True
     try:
         with quick_imports() if first else nullcontext():
-            yield
+            try:
+                yield
+            finally:
+                if len(sys.modules) > _n_modules:
+                    _n_modules = len(sys.modules)
+                    freeze()
     finally:
         if first:
             for work in _afterwards:

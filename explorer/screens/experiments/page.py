@@ -27,7 +27,7 @@ from explorer.figures.rests import rests_plot
 from explorer.screens.experiments.cross_attention import draw_maps
 from explorer.text import plain
 from explorer.web.address import Parameter
-from explorer.web.figures import draw_figure, freeze_after
+from explorer.web.figures import draw_figure
 from explorer.web.page_parts import draw_plot
 from explorer.web.training_form import fill_form
 from model.experiments.catalogue import EXPERIMENTS
@@ -47,7 +47,6 @@ _NUMBERS = {"loss on test": "%.4f", "right on test (%)": "%.1f", "BLEU on test":
 def draw() -> None:
     """The whole page."""
     _experiment()
-    freeze_after("experiments")
 
 
 def _experiment() -> None:

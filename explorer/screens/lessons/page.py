@@ -12,7 +12,6 @@ from explorer.screens.lessons.ending import draw_ending
 from explorer.screens.lessons.running_models import library, start_of
 from explorer.screens.lessons.step import draw_exercise, draw_question, draw_text, draw_view
 from explorer.text import plain, plural
-from explorer.web.figures import freeze_after
 from explorer.web.page_parts import heading
 
 # Presentation mode: larger type for the projector, and nothing but the lesson. Streamlit's elements are sized in rem
@@ -51,7 +50,6 @@ def draw() -> None:
         _draw_list(lessons)
     else:
         _draw_step(lesson, lesson_session.position().step)
-    freeze_after("lessons")
 
 
 def _draw_list(lessons: Library) -> None:

@@ -29,7 +29,6 @@ from explorer.translation.model_description import ModelDescription
 from explorer.translation.model_summary import facts
 from explorer.web import changes_in_force, page_parts, runtime, session, sidebar
 from explorer.web.downloads import download_button
-from explorer.web.figures import freeze_after
 from model.folder import CheckpointError
 
 SURGERY = "Surgery"
@@ -69,7 +68,6 @@ def draw() -> None:
     _tabs(described, selection.text, result)
     here = dataclasses.replace(session.selection(), model=selection.model, text=selection.text)
     page_parts.write_address(here, "step", "kind", "layer", "head", "edit")
-    freeze_after("probe")
 
 
 def _sample(described: ModelDescription) -> Measured | None:

@@ -14,7 +14,6 @@ from explorer.screens.runs.head_history import draw_heads
 from explorer.screens.runs.listing import draw_table
 from explorer.text import plain
 from explorer.web import runtime
-from explorer.web.figures import freeze_after
 from explorer.web.run_metrics import metrics_of
 from explorer.web.selected_run import ENTRY, draw_missing, run_box
 
@@ -53,4 +52,3 @@ def draw() -> None:
     if new.open:
         with new:
             draw_import(runs)
-    freeze_after("runs")

@@ -8,7 +8,6 @@ from explorer.runs.lifecycle import Runs
 from explorer.screens.train.form import draw_form
 from explorer.screens.train.watch import draw_run
 from explorer.web import runtime
-from explorer.web.figures import freeze_after
 from explorer.web.selected_run import NEW, RUN, draw_missing, run_box
 
 _WATCHING = {True: "Watch it learn", False: "How it learned"}
@@ -29,4 +28,3 @@ def draw() -> None:
         draw_form(runs)
     else:
         draw_run(runs, name)
-    freeze_after("train" if name == NEW else "watch")

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -72,7 +73,7 @@ def test_what_waits_for_the_first_page_is_done_when_its_run_has_ended_even_with_
     monkeypatch.setattr(runtime, "_afterwards", [done.set])
     monkeypatch.setattr(runtime, "_has_run", False)
 
-    @runtime.first_run()
+    @runtime.page_run()
     def page() -> None:
         assert not done.wait(0.05)
         raise KeyError
@@ -81,9 +82,26 @@ def test_what_waits_for_the_first_page_is_done_when_its_run_has_ended_even_with_
         page()
     assert done.wait(10)
     done.clear()
-    with runtime.first_run():
+    with runtime.page_run():
         pass
     assert not done.wait(0.05)
+
+
+def test_what_a_page_run_has_imported_is_left_out_of_later_collections(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Streamlit collects after every run. The modules of Translate alone made that cost 14 ms for every step."""
+    frozen: list[int] = []
+    monkeypatch.setattr(runtime, "_has_run", True)
+    monkeypatch.setattr(runtime, "_n_modules", len(sys.modules))
+    monkeypatch.setattr(runtime, "freeze", lambda: frozen.append(len(sys.modules)))
+    with runtime.page_run():
+        pass
+    assert not frozen
+    with runtime.page_run():
+        monkeypatch.setitem(sys.modules, "imported_by_a_page", ModuleType("imported_by_a_page"))
+    assert len(frozen) == 1
+    with runtime.page_run():
+        pass
+    assert len(frozen) == 1
 
 
 def test_a_page_that_cannot_get_ready_keeps_no_other_from_it(
