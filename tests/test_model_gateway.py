@@ -190,7 +190,7 @@ def watch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Watch]:
 PROBE = ("All heads", "One head", "Surgery", "Importance", "Search", "Grammar", "Export")
 MASKS = ("The masks", "Given target", "While decoding", "Trained without it", "Open padding")
 POSITIONS = ("The table", "One word", "The rotation", "Alternatives", "Shuffle the words", "Longer than trained")
-INSIDE = ("The computation", "Queries and keys", "Layer by layer", "The prediction", "Sizes")
+INSIDE = ("The machine", "All operations", "Queries and keys", "Layer by layer", "The prediction", "Sizes")
 VISITS: dict[str, list[dict[str, str]]] = {
     "translate": [{}, {"path": "5-6-2"}, {"edit": "cross.1.1.zero"}],
     "attention": [{"panel": panel} for panel in ("", *PANELS)] + [{"edit": "cross.2.1.uniform"}],

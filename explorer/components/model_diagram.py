@@ -1,13 +1,15 @@
 """A model as a diagram: its layers and what each consists of, taken from the configuration, for the browser to draw.
 
-The small diagram beside the stage (js/diagram.js) draws the places of attention; a larger one may draw every sublayer.
+The small diagram beside the stage (js/diagram.js) draws the places of attention. The machine on Inside (js/machine.js)
+draws every block, with what it reads.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from explorer.components.machine_blocks import Block, blocks_of
 from model.config import AttentionKind, ModelConfig
 
 FEED_FORWARD, LSTM_CELL = "feed_forward", "lstm"
@@ -23,6 +25,7 @@ class ModelDiagram:
         heads: heads per layer, by kind of attention.
         norm: "pre", "post", or "" for a model without layer norms.
         positions: how positions are encoded; "" for a model that reads in order.
+        blocks: every block and what it reads; empty where only the places of attention are drawn.
     """
 
     encoder: tuple[tuple[str, ...], ...]
@@ -30,10 +33,16 @@ class ModelDiagram:
     heads: dict[AttentionKind, int]
     norm: str
     positions: str
+    blocks: tuple[Block, ...] = ()
 
     def payload(self) -> dict[str, Any]:
         """The diagram as JSON."""
         return asdict(self)
+
+
+def whole_diagram_of(config: ModelConfig) -> ModelDiagram:
+    """The diagram of a model with this configuration, with all of its blocks."""
+    return replace(diagram_of(config), blocks=blocks_of(config))
 
 
 def diagram_of(config: ModelConfig) -> ModelDiagram:

@@ -29,14 +29,23 @@ _PLACE = ("step", "kind", "layer", "head", "view", "panel", "cell", "edit")
 _CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"]}
 
 
-def draw_page(name: str, question: str, answer: str, tabs_of: TabsOf, *on_screen: str) -> None:
+def draw_page(
+    name: str, question: str, answer: str, tabs_of: TabsOf, *on_screen: str, lstm_tabs: TabsOf | None = None
+) -> None:
     """Draw a page that shows a Transformer at work on the current sentence: its question, then its tabs.
 
     `name` begins the keys of its widgets, `tabs_of` makes the tabs for a translation and its model, `on_screen` lists
-    the parts of the place that belong in this page's address. A choice in a tab reruns only that tab.
+    the parts of the place that belong in this page's address. A choice in a tab reruns only that tab. Without
+    `lstm_tabs`, the page says of an LSTM that it needs a Transformer.
     """
     heading(question, answer)
-    opened = _open_transformer()
+    opened = open_translation()
+    if opened is not None and not runtime.describe(opened.shown.model).is_transformer:
+        if lstm_tabs is None:
+            _without_transformer(opened)
+            opened = None
+        else:
+            name, tabs_of = f"{name}_lstm", lstm_tabs
     if opened is not None:
         st.fragment(contained(name)(_draw_open_tab))(opened, name, tabs_of, on_screen)
 
@@ -47,14 +56,10 @@ def _draw_open_tab(opened: OpenTranslation, name: str, tabs_of: TabsOf, on_scree
     draw_tabs(name, tabs_of(opened.shown, runtime.describe(opened.shown.model)))
 
 
-def _open_transformer() -> OpenTranslation | None:
-    """The selection and its translation; None, after a message on the page, if there is nothing to show."""
-    opened = open_translation()
-    if opened is None or runtime.describe(opened.shown.model).is_transformer:
-        return opened
+def _without_transformer(opened: OpenTranslation) -> None:
+    """Say on the page that there is nothing to show of this model."""
     write_address(address_of(opened))
     st.info(plain(f"This page needs a Transformer; {opened.shown.model} is an LSTM. Choose another model."))
-    return None
 
 
 def write_address(here: Selection, *on_screen: str) -> None:

@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from model.architectures import Model
 from model.config import EOS, SOS
 from model.decoding.search import allowed_log_probs, output_rules, target_log_probs
 from model.points import Point, embedded, layer_output, points
@@ -81,12 +82,14 @@ class Walk:
 
 
 @torch.inference_mode()
-def walk(model: Transformer, source: Sequence[int], path: Sequence[int], step: int, *, whole: bool = False) -> Walk:
+def walk(model: Model, source: Sequence[int], path: Sequence[int], step: int, *, whole: bool = False) -> Walk:
     """Run the model on source ids (without <eos>) up to `step` (from 1) of a target path and record every operation."""
     src, read = (*source, EOS), (SOS, *path[: step - 1])
     recorder, ids = PointRecorder(), torch.tensor([src])
     if whole:
         logits = model(ids, torch.tensor([read]), tap=recorder)[:, -1]
+    elif not isinstance(model, Transformer):
+        raise TypeError("single steps are recorded of a Transformer only")
     else:
         state = model.start(ids, tap=recorder)
         for token in read[:-1]:
@@ -111,7 +114,7 @@ def walk(model: Transformer, source: Sequence[int], path: Sequence[int], step: i
     return Walk(operations, src, read, whole, logits[0])
 
 
-def _parameters(model: Transformer, point: Point, owners: dict[int, str]) -> tuple[int, str]:
+def _parameters(model: Model, point: Point, owners: dict[int, str]) -> tuple[int, str]:
     """The number of parameters at a point that no earlier point uses, and the point that first uses the others."""
     if not point.module:
         return 0, ""

@@ -57,7 +57,7 @@ def test_a_link_shows_what_was_on_screen(visit: Visit, elsewhere: Visit) -> None
 
 @pytest.mark.slow
 def test_a_link_opens_an_operation_and_its_step(visit: Visit, elsewhere: Visit) -> None:
-    page = visit("/inside?model=adjective-swap&text=I+read+red+books")
+    page = visit("/inside?model=adjective-swap&text=I+read+red+books&inside_tab=All+operations")
     page.get_by_text("Decoder 2", exact=True).click()
     settle(page)
     page.locator(".walk").get_by_role("button", name="Softmax over keys (cross)").click()
@@ -111,7 +111,7 @@ def test_the_models_with_and_without_the_mask_are_compared(visit: Visit) -> None
 
 
 def test_opening_an_operation(visit: Visit) -> None:
-    page = visit("/inside?model=adjective-swap&text=I+read+red+books")
+    page = visit("/inside?model=adjective-swap&text=I+read+red+books&inside_tab=All+operations")
     diagram = page.locator(".walk")
     expect(diagram.get_by_role("button", name="In: Source in")).to_have_attribute("aria-pressed", "true")
     assert diagram.locator("svg path.skip").count() == 2, "two residual connections in an encoder layer"

@@ -19,7 +19,7 @@ from tests.explorer.toy_models import save_toy
 from tests.pages.teaching import assert_shows_something, plotted, tables, walk_data, words
 from tests.paths import ROOT
 
-TABS = ("The computation", "Queries and keys", "Layer by layer", "The prediction", "Sizes")
+TABS = ("The machine", "All operations", "Queries and keys", "Layer by layer", "The prediction", "Sizes")
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +36,7 @@ def app(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     monkeypatch.setattr(runtime, "CHECKPOINTS", checkpoints)
     at = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     at.query_params["model"] = "post"
+    at.query_params["inside_tab"] = at.session_state["inside_tab"] = "All operations"
     return at.switch_page("pages/inside.py").run()
 
 

@@ -61,20 +61,7 @@ function placeAfter(places, at, key) {
 
 /** @param {HTMLElement} box @param {DiagramPlan} plan */
 function build(box, { width, height, cell, blocks, wires, frames, labels }) {
-  const svg = document.createElementNS(SVG, "svg");
-  const add = (/** @type {string} */ tag, /** @type {Record<string, string | number>} */ attributes) => {
-    const element = document.createElementNS(SVG, tag);
-    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, `${value}`);
-    svg.append(element);
-  };
-  for (const [key, value] of Object.entries({ width, height, "aria-hidden": "true" })) svg.setAttribute(key, `${value}`);
-  for (const frame of frames) add("rect", { ...frame, rx: 5, class: "layer" });
-  for (const { points, flow } of wires) {
-    const [[x0, y0], [x1, y1]] = points.slice(-2), across = Math.sign(x1 - x0), down = Math.sign(y1 - y0);
-    add("polyline", { points: points.join(" "), class: flow });
-    const tip = [[x1, y1], [x1 - 4 * across - 3 * down, y1 - 4 * down - 3 * across], [x1 - 4 * across + 3 * down, y1 - 4 * down + 3 * across]];
-    add("polygon", { points: tip.join(" "), class: flow });
-  }
+  const svg = drawWires(wires, width, height, frames);
   const named = labels.map(({ text, y, side }) => {
     const label = make("span", `row ${side}`, text);
     label.style.top = `${y}px`;
@@ -93,4 +80,29 @@ function build(box, { width, height, cell, blocks, wires, frames, labels }) {
   });
   box.replaceChildren(svg, ...named, ...drawn);
   box.style.height = `${height}px`;
+}
+
+/**
+ * The lines of a diagram, each with an arrow at its end, and frames under them.
+ * @param {import("./types").Wiring[]} wires
+ * @param {number} width
+ * @param {number} height
+ * @param {DiagramPlan["frames"]} frames
+ */
+export function drawWires(wires, width, height, frames = []) {
+  const svg = document.createElementNS(SVG, "svg");
+  const add = (/** @type {string} */ tag, /** @type {Record<string, string | number>} */ attributes) => {
+    const element = document.createElementNS(SVG, tag);
+    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, `${value}`);
+    svg.append(element);
+  };
+  for (const [key, value] of Object.entries({ width, height, "aria-hidden": "true" })) svg.setAttribute(key, `${value}`);
+  for (const frame of frames) add("rect", { ...frame, rx: 5, class: "layer" });
+  for (const { points, flow } of wires) {
+    const [[x0, y0], [x1, y1]] = points.slice(-2), across = Math.sign(x1 - x0), down = Math.sign(y1 - y0);
+    add("polyline", { points: points.join(" "), class: flow });
+    const tip = [[x1, y1], [x1 - 4 * across - 3 * down, y1 - 4 * down - 3 * across], [x1 - 4 * across + 3 * down, y1 - 4 * down + 3 * across]];
+    add("polygon", { points: tip.join(" "), class: flow });
+  }
+  return svg;
 }

@@ -55,7 +55,7 @@ export function listenToKeys(box, { commands, help, run, escape }) {
     else if (pointed) /** @type {HTMLElement | null} */ (document.querySelector("main:focus"))?.blur();
     if (key === "Enter" && !event.isComposing && path[0]?.matches(FIELD)) setTimeout(() => /** @type {HTMLElement} */ (path[0]).blur(), 80);
     if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey) return;
-    const other = path.find((node) => node.matches(".explorer,.stepper"));
+    const other = path.find((node) => node.matches(".explorer,.stepper,.machine"));
     if (other && other !== box) return;
     if (key === "Escape") return escape?.();
     const name = key === "?" ? "help" : (key === " " || key.length > 1) && event.shiftKey ? "" : commands[key];

@@ -113,6 +113,8 @@ export interface Diagram {
   heads: Partial<Record<Kind, number>>;
   norm: string;
   positions: string;
+  /** Every block, where all are drawn: the machine. */
+  blocks: MachineBlock[];
 }
 /** A place of attention on screen, for a diagram that is drawn anew only where one of these changes. */
 export interface Placed {
@@ -136,7 +138,7 @@ export interface DiagramPlan {
   /** The names of rows, and other words, centred at their place. */
   labels: { text: string; x: number; y: number; side: string }[];
   /** Lines with an arrow at their end: points, and what flows there. */
-  wires: { points: [number, number][]; flow: string }[];
+  wires: Wiring[];
   frames: { x: number; y: number; width: number; height: number }[];
 }
 
@@ -655,4 +657,160 @@ export interface TourState {
   seen: StepperData | null;
   watching: number;
   stop: () => void;
+}
+
+// The machine: see machine_payload.py and machine_details.py
+
+/** A block of the machine: see machine_blocks.py. */
+export interface MachineBlock {
+  name: string;
+  kind: string;
+  stack: string;
+  /** From 1; 0 outside the layers. */
+  layer: number;
+  attention: Kind | "";
+  points: string[];
+  reads: string[];
+}
+/** What a plan of the machine makes room for: the open block with its heads or parts, and layers to show unfolded. */
+export interface MachineWish {
+  open: string;
+  heads: number;
+  /** How many parts of an open head there are; 0 if no head is open. */
+  parts: number;
+  /** Whether norms stand before the sublayers. */
+  pre: boolean;
+  /** By stack, the last one wanted first. */
+  unfolded: Record<string, number[]>;
+}
+export interface MachineBox {
+  name: string;
+  kind: string;
+  stack: string;
+  layer: number;
+  /** The blocks that it stands for: several, if it is a folded layer. */
+  names: string[];
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+  /** Where the vectors come in and go out. */
+  enter: [number, number];
+  leave: [number, number];
+  /** The circle on the stream where positions are added. */
+  sum?: [number, number];
+}
+export interface MachinePlan {
+  width: number;
+  height: number;
+  boxes: MachineBox[];
+  frames: { stack: string; layer: number; x: number; y: number; width: number; height: number }[];
+  wires: Wiring[];
+}
+/** A line with an arrow at its end: its points, and what flows there. */
+export interface Wiring {
+  points: [number, number][];
+  flow: string;
+}
+/** A symbol, or how parts stand to each other and the parts. */
+export type Formula = string | [string, ...Formula[]];
+
+export interface MachinePicture {
+  /** Rows of vectors, or a map of weights. */
+  kind: "rows" | "map";
+  /** Whose rows: of the source, of the target by step, one per step, or of the target at any step. */
+  side: "source" | "target" | "step" | "once";
+  scale: number;
+  at: number;
+  rows: number;
+  width: number;
+}
+export interface MachineFacts {
+  title: string;
+  words: string;
+  formula: Formula;
+  /** 0 stands for the number of target tokens that were read. */
+  shape: number[];
+  parameters: number;
+  picture: MachinePicture | null;
+}
+export interface MachineOpened {
+  block: string;
+  head: number;
+  part: string;
+}
+export interface MachineData {
+  name: string;
+  seq: string;
+  step: number;
+  opened: MachineOpened;
+  model: string;
+  trained: boolean;
+  stepwise: boolean;
+  diagram: Diagram;
+  facts: Record<string, MachineFacts>;
+  parts: Partial<Record<Kind, Record<string, { title: string; words: string; formula: Formula }>>>;
+  numbers: number;
+  vocabulary: number;
+  source: { tokens: string[] };
+  target: { tokens: string[]; predicted: string[]; probabilities: number[] };
+  alternatives: { tokens: string[][]; probabilities: number[][] };
+}
+export interface MachineCode {
+  functions: { file: string; name: string; first: number; lines: string[] }[];
+  /** By the last part of a point's name. */
+  places: Record<string, { function: number; marked: number[] }>;
+}
+export interface MachineDetails {
+  seq: string;
+  step: number;
+  opened: MachineOpened;
+  heads: number;
+  numbers: {
+    point: string; title: string; shape: number[]; parameters: number; mean: number | null; deviation: number | null; side: Side;
+  }[];
+  code: MachineCode;
+  arrays: Record<string, { at: number; shape: number[] }>;
+}
+/** An array of numbers with its axes. */
+export interface Numbers {
+  values: Float32Array;
+  shape: number[];
+}
+export interface MachineState {
+  find: Find;
+  box: HTMLElement;
+  theme: Theme;
+  player: Player;
+  keys: Keys;
+  observer: ResizeObserver;
+  draw: () => void;
+  setStateValue: Report;
+  setTriggerValue: Report;
+  name: string;
+  onBlock: () => void;
+  taken?: Block;
+  data: MachineData;
+  body: Float32Array;
+  /** What has come of the open block. */
+  details: MachineDetails | null;
+  detailsTaken?: Block;
+  detailsBody: Float32Array;
+  seq: string;
+  step: number;
+  last: number;
+  /** The source token whose numbers are shown. */
+  row: number;
+  opened: MachineOpened;
+  depth: string;
+  unfolded: Record<string, number[]>;
+  zoom: number;
+  speed: number;
+  width: number;
+  frame: number;
+  reporting: number;
+  built: string;
+  plan: MachinePlan;
+  /** What repaints each picture of the diagram. */
+  pictures: (() => void)[];
 }

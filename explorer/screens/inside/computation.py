@@ -1,4 +1,4 @@
-"""The tab The computation: the operations of one part of the model as a diagram, and one operation in numbers."""
+"""The tab All operations: the operations of one part of the model as a diagram, and one operation in numbers."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def walked(shown: Translation, step: int, *, whole: bool) -> Walk:
 def _walk(name: str, version: str, source: tuple[int, ...], path: tuple[int, ...], step: int, whole: bool) -> Walk:
     del version  # part of the key only
     with runtime.model(name) as translator:
-        return walk(translator.loaded.transformer, source, path, step, whole=whole)
+        return walk(translator.loaded.model, source, path, step, whole=whole)
 
 
 def draw_computation_tab(shown: Translation, model: ModelDescription) -> None:

@@ -42,6 +42,10 @@ _TOP: dict[str, tuple[str, str]] = {
     "tgt.norm": ("Layer norm (embedding)", "Some models, such as BART, normalise the sum before the first layer."),
     "encoder.norm": ("Last layer norm", "Pre-norm models end with one, since nothing normalised the sum."),
     "decoder.norm": ("Last layer norm", "Pre-norm models end with one, since nothing normalised the sum."),
+    "encoder.memory": ("LSTM of the encoder", "The states of the encoder, in both directions."),
+    "decoder.initial": ("First state", "Computed from the encoder's result at the first token."),
+    "decoder.states": ("LSTM of the decoder", "The states of the decoder, one for each token that was read."),
+    "decoder.combined": ("Combine", "What attention has found and the state, mixed."),
     "logits": ("Output projection (logits)", "One score for every word of the target vocabulary."),
     "softmax": ("Softmax over the vocabulary", "Scores become probabilities; <pad> and <sos> can never be an answer."),
 }

@@ -1,9 +1,12 @@
-"""Inside the model: the whole computation, from text to prediction, with every intermediate value."""
+"""Inside the model: the whole of it in one diagram, and the computation with every intermediate value."""
 
 from __future__ import annotations
 
+import streamlit as st
+
 from explorer.screens.inside.computation import draw_computation_tab
 from explorer.screens.inside.layer_by_layer import draw_layers_tab
+from explorer.screens.inside.machine import LEDGER, draw_machine_tab
 from explorer.screens.inside.model_size import draw_size_tab
 from explorer.screens.inside.prediction import draw_prediction_tab
 from explorer.screens.inside.queries_and_keys import draw_similarity_tab
@@ -14,18 +17,35 @@ from explorer.web.page_parts import Tabs, draw_page
 
 def draw() -> None:
     """Draw the question, then the tabs."""
+    _follow_former_link()
     draw_page(
         "inside",
         "What happens between the text and the prediction?",
-        "Every operation in the order in which the model computes it, with the numbers of this sentence.",
+        "The whole model with the numbers of this sentence, from the tokens to the next word; each block opens.",
         _tabs,
         "step",
+        lstm_tabs=_machine_tab,
     )
+
+
+def _follow_former_link() -> None:
+    """A link of an earlier version opens what it opened then: its first tab had the operations, and no name."""
+    former = st.query_params.get("inside_tab") == "The computation" or (
+        "inside_tab" not in st.query_params
+        and any(name == "op" or name.startswith(("inside_part_", "inside_way")) for name in st.query_params)
+    )
+    if former and "inside_tab" not in st.session_state:
+        st.session_state["inside_tab"] = LEDGER
+
+
+def _machine_tab(shown: Translation, model: ModelDescription) -> Tabs:
+    return {"The machine": lambda: draw_machine_tab(shown, model)}
 
 
 def _tabs(shown: Translation, model: ModelDescription) -> Tabs:
     return {
-        "The computation": lambda: draw_computation_tab(shown, model),
+        **_machine_tab(shown, model),
+        LEDGER: lambda: draw_computation_tab(shown, model),
         "Queries and keys": lambda: draw_similarity_tab(shown, model),
         "Layer by layer": lambda: draw_layers_tab(shown, model),
         "The prediction": lambda: draw_prediction_tab(shown, model),

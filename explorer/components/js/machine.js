@@ -1,0 +1,156 @@
+// The machine: the whole model as one live diagram, from the tokens to the next word, stepped and opened in the browser.
+
+import { readTheme } from "./colours.js";
+import { buttonsOf, finder, make, say } from "./dom.js";
+import { hub } from "./hub.js";
+import { STEPPING, STEPPING_HELP, listenToKeys } from "./keys.js";
+import { drawMachine } from "./machine_diagram.js";
+import { drawList, drawPanel, listenToDepths } from "./machine_panel.js";
+import { zoomAfter } from "./machine_plan.js";
+import { ask, goTo, hasDetails, open, outwards, redraw } from "./machine_state.js";
+import { clamp, wholePercent } from "./numbers.js";
+import { createPlayer, drawSteps, stepAfter } from "./player.js";
+
+/** @typedef {import("./types").MachineData} MachineData */
+/** @typedef {import("./types").MachineState} MachineState */
+
+const TEMPO = 900; // ms per step
+const COMMANDS = { ...STEPPING, "+": "in", "-": "out", 0: "fit" };
+/** @type {[string, string][]} */
+const HELP = [...STEPPING_HELP, ["Tab", "to the diagram; then ← → ↑ ↓ from block to block"], ["Enter", "open the block"], ["+ −", "larger, smaller"], ["0", "original size"]];
+
+/**
+ * Streamlit calls this again when the theme changes; it calls the returned function once, at unmount. `data` holds the
+ * name under which carriers deliver the decoding and what is open.
+ * @param {import("./types").Mount<{ name: string }, "__machine", MachineState>} mount
+ */
+export default function ({ data, parentElement: root, setStateValue, setTriggerValue }) {
+  const S = (root.__machine ??= create(root));
+  Object.assign(S, { name: data.name, setStateValue, setTriggerValue, theme: readTheme(S.box) });
+  take(S);
+  return () => {
+    hub().removeEventListener("block", S.onBlock);
+    S.observer.disconnect();
+    S.keys.stop();
+    S.player.stop();
+    clearTimeout(S.reporting);
+    cancelAnimationFrame(S.frame);
+  };
+}
+
+/** @param {ParentNode} root */
+function create(root) {
+  const find = finder(root);
+  const S = /** @type {MachineState} */ (/** @type {unknown} */ ({
+    find, box: find(".machine"), details: null, opened: { block: "", head: 0, part: "" }, depth: "words", unfolded: {}, zoom: 1, speed: 1,
+    row: 0, step: 0, last: 0, frame: 0, built: "", pictures: [], width: 0, seq: "", draw: () => draw(S),
+  }));
+  S.player = createPlayer(() => TEMPO, { at: () => S.step, last: () => S.last, go: (step) => goTo(S, step) });
+  for (const button of [...buttonsOf(find, ".buttons"), ...buttonsOf(find, ".zooms")]) button.onclick = () => run(S, button.value);
+  /** @type {HTMLInputElement} */
+  const slider = find(".steps");
+  slider.oninput = () => {
+    S.player.stop();
+    goTo(S, Number(slider.value) - 1);
+  };
+  listenToDepths(S);
+  listenToPan(find(".sheet"));
+  find("details").ontoggle = () => redraw(S);
+  const escape = () => S.data && S.opened.block && open(S, outwards(S.opened));
+  S.keys = listenToKeys(S.box, { commands: COMMANDS, help: HELP, run: (name) => run(S, name), escape });
+  find(".keys").onclick = S.keys.showHelp;
+  S.observer = new ResizeObserver(() => S.data && S.width !== roomOf(S) && redraw(S));
+  S.observer.observe(S.box);
+  S.onBlock = () => take(S);
+  hub().addEventListener("block", S.onBlock);
+  return S;
+}
+
+/** The width that the diagram may take. @param {MachineState} S */
+const roomOf = (S) => Math.max(S.find(".sheet").clientWidth, 300);
+
+/** Takes what carriers have brought: a decoding, or what is open. @param {MachineState} S */
+function take(S) {
+  const block = hub().blocks.get(S.name), details = hub().blocks.get(`${S.name}/details`);
+  if (!block) return;
+  if (block !== S.taken) load(S, block.header, new Float32Array(/** @type {ArrayBuffer} */ (block.body)));
+  if (details && details !== S.detailsTaken) Object.assign(S, { details: details.header, detailsBody: new Float32Array(/** @type {ArrayBuffer} */ (details.body)) });
+  Object.assign(S, { taken: block, detailsTaken: details, built: "" });
+  S.draw();
+}
+
+/** @param {MachineState} S @param {MachineData} data @param {Float32Array} body */
+function load(S, data, body) {
+  Object.assign(S, { data, body, last: data.target.tokens.length - 1 });
+  if (data.seq !== S.seq) {
+    S.player.stop();
+    clearTimeout(S.reporting);
+    Object.assign(S, { seq: data.seq, step: data.step - 1, opened: data.opened, row: 0 });
+    const opened = data.diagram.blocks.find(({ name }) => name === data.opened.block);
+    S.unfolded = opened?.layer ? { [opened.stack]: [opened.layer] } : {};
+  }
+  S.step = clamp(S.step, 0, S.last);
+  S.row = clamp(S.row, 0, data.source.tokens.length - 1);
+}
+
+/** @param {MachineState} S */
+function draw(S) {
+  S.frame = 0;
+  if (!S.data) return;
+  S.width = roomOf(S);
+  const { target } = S.data;
+  drawSteps(S.find, S.step, S.last, S.player.playing(), target);
+  S.find(".untrained").hidden = S.data.trained;
+  const says = S.find(".says"), words = [target.tokens[S.step], target.predicted[S.step]];
+  if (says.dataset.words !== words.join(" ")) {
+    says.replaceChildren("reads ", make("bdi", "token target", words[0]), " → predicts ", make("bdi", "token target", words[1]), ` ${wholePercent(target.probabilities[S.step])}`);
+    says.dataset.words = words.join(" ");
+  }
+  drawMachine(S);
+  S.find(".diagram").style.zoom = `${S.zoom}`;
+  say(S.find(".zooms [value=fit]"), `${Math.round(100 * S.zoom)}\u202f%`);
+  drawPanel(S);
+  if (/** @type {HTMLDetailsElement} */ (S.find("details")).open) drawList(S);
+  if (S.data.stepwise && S.opened.block && !hasDetails(S) && S.details?.step !== S.step + 1) askLater(S);
+}
+
+/** Where each step has numbers of its own, asks for those of this one. @param {MachineState} S */
+function askLater(S) {
+  clearTimeout(S.reporting);
+  S.reporting = setTimeout(() => {
+    S.setStateValue("at", { seq: S.data.seq, step: S.step + 1 });
+    ask(S);
+  }, 120);
+}
+
+/** Carries out the command of a button or a key. @param {MachineState} S @param {string} name */
+function run(S, name) {
+  if (!S.data) return;
+  if (["in", "out", "fit"].includes(name)) S.zoom = zoomAfter(S.zoom, name);
+  else {
+    const playing = S.player.playing();
+    S.player.stop();
+    if (name !== "play") goTo(S, stepAfter(name, S.step, S.last));
+    else if (playing) goTo(S, S.step);
+    else S.player.start();
+  }
+  redraw(S);
+}
+
+/** Lets the pointer drag the diagram, where it is larger than its room. @param {HTMLElement} sheet */
+function listenToPan(sheet) {
+  let from = /** @type {{ x: number, y: number, left: number, top: number } | null} */ (null);
+  sheet.onpointerdown = (event) => {
+    if (event.pointerType !== "mouse" || /** @type {Element} */ (event.target).closest("button")) return;
+    from = { x: event.clientX, y: event.clientY, left: sheet.scrollLeft, top: sheet.scrollTop };
+    sheet.setPointerCapture(event.pointerId);
+  };
+  sheet.onpointermove = ({ clientX, clientY }) => {
+    if (!from) return;
+    sheet.scrollLeft = from.left + from.x - clientX;
+    sheet.scrollTop = from.top + from.y - clientY;
+  };
+  sheet.onpointerup = sheet.onpointercancel = () => {
+    from = null;
+  };
+}

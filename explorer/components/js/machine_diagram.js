@@ -1,0 +1,332 @@
+// The diagram of the machine on screen: its blocks as buttons with pictures, the layers around them, the lines between.
+// What is drawn and where comes from machine_plan.js; an open attention block shows its heads, an open head its parts.
+
+import { drawWires } from "./diagram.js";
+import { finder, make, makeButton, say } from "./dom.js";
+import { boxTowards, foldedName, planMachine } from "./machine_plan.js";
+import { paintMap, paintRows, rowOf, rowsAt, scaleOf } from "./machine_pictures.js";
+import { PARTS, arrayOf, blockOf, isTarget, lineOf, markedRow, open, outwards, redraw, rowFor, shapeText, sidesOf, tokensOf, weightsRow } from "./machine_state.js";
+import { isolated } from "./canvas.js";
+import { wholePercent } from "./numbers.js";
+
+/** @typedef {import("./types").Kind} Kind */
+/** @typedef {import("./types").MachineBlock} MachineBlock */
+/** @typedef {import("./types").MachineBox} MachineBox */
+/** @typedef {import("./types").MachineState} MachineState */
+/** @typedef {import("./types").MachineOpened} MachineOpened */
+
+const LINES = 7; // tokens in a box of tokens
+const OPTIONS = 5; // words in the box of the next word
+/** The parts of a head that are maps of scores or weights. */
+const MAPS = ["scores", "masked", "weights"];
+
+/** Draws the diagram; it is built anew only when something is opened, closed or folded. @param {MachineState} S */
+export function drawMachine(S) {
+  const name = JSON.stringify([S.data.seq, S.width, S.opened.block, S.opened.head, S.unfolded, S.box.dataset.theme]);
+  if (name !== S.built) build(S);
+  S.built = name;
+  for (const picture of S.pictures) picture();
+  for (const button of S.find(".diagram").querySelectorAll("button")) button.setAttribute("aria-pressed", `${button.value === openValue(S.opened)}`);
+}
+
+/** @param {MachineOpened} opened */
+const openValue = ({ block, head, part }) => [block, ...(head ? [head] : []), ...(part ? [part] : [])].join(" ");
+
+/** The parts of a head of a block, in order. @param {MachineState} S @param {MachineBlock} block */
+export const partsOf = (S, block) => PARTS.filter((part) => part in (S.data.parts[/** @type {Kind} */ (block.attention)] ?? {}));
+
+/** @param {MachineState} S */
+function build(S) {
+  const { diagram } = S.data, { opened } = S, block = blockOf(S, opened.block), stage = S.find(".diagram");
+  const plan = S.plan = planMachine(diagram.blocks, S.width, {
+    open: opened.block, heads: block?.attention ? (diagram.heads[block.attention] ?? 1) : 0,
+    parts: block && opened.head ? partsOf(S, block).length : 0, pre: diagram.norm === "pre", unfolded: S.unfolded,
+  });
+  const root = /** @type {ShadowRoot} */ (stage.getRootNode()), focus = root.activeElement;
+  const held = focus && stage.contains(focus) ? /** @type {HTMLButtonElement} */ (focus).value : null;
+  S.pictures = [];
+  const frames = plan.frames.map((frame) => frameOf(frame));
+  const boxes = plan.boxes.flatMap((box) => boxOf(S, box));
+  stage.replaceChildren(drawWires(plan.wires, plan.width, plan.height), ...frames, ...boxes);
+  Object.assign(stage.style, { width: `${plan.width}px`, height: `${plan.height}px` });
+  listenToArrows(S, stage, held);
+  reveal(S, plan.boxes.find(({ name: each }) => each === opened.block));
+}
+
+/** Scrolls the diagram sideways until a block is in sight. @param {MachineState} S @param {MachineBox | undefined} box */
+function reveal(S, box) {
+  const sheet = S.find(".sheet");
+  if (!box || sheet.scrollWidth <= sheet.clientWidth) return;
+  const [left, right] = [box.x * S.zoom - 12, (box.x + box.width) * S.zoom + 12];
+  if (left < sheet.scrollLeft || right > sheet.scrollLeft + sheet.clientWidth) sheet.scrollLeft = Math.min(left, Math.max(right - sheet.clientWidth, 0));
+}
+
+/** The frame of a layer, with its title. @param {import("./types").MachinePlan["frames"][0]} frame */
+function frameOf({ stack, layer, x, y, width, height }) {
+  const box = make("div", `layer ${stack}`);
+  place(box, { x, y, width, height });
+  const name = `${stack === "encoder" ? "Encoder" : "Decoder"} layer ${layer}`;
+  box.append(make("span", "name", width < 120 ? `Layer ${layer}` : name));
+  return box;
+}
+
+/** @param {HTMLElement} element @param {{ x: number, y: number, width: number, height: number }} box */
+const place = (element, { x, y, width, height }) =>
+  Object.assign(element.style, { left: `${x}px`, top: `${y}px`, width: `${width}px`, height: `${height}px` });
+
+/** The elements of one block. @param {MachineState} S @param {MachineBox} box @returns {HTMLElement[]} */
+function boxOf(S, box) {
+  const side = box.stack === "source" || box.stack === "encoder" ? "source" : "target";
+  if (box.kind === "folded") return [foldedOf(S, box, side)];
+  const block = /** @type {MachineBlock} */ (blockOf(S, box.name)), facts = S.data.facts[box.name];
+  const holder = make("div", `block ${box.kind} ${side} ${block.attention}`);
+  place(holder, box);
+  const isOpen = S.opened.block === block.name;
+  holder.classList.toggle("open", isOpen);
+  const small = box.kind === "add" || box.kind === "norm";
+  const main = makeButton("main", small ? (box.kind === "add" ? "+" : "norm") : make("b", "", facts.title));
+  Object.assign(main, { value: block.name, title: nameOf(S, block) });
+  main.setAttribute("aria-label", nameOf(S, block));
+  main.onclick = () => open(S, isOpen && !S.opened.head ? { block: "", head: 0, part: "" } : { block: block.name, head: 0, part: "" });
+  holder.append(main);
+  if (box.kind === "tokens") holder.append(tokenList(S, block));
+  else if (box.kind === "word") main.append(wordList(S));
+  else if (box.kind === "softmax") main.append(bars(S));
+  else if (!small) {
+    if (block.attention && isOpen) holder.append(insideOf(S, block));
+    else main.append(pictureOf(S, block));
+    const shape = make("small", "shape");
+    S.pictures.push(() => say(shape, shapeText(facts.shape, S.step)));
+    main.append(shape);
+  }
+  if (!box.sum) return [holder];
+  const sum = make("span", `sum ${side}`, "+");
+  place(sum, { x: box.sum[0] - 9, y: box.sum[1] - 9, width: 18, height: 18 });
+  return [holder, sum];
+}
+
+/** A block's name with its layer. @param {MachineState} S @param {MachineBlock} block */
+export function nameOf(S, { name, layer, stack, kind, attention }) {
+  const { title } = S.data.facts[name], where = layer ? `${stack} layer ${layer}` : stack === "source" ? "source" : stack === "target" ? "target" : "";
+  const whole = attention === "encoder" ? "Encoder self-attention" : attention === "decoder" ? title.replace("self", "decoder self") : title;
+  const what = kind === "add" ? "Add (residual connection)" : whole;
+  return where && !what.toLowerCase().includes(where) ? `${what}, ${where}` : what;
+}
+
+/** @param {MachineState} S @param {MachineBox} box @param {string} side */
+function foldedOf(S, box, side) {
+  const { stack, layer } = box, last = /** @type {MachineBlock} */ (blockOf(S, box.names[box.names.length - 1]));
+  const button = makeButton(`block folded ${side}`, make("b", "", `Layer ${layer}`), pictureOf(S, last), make("small", "", "unfold"));
+  const name = `${stack === "encoder" ? "Encoder" : "Decoder"} layer ${layer}, folded: its result. Click to unfold.`;
+  Object.assign(button, { value: foldedName(stack, layer), title: name });
+  button.setAttribute("aria-label", name);
+  place(button, box);
+  button.onclick = () => {
+    S.unfolded = { ...S.unfolded, [stack]: [layer, ...(S.unfolded[stack] ?? []).filter((other) => other !== layer)] };
+    const at = blockOf(S, S.opened.block);
+    if (at && at.layer && at.stack === stack && at.layer !== layer) open(S, { block: "", head: 0, part: "" });
+    redraw(S);
+  };
+  return button;
+}
+
+/** @param {MachineState} S @param {MachineBlock} block */
+function pictureOf(S, block) {
+  const canvas = make("canvas", "picture"), { picture } = S.data.facts[block.name], { stepwise } = S.data;
+  canvas.setAttribute("aria-hidden", "true");
+  if (!picture) canvas.hidden = true;
+  else S.pictures.push(() => paintPicture(S, block, canvas, picture, stepwise));
+  return canvas;
+}
+
+/** @param {MachineState} S @param {MachineBlock} block @param {HTMLCanvasElement} canvas @param {import("./types").MachinePicture} picture @param {boolean} stepwise */
+export function paintPicture(S, block, canvas, picture, stepwise) {
+  const count = rowsAt(picture, S.step), marked = markedRow(S, block);
+  if (picture.kind === "rows") {
+    const rows = Array.from({ length: count }, (_, r) => rowOf(S.body, picture, stepwise, S.step, r));
+    paintRows(canvas, S.theme, S.box.dataset.theme === "dark", { rows, scale: picture.scale, marked });
+    return;
+  }
+  const keys = tokensOf(S, sidesOf(block.attention)[1]).length, values = new Float32Array(count * keys);
+  for (let r = 0; r < count; r++) values.set(rowOf(S.body, picture, stepwise, S.step, r).subarray(0, keys), r * keys);
+  paintMap(canvas, S.theme, { values, keys, rows: count, marked, maskedAt: maskOf(S, block) });
+}
+
+/** Which cells the mask closes: what comes later, for a causal decoder. @param {MachineState} S @param {MachineBlock} block @returns {(row: number, key: number) => boolean} */
+export const maskOf = (S, block) => (block.attention === "decoder" && !S.data.stepwise ? (row, key) => key > row : () => false);
+
+/** The tokens of a side, around the one that is shown; each can be chosen. @param {MachineState} S @param {MachineBlock} block */
+function tokenList(S, block) {
+  const list = make("div", "tokens"), ofSource = block.stack === "source", before = make("small", "more"), after = make("small", "more");
+  const lines = Array.from({ length: LINES }, () => makeButton("token", make("small", "place"), make("bdi")));
+  list.append(before, ...lines, after);
+  S.pictures.push(() => {
+    const tokens = tokensOf(S, ofSource ? "source" : "target"), at = ofSource ? S.row : S.step;
+    const first = Math.max(0, Math.min(at - LINES + 2, tokens.length - LINES));
+    say(before, first ? `${first} more` : "");
+    say(after, tokens.length - first > LINES ? `${tokens.length - first - LINES} more` : "");
+    lines.forEach((line, i) => {
+      const token = tokens[first + i], [number, word] = line.children;
+      line.hidden = token === undefined;
+      if (token === undefined) return;
+      line.value = `token ${block.stack} ${i}`;
+      say(number, `${first + i + 1}`);
+      say(word, token);
+      line.title = ofSource ? "Follow this token through the encoder" : "Go to the step that reads this token";
+      line.classList.toggle("current", first + i === at);
+      line.onclick = () => {
+        if (ofSource) S.row = first + i;
+        else S.step = first + i;
+        redraw(S);
+      };
+    });
+  });
+  return list;
+}
+
+/** The likeliest next words; the chosen one is marked. @param {MachineState} S */
+function wordList(S) {
+  const list = make("span", "words"), chosen = make("span", "chosen", make("bdi"), make("small"));
+  const lines = Array.from({ length: OPTIONS }, () => make("span", "option", make("bdi"), make("i"), make("small")));
+  list.append(chosen, ...lines);
+  S.pictures.push(() => {
+    const { target, alternatives } = S.data;
+    say(chosen.children[0], target.predicted[S.step]);
+    say(chosen.children[1], wholePercent(target.probabilities[S.step]));
+    lines.forEach((line, i) => {
+      const token = alternatives.tokens[S.step][i], share = alternatives.probabilities[S.step][i], [word, bar, number] = line.children;
+      line.hidden = token === undefined;
+      if (token === undefined) return;
+      say(word, token);
+      say(number, wholePercent(share));
+      /** @type {HTMLElement} */ (bar).style.width = `${Math.round(34 * share)}px`;
+    });
+  });
+  return list;
+}
+
+/** @param {MachineState} S */
+function bars(S) {
+  const box = make("span", "bars"), lines = Array.from({ length: OPTIONS }, () => make("i"));
+  box.append(...lines);
+  S.pictures.push(() => lines.forEach((line, i) => {
+    line.style.width = `${Math.round(100 * (S.data.alternatives.probabilities[S.step][i] ?? 0))}%`;
+  }));
+  return box;
+}
+
+/** What an open attention block shows: its heads, or the parts of one. @param {MachineState} S @param {MachineBlock} block */
+function insideOf(S, block) {
+  const { head } = S.opened, count = S.data.diagram.heads[/** @type {Kind} */ (block.attention)] ?? 1;
+  const heads = make("div", "heads", ...Array.from({ length: count }, (_, h) => headOf(S, block, h + 1, head > 0)));
+  const inside = make("div", head ? "inside parts" : "inside", heads);
+  if (head) for (const part of partsOf(S, block)) inside.append(make("span", "then", part === "key" ? "·" : part === "value" ? "×" : part === "query" ? "" : "→"), partOf(S, block, part));
+  return inside;
+}
+
+/** @param {MachineState} S @param {MachineBlock} block @param {number} head @param {boolean} narrow */
+function headOf(S, block, head, narrow) {
+  const button = makeButton("head", make("b", "", narrow ? `H${head}` : `Head ${head}`));
+  button.value = openValue({ block: block.name, head, part: "" });
+  button.setAttribute("aria-label", `Head ${head} of ${nameOf(S, block)}`);
+  button.onclick = () => open(S, { block: block.name, head: S.opened.head === head && !S.opened.part ? 0 : head, part: "" });
+  if (narrow) return button;
+  const canvas = make("canvas", "picture"), top = make("small", "shape");
+  canvas.setAttribute("aria-hidden", "true");
+  button.append(canvas, top);
+  const [queries, keys] = sidesOf(block.attention);
+  S.pictures.push(() => {
+    const all = arrayOf(S, "heads");
+    canvas.style.visibility = all ? "" : "hidden";
+    if (!all) return;
+    const [, rows, columns] = all.shape, values = all.values.subarray((head - 1) * rows * columns, head * rows * columns);
+    const shown = queries === "source" ? rows : S.step + 1, wide = tokensOf(S, keys).length, row = rowFor(S, queries);
+    const part = new Float32Array(shown * wide);
+    for (let r = 0; r < shown; r++) part.set(values.subarray(r * columns, r * columns + wide), r * wide);
+    paintMap(canvas, S.theme, { values: part, keys: wide, rows: shown, marked: row, maskedAt: maskOf(S, block) });
+    const line = [...part.subarray(row * wide, (row + 1) * wide)], best = line.indexOf(Math.max(...line));
+    say(top, `${isolated(tokensOf(S, keys)[best])} ${wholePercent(line[best])}`);
+  });
+  return button;
+}
+
+/** @param {MachineState} S @param {MachineBlock} block @param {string} part */
+function partOf(S, block, part) {
+  const { title } = /** @type {Record<string, { title: string }>} */ (S.data.parts[/** @type {Kind} */ (block.attention)])[part];
+  const canvas = make("canvas", "picture"), shape = make("small", "shape"), button = makeButton(`part ${part}`, make("b", "", title), canvas, shape);
+  const { head } = S.opened;
+  canvas.setAttribute("aria-hidden", "true");
+  button.value = openValue({ block: block.name, head, part });
+  button.setAttribute("aria-label", `${title} of head ${head}`);
+  button.onclick = () => open(S, { block: block.name, head, part: S.opened.part === part ? "" : part });
+  S.pictures.push(() => {
+    const array = arrayOf(S, part);
+    canvas.style.visibility = array ? "" : "hidden";
+    if (array) say(shape, paintPart(S, block, part, canvas));
+  });
+  return button;
+}
+
+/**
+ * Paints a part of the open head as it is at this step; returns its shape as text.
+ * @param {MachineState} S
+ * @param {MachineBlock} block
+ * @param {string} part
+ * @param {HTMLCanvasElement} canvas
+ */
+export function paintPart(S, block, part, canvas) {
+  const array = /** @type {import("./types").Numbers} */ (arrayOf(S, part)), [queries, keys] = sidesOf(block.attention);
+  const ofKeys = part === "key" || part === "value", side = ofKeys ? keys : queries, dark = S.box.dataset.theme === "dark";
+  const shown = tokensOf(S, side).length, wide = MAPS.includes(part) ? tokensOf(S, keys).length : array.shape[1];
+  const rows = Array.from({ length: shown }, (_, r) => lineOf(array, r).slice(0, wide)), marked = ofKeys ? -1 : rowFor(S, queries);
+  if (part === "weights") {
+    const values = new Float32Array(shown * wide);
+    rows.forEach((row, r) => values.set(row, r * wide));
+    paintMap(canvas, S.theme, { values, keys: wide, rows: shown, marked, maskedAt: maskOf(S, block) });
+  } else paintRows(canvas, S.theme, dark, { rows, scale: scaleOf(array.values), marked });
+  return `${shown} × ${wide}`;
+}
+
+/** Lets arrow keys lead from block to block; Tab reaches one of them. @param {MachineState} S @param {HTMLElement} stage @param {string | null} held */
+function listenToArrows(S, stage, held) {
+  const buttons = [...stage.querySelectorAll("button")];
+  const kept = buttons.find(({ value }) => value === held) ?? (held === null ? undefined : buttons.find(({ value }) => value === openValue(S.opened)) ?? buttons[0]);
+  const reached = kept ?? buttons.find(({ value }) => value === openValue(S.opened)) ?? buttons[0];
+  for (const button of buttons) button.tabIndex = button === reached ? 0 : -1;
+  kept?.focus({ preventScroll: true });
+  for (const button of buttons) {
+    button.onfocus = () => {
+      for (const other of buttons) other.tabIndex = other === button ? 0 : -1;
+    };
+  }
+  stage.onkeydown = (event) => {
+    const at = buttons.indexOf(/** @type {HTMLButtonElement} */ (event.target));
+    if (event.key === "Escape" && S.opened.block) {
+      event.preventDefault();
+      event.stopPropagation();
+      const outer = outwards(S.opened), from = S.opened;
+      open(S, outer);
+      S.draw();
+      finder(stage)(`button[value="${openValue(outer.block ? outer : { ...from, head: 0, part: "" })}"]`)?.focus();
+    }
+    // Clicked blocks leave the arrow keys to the steps.
+    if (at < 0 || !event.key.startsWith("Arrow") || !buttons[at].matches(":focus-visible")) return;
+    const shown = buttons.filter((button) => !button.hidden), sizes = shown.map((button) => {
+      const { left, top, width, height } = button.getBoundingClientRect();
+      return { x: left, y: top, width, height };
+    });
+    const next = boxTowards(sizes, shown.indexOf(buttons[at]), event.key);
+    if (next === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    shown[next].focus();
+  };
+}
+
+/** What the row of an attention block looks at most, as sentence parts. @param {MachineState} S @param {MachineBlock} block @param {number} most */
+export function looksAt(S, block, most) {
+  const weights = weightsRow(S, block), tokens = tokensOf(S, sidesOf(block.attention)[1]);
+  return weights.map((weight, i) => ({ weight, token: tokens[i], i })).sort((a, b) => b.weight - a.weight).slice(0, most).filter(({ weight }) => weight >= 0.005);
+}
+
+export const sideOfBlock = (/** @type {MachineBlock} */ block) => (isTarget(block) ? "target" : "source");

@@ -1,0 +1,212 @@
+// The open block of the machine at four depths: words, numbers, formula and code; and the links that lead on from it.
+
+import { isolated } from "./canvas.js";
+import { buttonsOf, children, make, makeButton, say } from "./dom.js";
+import { formulaOf } from "./formula.js";
+import { paintPart, paintPicture, looksAt, nameOf } from "./machine_diagram.js";
+import { projectionsOf } from "./machine_projections.js";
+import { arrayOf, blockOf, hasDetails, isTarget, leave, lineOf, redraw, rowFor, shapeText, sidesOf, tokensOf } from "./machine_state.js";
+import { plural, wholePercent } from "./numbers.js";
+
+/** @typedef {import("./types").Kind} Kind */
+/** @typedef {import("./types").MachineBlock} MachineBlock */
+/** @typedef {import("./types").MachineState} MachineState */
+
+/** A token apart from the prose around it. @param {MachineState} S @param {string} side @param {number} i */
+const token = (S, side, i) => make("bdi", `token ${side}`, tokensOf(S, side)[i] ?? "");
+
+/** What is told of a part of a head. @param {MachineState} S @param {MachineBlock} block */
+const partOf = (S, block) => S.data.parts[/** @type {Kind} */ (block.attention)]?.[S.opened.part || "head"];
+
+/** @param {MachineState} S */
+export function drawPanel(S) {
+  const block = blockOf(S, S.opened.block), { head, part } = S.opened;
+  const title = !block ? "The whole machine" : [nameOf(S, block), ...(head ? [`head ${head}`] : []), ...(part ? [partOf(S, block)?.title ?? ""] : [])].join(" › ");
+  say(S.find(".panel h3"), title);
+  for (const tab of buttonsOf(S.find, ".depths")) {
+    tab.setAttribute("aria-selected", `${tab.value === S.depth}`);
+    tab.tabIndex = tab.value === S.depth ? 0 : -1;
+    tab.hidden = !block;
+  }
+  drawLinks(S, block);
+  const told = S.find(".told");
+  told.setAttribute("aria-label", `${title}: ${S.depth}`);
+  if (!block) told.replaceChildren(...overview(S));
+  else if (S.depth === "numbers") told.replaceChildren(...numbers(S));
+  else if (S.depth === "formula") told.replaceChildren(...formula(S, block));
+  else if (S.depth === "code") drawCode(S, told);
+  else words(S, block, told);
+}
+
+/** The whole, in a few sentences with the numbers of this step. @param {MachineState} S @returns {Node[]} */
+function overview(S) {
+  const { data, step } = S, { encoder, decoder, positions } = data.diagram, sources = data.source.tokens.length;
+  const added = positions === "sinusoidal" || positions === "learned" ? ", and a vector for its position is added" : "";
+  const read = tokensOf(S, "target"), predicted = data.target.predicted[step], share = data.target.probabilities[step];
+  const lstm = !positions;
+  return [
+    make("p", "", make("b", "", "Encoder: "), `${plural(sources, "source token")} become ${plural(sources, "vector")} of ${data.numbers} numbers (embedding)${added}. `,
+      `${plural(encoder.length, "layer")} ${lstm ? "of LSTM read them in order" : "let each token look at the others (self-attention)"}. The result, the memory, goes to the decoder.`),
+    make("p", "", make("b", "", "Decoder: "), `it reads the target so far, ${plural(read.length, "token")} up to `, token(S, "target", step), `. ${plural(decoder.length, "layer")} `,
+      lstm ? "of LSTM read it in order, and attention looks at the memory (cross-attention)." : "let each token look at those before it (masked self-attention) and at the memory (cross-attention)."),
+    make("p", "", make("b", "", "Next word: "), `the last vector becomes a score for each of ${data.vocabulary.toLocaleString("en")} words (linear), and these become probabilities (softmax). Chosen: `,
+      make("bdi", "token target", predicted), `, ${wholePercent(share)}. In the next step the decoder reads it.`),
+    make("p", "hint", "Choose a block to open it: a layer into its parts, attention into its heads, a head into queries, keys, scores and values. The arrow keys step; rows of a picture are tokens, and the frame marks the token of this step."),
+  ];
+}
+
+/** @param {MachineState} S @param {MachineBlock | undefined} block */
+function drawLinks(S, block) {
+  const box = S.find(".links"), { head, part } = S.opened, { positions } = S.data.diagram;
+  /** @type {[string, string][]} */
+  const links = [];
+  if (block?.attention) {
+    links.push(["attention", head ? `Head ${head} in Attention` : "Open in Attention"]);
+    if (head && ["scores", "masked", "weights"].includes(part)) links.push(["cell", "One cell"]);
+    if (positions && (block.attention === "decoder" || part === "masked")) links.push(["masks", "Masks"]);
+    if ((positions === "rope" || positions === "alibi") && block.attention !== "cross") links.push(["positions", "Positions"]);
+  } else if (block?.kind === "positions") links.push(["positions", "Positions"]);
+  else if (!block || ["linear", "softmax", "word"].includes(block.kind)) links.push(["translate", "Open in Translate"]);
+  if (positions && block) links.push(["ledger", "All operations"]);
+  const buttons = /** @type {HTMLButtonElement[]} */ (children(box, links.length, () => makeButton("link")));
+  links.forEach(([name, label], i) => {
+    say(buttons[i], `${label} →`);
+    buttons[i].value = name;
+    buttons[i].onclick = () => leave(S, name);
+  });
+}
+
+/** Words, with a picture and what can be read from it. @param {MachineState} S @param {MachineBlock} block @param {HTMLElement} told */
+function words(S, block, told) {
+  const { head, part } = S.opened, facts = S.data.facts[block.name], text = make("div", "text");
+  text.append(make("p", "", head ? partOf(S, block)?.words ?? "" : facts.words), ...seen(S, block));
+  const canvas = make("canvas", "large");
+  canvas.setAttribute("role", "img");
+  const projections = block.attention && (!head || ["", "query", "key", "value"].includes(part)) ? projectionsOf(S, block) : [];
+  const drawn = head ? arrayOf(S, part || "weights") : !projections.length && facts.picture;
+  told.replaceChildren(text, ...projections);
+  if (drawn) {
+    const figure = make("figure", "", canvas, make("figcaption", "", captionOf(S, block)));
+    canvas.setAttribute("aria-label", captionOf(S, block));
+    told.append(figure);
+    if (head) paintPart(S, block, part || "weights", canvas);
+    else if (facts.picture) paintPicture(S, block, canvas, facts.picture, S.data.stepwise);
+  }
+}
+
+/** What can be read at this step. @param {MachineState} S @param {MachineBlock} block @returns {Node[]} */
+function seen(S, block) {
+  const { data, step } = S;
+  if (block.attention) {
+    if (S.opened.head && !arrayOf(S, "weights")) return [];
+    const [queries, keys] = sidesOf(block.attention), found = looksAt(S, block, 3);
+    const looks = found.flatMap(({ weight, i }, n) => [n ? ", " : "", token(S, keys, i), ` ${wholePercent(weight)}`]);
+    return [make("p", "", S.opened.head ? `Head ${S.opened.head}: ` : "Mean over the heads: ", token(S, queries, rowFor(S, queries)), " looks at ", ...looks, ".")];
+  }
+  if (block.kind === "softmax" || block.kind === "word" || block.kind === "linear") {
+    const options = data.alternatives.tokens[step].slice(0, 5).flatMap((word, i) => [i ? ", " : "", make("bdi", "token target", word), ` ${wholePercent(data.alternatives.probabilities[step][i])}`]);
+    return [make("p", "", "Likeliest now: ", ...options, ".")];
+  }
+  if (block.kind === "tokens") {
+    const side = isTarget(block) ? "target" : "source";
+    return [make("p", "", ...tokensOf(S, side).flatMap((_, i) => [i ? " " : "", token(S, side, i)]))];
+  }
+  return [];
+}
+
+/** What a picture shows. @param {MachineState} S @param {MachineBlock} block */
+function captionOf(S, block) {
+  const { head, part } = S.opened, facts = S.data.facts[block.name];
+  if (!head && block.attention) return "Attention weights, mean over the heads: rows are queries, columns are keys; darker is more, grey is masked.";
+  if (!head) {
+    const width = facts.picture?.width ?? 0, whole = facts.shape[facts.shape.length - 1];
+    const columns = block.kind === "linear" ? "tokens" : `the first ${Math.min(width, whole)} of ${whole} numbers`;
+    const what = block.kind === "positions" ? "the vectors that are added" : block.kind === "linear" ? "the scores of the likeliest tokens" : "the results";
+    return `Rows are tokens, columns are ${columns} of ${what}; blue is below 0, orange above.`;
+  }
+  const shown = part || "weights";
+  if (shown === "weights") return "Attention weights of this head: rows are queries, columns are keys; darker is more.";
+  if (shown === "scores" || shown === "masked") return "Scores of this head: rows are queries, columns are keys; blue is below 0, orange above, grey is masked.";
+  return "Rows are tokens, columns are the numbers of this head; blue is below 0, orange above.";
+}
+
+/** @param {number | null} value */
+const short = (value) => (value === null || Number.isNaN(value) ? "–" : value === 0 ? "0" : Math.abs(value) >= 1000 || Math.abs(value) < 0.001 ? value.toExponential(1) : value.toFixed(3));
+
+/** The operations of the block as a table, with the row of this token. @param {MachineState} S @returns {Node[]} */
+function numbers(S) {
+  if (!hasDetails(S) || !S.details) return [make("p", "hint", "Asking the server for the numbers …")];
+  if (!S.details.numbers.length) return [make("p", "", "There are no numbers here but the tokens themselves.")];
+  const { opened } = S, block = /** @type {MachineBlock} */ (blockOf(S, opened.block));
+  const heads = ["operation", "shape", "parameters", "mean", "std. dev.", "row of", "its mean", "its length", "its first numbers"];
+  const body = S.details.numbers.filter(({ point }) => !opened.part || point === opened.part || point === opened.part[0] + "_proj").map((line) => {
+    const rows = /** @type {import("./types").Numbers} */ (arrayOf(S, `numbers.${line.point}`)), i = Math.min(rowFor(S, line.side), rows.shape[0] - 1);
+    const [mean, , length, ...first] = lineOf(rows, i), learned = line.parameters ? line.parameters.toLocaleString("en") : "–";
+    const cells = [line.title, line.shape.join(" × "), learned, short(line.mean), short(line.deviation), token(S, line.side, i), short(mean), short(length), first.map(short).join("  ")];
+    return make("tr", "", ...cells.map((cell, n) => make("td", n === 0 || n === 5 || n === 8 ? "" : "number", cell)));
+  });
+  const table = make("table", "", make("tr", "", ...heads.map((name) => make("th", "", name))), ...body);
+  const which = block.attention ? ` Rows of operations with heads are those of head ${opened.head || 1}.` : "";
+  return [table, make("p", "hint", `Shape, mean and standard deviation are of the run over ${S.data.stepwise ? "the target so far" : "the whole target"}; the row is that of the token on screen.${which}`)];
+}
+
+/** @param {MachineState} S @param {MachineBlock} block @returns {Node[]} */
+function formula(S, block) {
+  const { head } = S.opened, facts = S.data.facts[block.name], { heads } = S.data.diagram, { numbers: width } = S.data;
+  const shown = head ? partOf(S, block)?.formula ?? "" : facts.formula, count = block.attention ? heads[block.attention] ?? 1 : 0;
+  const sizes = [`d_model = ${width}`, ...(count ? [`h = ${count}`, `d_k = ${width / count}`] : []), `shape here: ${shapeText(facts.shape, S.step)}`];
+  return [formulaOf(shown), make("p", "hint", `In this model: ${sizes.join(", ")}.`)];
+}
+
+/** Our own lines, as they stand in the file. @param {MachineState} S @param {HTMLElement} told */
+function drawCode(S, told) {
+  if (!hasDetails(S) || !S.details) return told.replaceChildren(make("p", "hint", "Asking the server for the code …"));
+  const { part, head } = S.opened, { code } = S.details, block = /** @type {MachineBlock} */ (blockOf(S, S.opened.block));
+  const result = block.points[block.points.length - 1]?.split(".").pop() ?? "";
+  const at = code.places[part] ?? (head ? code.places.output : undefined) ?? code.places.result ?? code.places[result];
+  if (!at) return told.replaceChildren(make("p", "", "No line of this program computes it: it is an input."));
+  const { file, name, first, lines } = code.functions[at.function];
+  const listing = make("pre", "", ...lines.map((text, i) => {
+    const line = make(at.marked.includes(first + i) ? "mark" : "span", "line", make("small", "", `${first + i}`.padStart(4)), ` ${text}`);
+    return line;
+  }));
+  told.replaceChildren(make("p", "hint", `${file}, ${name}: the marked ${at.marked.length === 1 ? "line computes" : "lines compute"} it.`), listing);
+  const marked = listing.querySelector("mark");
+  if (marked) listing.scrollTop = Math.max(0, marked.offsetTop - listing.offsetTop - 40);
+}
+
+/** The tabs of the depths; arrow keys lead from one to the next. @param {MachineState} S */
+export function listenToDepths(S) {
+  const tabs = buttonsOf(S.find, ".depths");
+  for (const [i, tab] of tabs.entries()) {
+    tab.onclick = () => {
+      S.depth = tab.value;
+      redraw(S);
+    };
+    tab.onkeydown = (event) => {
+      const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (!by) return;
+      event.preventDefault();
+      event.stopPropagation();
+      const next = tabs[(i + by + tabs.length) % tabs.length];
+      next.click();
+      next.tabIndex = 0;
+      next.focus();
+    };
+  }
+}
+
+/** The machine as a list, for those who do not see the diagram. @param {MachineState} S */
+export function drawList(S) {
+  const { blocks } = S.data.diagram, numberOf = new Map(blocks.map(({ name }, i) => [name, i + 1]));
+  const items = blocks.map((block) => {
+    const { shape, words: text } = S.data.facts[block.name], reads = block.reads.map((name) => `${numberOf.get(name)}`);
+    const from = reads.length ? ` Reads ${reads.join(" and ")}.` : "";
+    const looks = block.attention ? looksAt(S, block, 2).map(({ token: word, weight }) => `${isolated(word)} ${wholePercent(weight)}`) : [];
+    const now = block.kind === "word" ? ` Now: ${isolated(S.data.target.predicted[S.step])}, ${wholePercent(S.data.target.probabilities[S.step])}.`
+      : looks.length ? ` Now, mean over the heads: ${looks.join(", ")}.` : "";
+    return `${nameOf(S, block)}, ${shapeText(shape, S.step)}.${from} ${text}${now}`;
+  });
+  const list = children(S.find("details ol"), items.length, () => make("li"));
+  items.forEach((item, i) => say(list[i], item));
+}

@@ -1,0 +1,102 @@
+// Small pictures of tensors: rows of vectors in two hues, below and above zero, and maps of weights in the scale of all
+// maps. Each is painted one pixel a number and then magnified.
+
+import { canvasOf, contextOf, rgb, shade } from "./colours.js";
+import { clamp } from "./numbers.js";
+
+/** @typedef {import("./types").MachineData} MachineData */
+/** @typedef {import("./types").MachinePicture} MachinePicture */
+/** @typedef {import("./types").Rgb} Rgb */
+/** @typedef {import("./types").Theme} Theme */
+
+/** Below and above zero, for a light and a dark ground; the exported figures have the same hues. @type {Record<string, [Rgb, Rgb]>} */
+const HUES = { light: [[42, 109, 163], [191, 100, 28]], dark: [[110, 168, 214], [236, 160, 100]] };
+
+/**
+ * Where row `r` of step `step` begins in a picture, in rows.
+ * @param {MachinePicture} picture
+ * @param {boolean} stepwise
+ * @param {number} step
+ * @param {number} r
+ */
+export const rowAt = ({ side }, stepwise, step, r) => (side === "target" && stepwise ? (step * (step + 1)) / 2 + r : r);
+
+/** How many rows of a picture there are at a step. @param {MachinePicture} picture @param {number} step */
+export const rowsAt = ({ side, rows }, step) => (side === "target" || side === "once" ? Math.min(rows, step + 1) : side === "step" ? 1 : rows);
+
+/**
+ * The numbers of one row of a picture at a step.
+ * @param {Float32Array} body
+ * @param {MachinePicture} picture
+ * @param {boolean} stepwise
+ * @param {number} step
+ * @param {number} r
+ */
+export function rowOf(body, picture, stepwise, step, r) {
+  const { at, width, side } = picture, row = side === "step" ? step : rowAt(picture, stepwise, step, r);
+  return body.subarray(at + row * width, at + (row + 1) * width);
+}
+
+/**
+ * Gives numbers between −scale and scale their colours; one that is masked has none of them.
+ * @param {Theme} theme
+ * @param {boolean} dark
+ * @param {number} scale
+ * @returns {(value: number) => Rgb}
+ */
+export function diverging(theme, dark, scale) {
+  const ground = rgb(theme.ground), masked = rgb(theme.masked), hues = HUES[dark ? "dark" : "light"];
+  const colourOf = (/** @type {number} */ value) => {
+    if (Number.isNaN(value)) return masked;
+    const hue = hues[value < 0 ? 0 : 1], share = 0.06 + 0.94 * clamp(Math.abs(value) / scale, 0, 1);
+    return ground.map((c, i) => Math.round(c + share * (hue[i] - c)));
+  };
+  return colourOf;
+}
+
+/**
+ * Paints columns × rows of colours over a whole canvas, and a frame around one row (-1 for none).
+ * @param {HTMLCanvasElement} canvas
+ * @param {{ columns: number, rows: number, colourOf: (row: number, column: number) => Rgb | null, marked?: number, ink: string }} picture
+ */
+export function paint(canvas, { columns, rows, colourOf, marked = -1, ink }) {
+  const wide = canvas.clientWidth || 48, high = canvas.clientHeight || 36, ratio = window.devicePixelRatio || 1;
+  const [w, h] = [Math.round(wide * ratio), Math.round(high * ratio)];
+  if (canvas.width !== w || canvas.height !== h) Object.assign(canvas, { width: w, height: h });
+  const ctx = contextOf(canvas);
+  ctx.clearRect(0, 0, w, h);
+  if (!columns || !rows) return;
+  const [small, pen] = canvasOf(columns, rows), image = pen.createImageData(columns, rows);
+  for (let row = 0; row < rows; row++) {
+    for (let column = 0; column < columns; column++) {
+      const colour = colourOf(row, column);
+      if (colour) image.data.set([...colour, 255], 4 * (row * columns + column));
+    }
+  }
+  pen.putImageData(image, 0, 0);
+  ctx.imageSmoothingEnabled = rows > h || columns > w;
+  ctx.drawImage(small, 0, 0, w, h);
+  if (marked < 0 || marked >= rows || rows < 2) return;
+  ctx.strokeStyle = ink;
+  ctx.lineWidth = Math.max(1, ratio);
+  const line = ctx.lineWidth / 2;
+  ctx.strokeRect(line, (marked * h) / rows + line, w - 2 * line, Math.max(h / rows - 2 * line, 1));
+}
+
+/** A map of weights. @param {HTMLCanvasElement} canvas @param {Theme} theme @param {{ values: ArrayLike<number>, keys: number, rows: number, marked: number, maskedAt: (row: number, key: number) => boolean }} map */
+export function paintMap(canvas, theme, { values, keys, rows, marked, maskedAt }) {
+  const masked = rgb(theme.masked);
+  paint(canvas, { columns: keys, rows, marked, ink: theme.ink, colourOf: (row, key) => (maskedAt(row, key) ? masked : shade(theme, values[row * keys + key])) });
+}
+
+/** Vectors below each other. @param {HTMLCanvasElement} canvas @param {Theme} theme @param {boolean} dark @param {{ rows: ArrayLike<number>[], scale: number, marked: number }} vectors */
+export function paintRows(canvas, theme, dark, { rows, scale, marked }) {
+  const colour = diverging(theme, dark, scale);
+  paint(canvas, { columns: rows[0]?.length ?? 0, rows: rows.length, marked, ink: theme.ink, colourOf: (row, column) => colour(rows[row][column]) });
+}
+
+/** The size that nearly all of these numbers stay below. @param {ArrayLike<number>} values */
+export function scaleOf(values) {
+  const sizes = Array.from(values, Math.abs).filter((size) => !Number.isNaN(size)).sort((a, b) => a - b);
+  return sizes[Math.floor(0.98 * (sizes.length - 1))] || 1;
+}

@@ -1,0 +1,109 @@
+// The state of the machine: what it has been sent, what is open, and what it tells the server.
+
+import { clamp } from "./numbers.js";
+import { rowOf } from "./machine_pictures.js";
+
+/** @typedef {import("./types").Kind} Kind */
+/** @typedef {import("./types").MachineBlock} MachineBlock */
+/** @typedef {import("./types").MachineOpened} MachineOpened */
+/** @typedef {import("./types").MachineState} MachineState */
+/** @typedef {import("./types").Numbers} Numbers */
+
+const REPORT = 250; // ms after the last move until the server is told
+
+/** The parts of a head in the order of the computation. */
+export const PARTS = ["query", "key", "scores", "masked", "weights", "value", "output"];
+
+/** @param {MachineState} S @param {string} name @returns {MachineBlock | undefined} */
+export const blockOf = (S, name) => S.data.diagram.blocks.find((block) => block.name === name);
+
+/** Whether a block has a row for each target token that was read. @param {MachineBlock} block */
+export const isTarget = ({ stack, kind }) => ["target", "decoder", "output"].includes(stack) && kind !== "initial";
+
+/** The row that is shown: of the token that was just read, or of the chosen source token. @param {MachineState} S @param {string} side */
+export const rowFor = (S, side) => (side === "source" ? S.row : S.step);
+
+/** The tokens of a side that exist at this step. @param {MachineState} S @param {string} side */
+export const tokensOf = (S, side) => (side === "source" ? S.data.source.tokens : S.data.target.tokens.slice(0, S.step + 1));
+
+/** The sides of an attention block's queries and keys. @param {string} kind */
+export const sidesOf = (kind) => (kind === "encoder" ? ["source", "source"] : kind === "decoder" ? ["target", "target"] : ["target", "source"]);
+
+/** The shape of a block's result at this step, as text. @param {number[]} shape @param {number} step */
+export const shapeText = (shape, step) => shape.map((size) => (size || step + 1).toLocaleString("en")).join(" × ");
+
+/** The weights of the row that is shown, mean over the heads, from what was sent first. @param {MachineState} S @param {MachineBlock} block */
+export function meanRow(S, block) {
+  const picture = /** @type {import("./types").MachinePicture} */ (S.data.facts[block.name].picture);
+  const [queries, keys] = sidesOf(block.attention);
+  return rowOf(S.body, picture, S.data.stepwise, S.step, rowFor(S, queries)).subarray(0, tokensOf(S, keys).length);
+}
+
+/** Whether the details on hand are those of what is open. @param {MachineState} S */
+export function hasDetails({ details, opened, data, step }) {
+  return details !== null && details.seq === data.seq && details.opened.block === opened.block
+    && details.opened.head === opened.head && (!data.stepwise || details.step === step + 1);
+}
+
+/** An array of the open block; undefined until it has come. @param {MachineState} S @param {string} name @returns {Numbers | undefined} */
+export function arrayOf(S, name) {
+  const place = hasDetails(S) ? S.details?.arrays[name] : undefined;
+  if (!place) return undefined;
+  const size = place.shape.reduce((a, b) => a * b, 1);
+  return { values: S.detailsBody.subarray(place.at, place.at + size), shape: place.shape };
+}
+
+/** Row `i` of an array with two axes. @param {Numbers} numbers @param {number} i */
+export const lineOf = ({ values, shape }, i) => values.subarray(i * shape[1], (i + 1) * shape[1]);
+
+/** What is open after Escape: one level less. @param {MachineOpened} opened @returns {MachineOpened} */
+export function outwards({ block, head, part }) {
+  if (part) return { block, head, part: "" };
+  return { block: head ? block : "", head: 0, part: "" };
+}
+
+/** Opens something and asks the server for it. @param {MachineState} S @param {MachineOpened} opened */
+export function open(S, opened) {
+  S.opened = opened;
+  ask(S);
+  redraw(S);
+}
+
+/** @param {MachineState} S */
+export function ask(S) {
+  S.setStateValue("open", { seq: S.data.seq, ...S.opened, step: S.step + 1 });
+}
+
+/** @param {MachineState} S @param {number} step */
+export function goTo(S, step) {
+  S.step = clamp(step, 0, S.last);
+  redraw(S);
+  clearTimeout(S.reporting);
+  S.reporting = setTimeout(() => {
+    if (!S.player.playing()) S.setStateValue("at", { seq: S.data.seq, step: S.step + 1 });
+  }, REPORT);
+}
+
+/** Draws at the next frame. @param {MachineState} S */
+export function redraw(S) {
+  S.frame ||= requestAnimationFrame(() => S.draw());
+}
+
+/** Leads to another page, from what is open. @param {MachineState} S @param {string} place */
+export function leave(S, place) {
+  const block = blockOf(S, S.opened.block), [queries] = block ? sidesOf(block.attention) : ["target"], row = rowFor(S, queries);
+  const weights = block?.attention ? weightsRow(S, block) : [];
+  const column = weights.length ? weights.indexOf(Math.max(...weights)) : 0;
+  S.setTriggerValue("go", { seq: S.data.seq, place, ...S.opened, step: S.step + 1, row: row + 1, column: column + 1 });
+}
+
+/** The weights of the row that is shown: of the open head, else the mean. @param {MachineState} S @param {MachineBlock} block @returns {number[]} */
+export function weightsRow(S, block) {
+  const weights = S.opened.block === block.name && S.opened.head ? arrayOf(S, "weights") : undefined;
+  const [queries, keys] = sidesOf(block.attention);
+  if (!weights) return [...meanRow(S, block)];
+  return [...lineOf(weights, rowFor(S, queries))].slice(0, tokensOf(S, keys).length);
+}
+
+/** The row of a picture that is framed: that of the token. @param {MachineState} S @param {MachineBlock} block */
+export const markedRow = (S, block) => (isTarget(block) ? S.step : block.stack === "source" || block.stack === "encoder" ? S.row : -1);

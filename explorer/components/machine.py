@@ -1,0 +1,130 @@
+"""The machine: the whole model as one live diagram, stepped, opened and explored in the browser.
+
+As with the stepper (stepper.py), the component that draws is sent once per browser tab, a carrier brings each
+decoding, and another one what is open. The browser reports its step, asks for what is opened, and says which page a
+link leads to.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from explorer.components import bundle
+from explorer.components.machine_details import check_opened
+from explorer.components.machine_payload import MachineView, Opened
+
+PLACES = ("attention", "cell", "positions", "masks", "translate", "ledger")
+"""What a link of the machine may lead to."""
+
+_component = st.components.v2.component(
+    "headlight_machine",
+    html=bundle.markup("machine.html"),
+    css=bundle.style("views.css", "machine.css"),
+    js=bundle.script("machine.js"),
+)
+_carrier = st.components.v2.component("headlight_machine_data", js=bundle.script("carrier.js"), isolate_styles=False)
+
+
+@dataclass(frozen=True)
+class Departure:
+    """A link that was clicked: where it leads, and from which block, head and token; rows count from 1."""
+
+    place: str
+    opened: Opened
+    step: int
+    row: int
+    column: int
+
+
+@dataclass(frozen=True)
+class MachineResult:
+    """The step on screen, what is open, and the link that was clicked in this run, if any."""
+
+    step: int
+    opened: Opened
+    departure: Departure | None
+
+
+def machine(
+    view: MachineView,
+    encoded: Callable[[MachineView], bytes],
+    details: Callable[[Opened, int], bytes | None],
+    *,
+    key: str,
+) -> MachineResult:
+    """Draw the view and return what the browser reports.
+
+    `encoded` makes the block of a view and `details` that of what is open at a step, None if nothing is. While
+    `view.seq` stays the same, `view.step` and `view.opened` do not move the browser.
+    """
+    memory = st.session_state.setdefault(f"_{key}_start", {})
+    state = st.session_state.get(key)
+    step, opened = _step(state, view), _opened(state, view)
+    if memory.get("seq") != view.seq or (state is None and memory.get("left")):
+        memory.update(seq=view.seq, start=(view.step, view.opened))
+    start_step, start_opened = memory["start"]
+    started = dataclasses.replace(view, step=start_step, opened=start_opened)
+    with st.container(gap=None):
+        result = _component(
+            key=key,
+            data={"name": key},  # never anything else: all of the code would be sent along again
+            on_at_change=_nothing,
+            on_open_change=_nothing,
+            on_go_change=_nothing,
+            width="stretch",
+            height="content",
+        )
+        _carrier(key=f"{key}-decoding", data=encoded(started), height="content")
+        now = MachineResult(
+            step if step is not None else start_step,
+            opened if opened is not None else start_opened,
+            _departure(result.get("go"), view),
+        )
+        block = details(now.opened, now.step)
+        if block is not None:
+            _carrier(key=f"{key}-details", data=block, height="content")
+    return now
+
+
+def _is_of(message: Any, view: MachineView) -> bool:
+    """Whether there is a message, and whether it is about this decoding."""
+    return bool(message) and message.get("seq") == view.seq
+
+
+def _step(state: Any, view: MachineView) -> int | None:
+    """The step that the browser last reported for this decoding. Messages are not trusted."""
+    at: Any = state.get("at") if state else None
+    return _whole(at.get("step"), len(view.trace.read_tokens)) if _is_of(at, view) else None
+
+
+def _opened(state: Any, view: MachineView) -> Opened | None:
+    """What the browser last opened in this decoding; None if it has opened and closed nothing."""
+    message: Any = state.get("open") if state else None
+    return check_opened(message, view.diagram.blocks, view.config) if _is_of(message, view) else None
+
+
+def _departure(message: Any, view: MachineView) -> Departure | None:
+    if not _is_of(message, view) or message.get("place") not in PLACES:
+        return None
+    longest = max(len(view.trace.read_tokens), len(view.trace.src_tokens))
+    return Departure(
+        message["place"],
+        check_opened(message, view.diagram.blocks, view.config),
+        _whole(message.get("step"), len(view.trace.read_tokens)),
+        _whole(message.get("row"), longest),
+        _whole(message.get("column"), longest),
+    )
+
+
+def _whole(value: Any, most: int) -> int:
+    """A whole number from 1 to `most`."""
+    return max(1, min(most, value)) if type(value) is int else 1
+
+
+def _nothing() -> None:
+    """Registers a value with Streamlit, which then always exists in the result."""

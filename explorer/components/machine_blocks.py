@@ -1,0 +1,115 @@
+"""The blocks of a model's diagram and what each of them reads, taken from the points of the model (model/points.py).
+
+A block stands for one or several points: an attention block for all points from its queries to its output projection.
+The blocks and their connections therefore follow the configuration, whatever it is: post-norm or pre-norm, layers
+without residual connections, positions that are added or not, an LSTM.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from model.config import AttentionKind, ModelConfig
+from model.points import SCOPES, points
+
+MEMORY, SOFTMAX, WORD = "memory", "softmax", "word"
+"""Blocks without a point of their own: the encoder's last result, the probabilities, and the word that they choose."""
+
+ADDED = ("sinusoidal", "learned")
+"""Kinds of positions that are added to the embeddings, so that there is a block that adds them."""
+
+_KINDS: dict[tuple[str, str], AttentionKind] = {place: kind for kind, place in SCOPES.items()}
+
+
+@dataclass(frozen=True)
+class Block:
+    """One block of the diagram.
+
+    Args:
+        name: unique in the model: the common part of the names of its points, such as `decoder.0.cross_attn`.
+        kind: tokens, embedding, positions, norm, attention, add, feed_forward, lstm, initial, combine, memory, linear,
+            softmax or word.
+        stack: source, encoder, target, decoder or output.
+        layer: counted from 1; 0 outside the layers.
+        attention: the kind of attention; empty for other blocks.
+        points: its points in the order of the computation, of which the last is its result.
+        reads: the names of the blocks that it reads.
+    """
+
+    name: str
+    kind: str
+    stack: str
+    layer: int
+    attention: AttentionKind | str
+    points: tuple[str, ...]
+    reads: tuple[str, ...]
+
+    @property
+    def result(self) -> str:
+        """The point that the next block reads; empty for a block without points."""
+        return self.points[-1] if self.points else ""
+
+
+def blocks_of(config: ModelConfig) -> tuple[Block, ...]:
+    """The blocks of a model with this configuration, in the order in which they compute.
+
+    The memory follows the encoder, and the probabilities and the next word follow the logits.
+    """
+    listed = points(config)
+    home = {point.name: _block_name(point.name, config) for point in listed}
+    members: dict[str, list[str]] = {}
+    for point in listed:
+        # A block stands where its result is computed: cross-attention's keys are computed before the first layer.
+        name = home[point.name]
+        members[name] = [*members.pop(name, []), point.name]
+    read: dict[str, list[str]] = {name: [] for name in members}
+    for point in listed:
+        for source in point.reads:
+            if home[source] != home[point.name] and home[source] not in read[home[point.name]]:
+                read[home[point.name]].append(home[source])
+    end = _last_of_encoder(members)
+    found: list[Block] = []
+    for name, inside in members.items():
+        kind, stack, layer, attention = _describe(name, config)
+        reads = tuple(MEMORY if each == end and stack not in ("source", "encoder") else each for each in read[name])
+        found.append(Block(name, kind, stack, layer, attention, tuple(inside), reads))
+        if name == end:
+            found.append(Block(MEMORY, "memory", "encoder", 0, "", (), (end,)))
+    found.append(Block(SOFTMAX, "softmax", "output", 0, "", ("softmax",), ("logits",)))
+    found.append(Block(WORD, "word", "output", 0, "", (), (SOFTMAX,)))
+    return tuple(found)
+
+
+def _last_of_encoder(members: dict[str, list[str]]) -> str:
+    """The block whose result is the memory."""
+    return [name for name in members if name.startswith("encoder.")][-1]
+
+
+def _block_name(point: str, config: ModelConfig) -> str:
+    """The name of the block that a point belongs to."""
+    first, *rest = point.split(".")
+    if first in ("src", "tgt"):
+        merged = rest[0] == "scaled" or (rest[0] == "positions" and config.positions not in ADDED)
+        return f"{first}.embedding" if merged else point
+    if len(rest) > 2 or (len(rest) == 2 and not rest[1].startswith(("norm", "residual"))):
+        return ".".join((first, *rest[:2]))
+    return point
+
+
+def _describe(name: str, config: ModelConfig) -> tuple[str, str, int, AttentionKind | str]:
+    """The kind, stack, layer and kind of attention of a block with points."""
+    first, *rest = name.split(".")
+    if first in ("src", "tgt"):
+        kind = rest[0]
+        return kind, "source" if first == "src" else "target", 0, ""
+    if name == "logits":
+        return "linear", "output", 0, ""
+    if len(rest) == 2:
+        layer = int(rest[0]) + 1
+        attention = _KINDS.get((first, rest[1]), "")
+        # The attention of an LSTM stands behind all its layers (model/lstm.py).
+        layer = layer if config.architecture == "transformer" else 0
+        kind = "attention" if attention else "add" if rest[1].startswith("residual") else rest[1].rstrip("0123456789")
+        return kind, first, layer, attention
+    kinds = {"memory": "lstm", "states": "lstm", "initial": "initial", "combined": "combine"}
+    return kinds.get(rest[0], rest[0]), first, 0, ""

@@ -1,0 +1,185 @@
+"""The lines of our own code that compute a point of a model, read from the files while the program runs.
+
+Every point passes through a call `through(tap, "its name", …)` (:mod:`model.tap`), so the syntax tree of the class that
+the point belongs to says where that is. Nothing here knows a line number, and nothing repeats a line.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from model.decoding import search
+from model.points import points
+
+_ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class CodeExcerpt:
+    """A function of ours as it stands in its file; `marked` are the numbers of the lines that compute the point."""
+
+    file: str
+    function: str
+    first_line: int
+    lines: tuple[str, ...]
+    marked: tuple[int, ...]
+
+
+class NoCode(LookupError):
+    """No line of ours computes this point."""
+
+
+def code_of(model: nn.Module, point: str) -> CodeExcerpt:
+    """The function that computes a point, and its lines that do so.
+
+    Raises:
+        NoCode: the model has no such point.
+    """
+    if point == "softmax":
+        return _excerpt(search.allowed_log_probs, _lines_calling(search.allowed_log_probs, "log_softmax"))
+    if point == "memory":
+        encode: Callable[..., Any] = type(model).encode  # type: ignore[attr-defined]
+        return _excerpt(encode, _last_statement(encode))
+    reads = {each.name: each.reads for each in points(model.config)}  # type: ignore[arg-type]
+    while point in reads:
+        owner = _owner(model, point)
+        for function in _functions(type(owner)):
+            lines, computed = _lines_of(function, point, owner)
+            if computed or (lines and not reads[point]):
+                return _excerpt(function, lines)
+            if lines:
+                break
+        if not reads[point]:
+            break
+        point = reads[point][0]  # handed on as it is: what it was made from says how
+    raise NoCode(point)
+
+
+def _owner(model: nn.Module, point: str) -> nn.Module:
+    """The module whose code passes the point."""
+    owner = model
+    for name in point.split(".")[:-1]:
+        inner = getattr(owner, name, None) if not name.isdecimal() else getattr(owner, "layers", [None])[int(name)]
+        if not isinstance(inner, nn.Module) or not type(inner).__module__.startswith("model."):
+            return owner
+        owner = inner
+    return owner
+
+
+def _functions(kind: type) -> Iterator[Callable[..., Any]]:
+    """The functions of a class, of its bases, and those of ours that their files import."""
+    ours = [each for each in kind.__mro__ if each.__module__.startswith("model.")]
+    for each in ours:
+        for value in vars(each).values():
+            function = value.__func__ if isinstance(value, (staticmethod, classmethod)) else value
+            if inspect.isfunction(function):
+                yield function
+    for each in ours:
+        for value in vars(sys.modules[each.__module__]).values():
+            if inspect.isfunction(value) and value.__module__.startswith("model.") and value.__module__ != "model.tap":
+                yield value
+
+
+@cache
+def _tree(function: Callable[..., Any]) -> tuple[ast.FunctionDef, int, tuple[str, ...]]:
+    """A function's syntax tree, whose lines count from 1, its first line in the file, and its text."""
+    lines, first = inspect.getsourcelines(function)
+    text = textwrap.dedent("".join(lines))
+    (tree,) = ast.parse(text).body
+    assert isinstance(tree, ast.FunctionDef)
+    return tree, first, tuple(text.rstrip("\n").split("\n"))
+
+
+def _lines_of(function: Callable[..., Any], point: str, owner: nn.Module) -> tuple[set[int], bool]:
+    """The lines of a function that compute a point, from 1, and whether they do more than hand it on."""
+    statements = list(_statements(_tree(function)[0].body, owner))
+    for i, statement in enumerate(statements):
+        call = _through(statement, point)
+        if call is None:
+            continue
+        lines, value = set(_span(statement)), call.args[2]
+        if not isinstance(value, ast.Name):
+            return lines, not isinstance(value, ast.Subscript)
+        for earlier in reversed(statements[:i]):
+            if value.id not in _assigned(earlier):
+                continue
+            if isinstance(earlier, ast.Assign) and _is_through(earlier.value):
+                break  # what another point handed on
+            lines |= set(_span(earlier))
+            if any(map(_is_through, ast.walk(earlier))):
+                break
+        return lines, True
+    return set(), False
+
+
+def _statements(body: list[ast.stmt], owner: nn.Module) -> Iterator[ast.stmt]:
+    """The simple statements of a function in order; of `if self.norm_first:`, only those of the branch taken."""
+    for statement in body:
+        if isinstance(statement, ast.If):
+            test = statement.test
+            known = isinstance(test, ast.Attribute) and hasattr(owner, test.attr)
+            taken = bool(getattr(owner, test.attr)) if known and isinstance(test, ast.Attribute) else None
+            if taken is not False:
+                yield from _statements(statement.body, owner)
+            if taken is not True:
+                yield from _statements(statement.orelse, owner)
+        elif isinstance(statement, (ast.For, ast.With, ast.While)):
+            yield from _statements(statement.body, owner)
+        else:
+            yield statement
+
+
+def _is_through(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "through"
+
+
+def _through(statement: ast.stmt, point: str) -> ast.Call | None:
+    """The call in a statement that passes the point, by its short name or its whole one."""
+    for node in ast.walk(statement):
+        if _is_through(node) and isinstance(node, ast.Call) and len(node.args) > 2:
+            name = node.args[1]
+            if isinstance(name, ast.Constant) and name.value in (point, point.rsplit(".", 1)[-1]):
+                return node
+    return None
+
+
+def _assigned(statement: ast.stmt) -> set[str]:
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    return {node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)}
+
+
+def _span(statement: ast.stmt) -> range:
+    return range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
+
+
+def _lines_calling(function: Callable[..., Any], name: str) -> set[int]:
+    """The lines of the statements that call a method of this name."""
+    return {
+        line
+        for statement in ast.walk(_tree(function)[0])
+        if isinstance(statement, (ast.Assign, ast.Return, ast.Expr))
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Attribute) and node.attr == name
+        for line in _span(statement)
+    }
+
+
+def _last_statement(function: Callable[..., Any]) -> set[int]:
+    return set(_span(_tree(function)[0].body[-1]))
+
+
+def _excerpt(function: Callable[..., Any], lines: set[int]) -> CodeExcerpt:
+    _, first, text = _tree(function)
+    path = Path(inspect.getsourcefile(function) or "")
+    name = path.relative_to(_ROOT).as_posix() if path.is_relative_to(_ROOT) else path.name
+    return CodeExcerpt(name, function.__qualname__, first, text, tuple(sorted(first + line - 1 for line in lines)))
