@@ -51,6 +51,7 @@ ROOMS = (
     "components",
     "standalone",
     "notebook",
+    "site",
     "web",
     "screens",
 )

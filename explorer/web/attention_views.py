@@ -11,9 +11,7 @@ from explorer.translation.choices import chosen_rows
 from explorer.translation.examples import opening_step
 from explorer.web import runtime, session
 from explorer.web.open_translation import OpenTranslation
-
-# How a token got there that is not the likeliest, by decoding method.
-_TAKEN = {"greedy": "chosen", "beam": "taken by beam search", "sample": "drawn at random"}
+from explorer.web.stepping_page import TAKEN
 
 
 def draw_stepper(opened: OpenTranslation, *, key: str) -> StepperResult:
@@ -33,7 +31,7 @@ def draw_stepper(opened: OpenTranslation, *, key: str) -> StepperResult:
         chosen=chosen_rows(shown.trace, shown.path),
         log_sums=shown.log_sums,
         diagram=diagram_of(runtime.describe(shown.model).model_config),
-        chosen_by="chosen" if opened.selection.path is not None else _TAKEN[session.decode_config().method],
+        chosen_by="chosen" if opened.selection.path is not None else TAKEN[session.decode_config().method],
     )
     result = stepper(view, key=key)
     at = result.place

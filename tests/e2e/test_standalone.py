@@ -7,16 +7,20 @@ import re
 from pathlib import Path
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import FrameLocator, Locator, Page, expect
 
 from explorer.attention.attention_maps import attention_maps
 from explorer.components.heads_state import HeadsView
 from explorer.components.stepper_payload import StepperView
 from explorer.notebook import show
+from explorer.site.command import main
 from explorer.standalone.packing import Recording
 from explorer.standalone.page import page as page_of
 from model.trace import AttentionTrace
+from tests.browser import Server, settle
 from tests.explorer.planted_heads import random_trace
+from tests.paths import ROOT
 
 SOURCE = ["the", "c", "at", "sat", "<eos>"]
 OWN, OTHER = (5, 6, 7, 3), (5, 8, 3)
@@ -144,3 +148,43 @@ def test_a_damaged_file_says_so(page: Page, file: Path, tmp_path: Path) -> None:
     torn.write_text(re.sub(r'(id="packed">.{500})[^<]*', r"\1", file.read_text(encoding="utf-8")), encoding="utf-8")
     page.goto(torn.as_uri())
     expect(page.get_by_role("alert")).to_contain_text("This page could not be opened")
+
+
+def test_what_is_on_screen_is_downloaded_as_a_page_that_steps(page: Page, server: Server, tmp_path: Path) -> None:
+    """With the fork that was made, at the step on screen; the file needs the server no more."""
+    page.goto(f"{server.url}/?model=adjective-swap&text=I+read+red+books&step=2")
+    settle(page)
+    page.locator(".option:not([aria-current])").first.click()
+    expect(page.locator(".reads")).to_contain_text("→ chosen:")
+    settle(page)
+    with page.expect_download() as downloading:
+        page.get_by_role("button", name="Page that steps (HTML)").click()
+    file = tmp_path / downloading.value.suggested_filename
+    downloading.value.save_as(file)
+    page.goto(file.as_uri())
+    expect(page.locator(".controls output")).to_have_text(re.compile("step 2 of "))
+    expect(page.locator(".reads")).to_contain_text("→ chosen:")
+    expect(page.locator("#paths li")).to_have_count(2)
+    page.locator("#paths button").first.click()
+    expect(page.locator(".reads")).to_contain_text("→ predicts")
+    page.keyboard.press("Home")
+    expect(page.locator(".controls output")).to_have_text(re.compile("step 1 of "))
+
+
+def test_a_folder_of_pages_needs_no_server(page: Page, tmp_path: Path) -> None:
+    """Its index is legible to everybody, and what it leads to steps."""
+    models = ["--model", "reverse-lstm", "--model", "reverse", "--checkpoints", str(ROOT / "checkpoints")]
+    assert main([str(tmp_path), "attention", *models]) == 0
+    page.goto((tmp_path / "index.html").as_uri())
+    axe = Axe()
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        assert axe.run(page).response["violations"] == []
+    page.locator("section", has_text="reverse-lstm").get_by_role("link", name="attention").click()
+    expect(page.locator(".controls output")).to_have_text(re.compile("step . of "))
+    page.keyboard.press("End")
+    expect(page.locator(".controls output")).to_have_text("step 10 of 10")
+    assert [one["id"] for one in axe.run(page).response["violations"]] == []
+    page.go_back()
+    page.locator("section").last.get_by_role("link", name="attention").click()
+    expect(page.locator("h1")).to_have_text("attention")

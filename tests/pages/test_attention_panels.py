@@ -270,7 +270,7 @@ def test_a_malformed_file_gets_a_message(app: AppTest) -> None:
 def test_export_offers_every_format(app: AppTest, view: str) -> None:
     at = opened(app, "export", **({"view": view} if view else {}))
     names = {element.proto.label for element in at.get("download_button")}
-    assert names == {"PNG", "SVG", "PDF", "CSV", "NPZ", "HTML", "Manifest"}
+    assert names == {"PNG", "SVG", "PDF", "CSV", "NPZ", "HTML", "Page that steps (HTML)", "Manifest"}
     assert "On screen: Cross-attention" in said(at)
 
 

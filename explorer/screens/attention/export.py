@@ -13,7 +13,7 @@ from explorer.screens.attention.panels import LED
 from explorer.text import plain
 from explorer.translation.selection import MAX_TEXT, Selection
 from explorer.translation.translator import Translation
-from explorer.web import moving_picture_panel, runtime, session
+from explorer.web import moving_picture_panel, runtime, session, stepping_page
 from explorer.web.downloads import download_button
 from explorer.web.viewer_mode import closed
 from model.folder import CheckpointError
@@ -41,6 +41,7 @@ def draw(selection: Selection, shown: Translation, at: Place) -> None:
         key="export",
         manifest=manifest,
     )
+    stepping_page.draw_section(selection, shown, at)
     st.markdown("##### The steps as a moving picture")
     moving_picture_panel.draw(shown, at)
     st.markdown("##### Open exactly this view again")

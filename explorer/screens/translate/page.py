@@ -12,7 +12,7 @@ from explorer.text import plain
 from explorer.translation import domain
 from explorer.translation.examples import examples_of, hint_for
 from explorer.translation.other_paths import OtherPath, chosen_paths, fork_of, hypotheses
-from explorer.web import changes_in_force, decoding_choice, embedded, session, welcome
+from explorer.web import changes_in_force, decoding_choice, embedded, session, stepping_page, welcome
 from explorer.web.attention_views import draw_stepper
 from explorer.web.faults import contained
 from explorer.web.open_translation import OpenTranslation, address_of, along, leave_lost_model, open_translation
@@ -100,7 +100,11 @@ def _explore(opened: OpenTranslation) -> None:
     if result.fork is not None:
         _fork(opened, result.fork.step, result.fork.token_id)
         st.rerun()
-    if st.toggle("The steps as a moving picture", key="translate_moving", help="GIF or APNG, for slides."):
+    with st.container(horizontal=True, vertical_alignment="center"):
+        moving = st.toggle("The steps as a moving picture", key="translate_moving", help="GIF or APNG, for slides.")
+        if not embedded.is_embedded():
+            stepping_page.draw(opened.selection, opened.shown, result.place, view="steps", key="translate_steps")
+    if moving:
         from explorer.web import moving_picture_panel  # imports a drawing library, which the first screen does not need
 
         moving_picture_panel.draw(opened.shown, result.place)

@@ -1,0 +1,85 @@
+"""A whole translation as a page that stands alone: it steps, and offers the continuations recorded with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from explorer.components.heads_state import HeadsView
+from explorer.components.model_diagram import ModelDiagram
+from explorer.components.stepper_payload import StepperView
+from explorer.standalone.packing import Recording
+from explorer.standalone.page import View, page
+from explorer.translation.choices import chosen_rows
+
+if TYPE_CHECKING:
+    from explorer.attention.coordinates import Place
+    from explorer.translation.translator import Translation
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """A decoding to record: what is said of it, the step (from 1) at which to open it, and who chose its tokens."""
+
+    translation: Translation
+    detail: str
+    step: int = 1
+    chosen_by: str = "chosen"
+
+
+def translation_page(
+    decodings: Sequence[Told],
+    *,
+    shown: Translation,
+    place: Place,
+    view: View = "steps",
+    options: str = "",
+    trained: bool = True,
+    diagram: ModelDiagram | None = None,
+    facts: Sequence[str] = (),
+) -> bytes:
+    """The file. All `decodings` are of one sentence, the model's own first, and `shown` is the one that it opens with.
+
+    `place` is where it opens; `options` are those of the views of heads, as in the address. Of decodings with the same
+    path, the first is recorded.
+    """
+    different: dict[tuple[int, ...], Told] = {}
+    for one in [*decodings, Told(shown, "the path that was on screen")]:
+        different.setdefault(one.translation.path, one)
+    recordings = []
+    for one in different.values():
+        at = one.translation
+        steps = StepperView(
+            trace=at.trace,
+            seq=at.seq,
+            model=at.model,
+            predicted_ids=at.path,
+            src_unknown=at.source.unknown,
+            step=place.step,
+            kind=place.kind,
+            layer=place.layer,
+            head=place.head,
+            trained=trained,
+            chosen=chosen_rows(at.trace, at.path),
+            chosen_by=one.chosen_by,
+            log_sums=at.log_sums,
+            diagram=diagram,
+        )
+        heads = HeadsView(
+            trace=at.trace,
+            seq=at.seq,
+            model=at.model,
+            kind=place.kind,
+            layer=place.layer,
+            head=place.head,
+            step=place.step,
+            view=options,
+            trained=trained,
+            diagram=diagram,
+        )
+        recordings.append(Recording(heads, steps, at.text, one.detail, max(one.step, 1), at.path))
+    edits = f" Heads were changed: {'; '.join(shown.trace.edits)}." if shown.trace.edits else ""
+    about = f"Translated by the model {shown.model}.{edits}"
+    opened = list(different).index(shown.path)
+    return page(recordings, title=shown.source.text, facts=[about, *facts], at=opened, view=view)

@@ -1,0 +1,62 @@
+"""The translation on screen as a file that steps, with the forks that were made: the button that downloads it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from explorer.attention.coordinates import Place
+from explorer.components.model_diagram import diagram_of
+from explorer.text import plain
+from explorer.translation.other_paths import chosen_paths
+from explorer.translation.selection import Selection
+from explorer.translation.translator import Translation
+from explorer.web import changes_in_force, runtime, session
+from explorer.web.downloads import download_button
+from model.config import DecodeConfig
+
+if TYPE_CHECKING:
+    from explorer.standalone.page import View
+
+LABEL = "Page that steps (HTML)"
+MOST_FORKS = 12  # in one file; the newest ones
+# How a token got there that is not the likeliest, by decoding method.
+TAKEN = {"greedy": "chosen", "beam": "taken by beam search", "sample": "drawn at random"}
+
+
+def draw(selection: Selection, shown: Translation, at: Place, *, view: View, key: str) -> None:
+    """A download button; the file is made when it is pressed, and opens at the place on screen."""
+    config, forks = session.decode_config(), session.forks()[-MOST_FORKS:]
+    model, text, options = selection.model, selection.text, selection.view
+    edit = changes_in_force.edits_of(model, text, selection.edit) if shown.trace.edits else None
+
+    def make() -> bytes:
+        from explorer.standalone.stepping import Told, translation_page
+
+        own = runtime.translate(model, text, config, edit=edit)
+        decodings = [Told(own, "the model's own choice", 1, TAKEN[config.method])]
+        for other in chosen_paths(own, shown, forks, on_own_path=False)[1:]:
+            along = runtime.translate(model, text, DecodeConfig(), other.path or (), edit)
+            decodings.append(Told(along, other.detail, other.step))
+        return translation_page(
+            decodings,
+            shown=shown,
+            place=at,
+            view=view,
+            options=options,
+            trained=bool(runtime.summary(model)["trained"]),
+            diagram=diagram_of(runtime.describe(model).model_config),
+        )
+
+    made = f", with {len(forks)} of the continuations that you tried" if forks else ""
+    about = (
+        f"One file that opens in any browser, without Headlight and without a network: steps, candidates, maps{made}."
+    )
+    download_button(LABEL, make, f"{model}-steps.html", "text/html", key=key, help=plain(about))
+
+
+def draw_section(selection: Selection, shown: Translation, at: Place) -> None:
+    """The button with its heading, for a panel of exports."""
+    st.markdown("##### The whole translation, to step through elsewhere")
+    draw(selection, shown, at, view="heads", key="export_steps")
