@@ -99,7 +99,7 @@ def main(arguments: Sequence[str]) -> int:
     if options.json:
         print(json.dumps(flat(values), ensure_ascii=False))
     else:
-        print(_for_people(values, with_bleu=loaded.data_config.tokenizer != "characters"))
+        print(_for_people(values, with_bleu=_has_words(loaded, examples)))
     return 0
 
 
@@ -216,8 +216,17 @@ def _best_aligned_head(loaded: LoadedModel, examples: Sequence[Example]) -> dict
     }
 
 
+def _has_words(loaded: LoadedModel, examples: Sequence[Example]) -> bool:
+    """Whether BLEU says anything to people: about sentences, and not about strings of letters or single words."""
+    from model.data.proposal import are_sentences
+
+    if loaded.data_config.task == "files":
+        return are_sentences([example.target for example in examples])
+    return loaded.data_config.tokenizer != "characters"
+
+
 def _for_people(values: dict[str, Any], *, with_bleu: bool) -> str:
-    """The scores, one per line; BLEU is left out for tokens without words."""
+    """The scores, one per line; BLEU is left out where it says nothing."""
     sentences = values["sentences"]
     right = round(values["exact_match"] * sentences)
     lines = [

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
-from model.config import PAD
+from model.config import PAD, UNK
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class TokenScores:
 
 
 def token_scores(logits: Tensor, labels: Tensor) -> TokenScores:
-    """Score predictions under teacher forcing.
+    """Score predictions under teacher forcing; an unknown token in the reference is never predicted correctly.
 
     Shapes:
         logits: [batch, tgt, vocab]; labels: [batch, tgt] ids, PAD where there is nothing to predict.
@@ -48,7 +48,8 @@ def token_scores(logits: Tensor, labels: Tensor) -> TokenScores:
     real = labels != PAD
     rows, wanted = logits[real].float(), labels[real]  # [token, vocab], [token]
     nll = F.cross_entropy(rows, wanted, reduction="sum").item() if len(wanted) else 0.0
-    return TokenScores(nll, int((rows.argmax(-1) == wanted).sum()), len(wanted))
+    right = (rows.argmax(-1) == wanted) & (wanted != UNK)
+    return TokenScores(nll, int(right.sum()), len(wanted))
 
 
 def exact_match(right: Iterable[bool]) -> float:

@@ -37,6 +37,7 @@ SCRIPTS = sorted(
 # The packages of explorer/ from the bottom up: each may import itself and those before it.
 ROOMS = (
     "text",
+    "headline",
     "byte_cache",
     "attention",
     "translation",

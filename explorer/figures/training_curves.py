@@ -14,6 +14,7 @@ import altair as alt
 
 from explorer.figures.chart import DASHES, HEIGHT, Figure, Table
 from explorer.figures.vega_chart import marker, step_axis
+from explorer.headline import headline_name
 from explorer.runs.metrics import Metrics, Point, logs_plain_loss, optimises_another_loss, plain_loss
 
 CACHED = 16  # figures of each kind: everybody who watches a run gets the same one, made once per change
@@ -101,8 +102,8 @@ def _which_loss(metrics: Metrics) -> list[str]:
 
 
 def score_name(metrics: Metrics) -> str:
-    """The main score of a run: BLEU where it was measured, otherwise exact match."""
-    return "bleu" if metrics.latest("evals", "bleu") is not None else "exact_match"
+    """The main score of a run: BLEU where its answers are sentences, otherwise exact match."""
+    return headline_name(metrics.evals[-1] if metrics.evals else {})
 
 
 @lru_cache(maxsize=CACHED)

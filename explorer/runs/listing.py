@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from explorer.headline import headline, headline_name
 from explorer.runs.lifecycle import Entry
 from explorer.runs.status import RunStatus, age
 from explorer.runs.viewer_mode import REASON
@@ -31,8 +32,9 @@ def _row(entry: Entry) -> dict[str, Any]:
         "state": state_label(entry),
         "task": summary.get("task"),
         "parameters": summary.get("parameters"),
+        "score": " ".join(told) if (told := headline(scores)) else None,
         "exact match (%)": 100 * exact if isinstance(exact, (int, float)) else None,
-        "BLEU": scores.get("bleu"),
+        "BLEU": scores.get("bleu") if headline_name(scores) == "bleu" else None,
         "loss": scores.get("loss"),
         "weights (MB)": size / 1e6 if size else None,
         "changed": _moment(entry.date),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from explorer.text import count, percent, plural
+from explorer.headline import headline_name
+from explorer.text import count, fixed, percent, plural
 from model.data import TASKS, get_task
 
 POSITIONS = {
@@ -68,10 +69,9 @@ def _shape(model: dict[str, Any]) -> str:
 
 def _scores(results: dict[str, Any], by_heart: bool) -> str:
     test = results.get("test") or results
-    scores = []
+    leading = headline_name(test)
+    scores = [f"BLEU {fixed(test['bleu'], 1)}"] if leading == "bleu" else []
     if isinstance(test.get("exact_match"), (int, float)):
         which = "sentences that it learned by heart" if by_heart else "held-out sentences"
         scores.append(f"{percent(test['exact_match'], 1)} of {test.get('sentences', '?')} {which} exactly right")
-    if isinstance(test.get("bleu"), (int, float)):
-        scores.append(f"BLEU {test['bleu']:.1f}")
     return "; ".join(scores) + "." if scores else ""

@@ -23,6 +23,7 @@ from model.training.card import write_card
 from model.training.distributed import World
 from model.training.failure import TrainingError, sentence
 from model.training.listeners import Listener, Terminal, tensorboard_if_installed
+from model.training.probe import ask_probe, suggested_probe
 from model.training.runfolder import RunFolder, refuse_running, turn
 from model.training.setup import Setup, test_examples
 from model.training.snapshots import forget_snapshots_after
@@ -72,6 +73,7 @@ def create_folder(setup: Setup, checkpoints: Path, *, overwrite: bool) -> Path:
         extra={**setup.origin, "runtime": setup.runtime.to_dict(), "results": {}},
         overwrite=overwrite,
     )
+    ask_probe(folder, suggested_probe(setup.task, setup.valid.examples))
     return folder
 
 

@@ -8,15 +8,31 @@ from __future__ import annotations
 import copy
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from model.architectures import Model
 from model.config import DecodeConfig
+from model.data.task import Example, Task
 from model.decoding.decode import decode_recorded
-from model.folder import PROBE, PROBE_ANSWER, replace_file
+from model.folder import PROBE, PROBE_ANSWER, replace_file, write_json
 from model.text.tokenizer import Tokenizer
 
 MAX_PROBE_BYTES = 10_000
+MAX_SUGGESTED = 300  # characters; the maps of longer sentences are unreadable
+
+
+def suggested_probe(task: Task, valid: Sequence[Example]) -> str:
+    """The sentence to watch until another is chosen: the first example of the task, or a typical validation source."""
+    if task.examples:
+        return task.examples[0].source
+    by_length = sorted((example.source for example in valid), key=len)
+    return by_length[len(by_length) // 2][:MAX_SUGGESTED]
+
+
+def ask_probe(folder: Path, text: str) -> None:
+    """Ask for the attention in this sentence at each evaluation."""
+    write_json(folder / PROBE, {"source": text})
 
 
 def read_probe(folder: Path) -> str | None:

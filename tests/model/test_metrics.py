@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from model.config import PAD, DecodeConfig
+from model.config import EOS, PAD, UNK, DecodeConfig
 from model.data.batching import encode_pairs
 from model.data.task import Example
 from model.metrics import (
@@ -42,6 +42,13 @@ def test_token_scores_leave_padding_out() -> None:
     assert scores.nll == pytest.approx(math.log(2) + math.log(4), rel=1e-5)
     assert scores.loss == pytest.approx(math.log(8) / 3, rel=1e-5)
     assert scores.accuracy == pytest.approx(1 / 3)
+
+
+def test_an_unknown_token_is_never_right() -> None:
+    """A reference that the vocabulary cannot spell was not met by predicting `<unk>`."""
+    labels = torch.tensor([[UNK, 5, EOS]])
+    scores = token_scores(torch.nn.functional.one_hot(labels, 8).float(), labels)
+    assert (scores.correct, scores.tokens) == (2, 3)
 
 
 def test_token_scores_add_up_and_are_nan_without_tokens() -> None:

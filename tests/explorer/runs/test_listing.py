@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from explorer.headline import headline
 from explorer.runs.lifecycle import Entry
 from explorer.runs.listing import curve_rows, description, rows, state_label, summary
 from explorer.runs.status import RunStatus
@@ -16,10 +17,21 @@ def entry(name: str, state: str | None = None, **summary: object) -> Entry:
 def test_columns_without_a_value_are_left_out() -> None:
     table = rows([entry("a", parameters=5, results={"test": {"exact_match": 0.25}}), entry("b")])
     assert table == [
-        {"name": "a", "state": "untrained", "parameters": 5, "exact match (%)": 25.0},
-        {"name": "b", "state": "untrained", "parameters": None, "exact match (%)": None},
+        {"name": "a", "state": "untrained", "parameters": 5, "score": "Exactly right 25.0 %", "exact match (%)": 25.0},
+        {"name": "b", "state": "untrained", "parameters": None, "score": None, "exact match (%)": None},
     ]
     assert rows([]) == []
+
+
+def test_the_score_follows_from_what_the_answers_are() -> None:
+    """BLEU of single words is 0, however many are right."""
+    sentences = entry("a", results={"test": {"exact_match": 0.07, "bleu": 39.45}})
+    words = entry("b", results={"test": {"exact_match": 0.97, "bleu": 0.0}})
+    table = rows([sentences, words])
+    assert [row["score"] for row in table] == ["BLEU 39.5", "Exactly right 97.0 %"]
+    assert [row["BLEU"] for row in table] == [39.45, None]
+    assert headline({"exact_match": True}) is None
+    assert headline({}) is None
 
 
 def test_the_state_in_a_word() -> None:

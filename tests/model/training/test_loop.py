@@ -24,8 +24,9 @@ from model.trace import AttentionTrace
 from model.training.corpus import Corpus, MicroBatch, Update
 from model.training.distributed import World
 from model.training.failure import TrainingError, sentence
+from model.training.launch import create_folder
 from model.training.listeners import Terminal, clock
-from model.training.probe import MAX_PROBE_BYTES, answer_probe
+from model.training.probe import MAX_PROBE_BYTES, answer_probe, read_probe
 from model.training.runfolder import RunFolder, is_alive, read_metrics, turn
 from model.training.setup import Setup
 from model.training.trainer import Trainer
@@ -279,3 +280,15 @@ def test_model_config_is_untouched_by_vocabularies() -> None:
     setup = string_setup()
     assert isinstance(setup.settings.model, ModelConfig)
     assert setup.settings.model.src_vocab_size == len(setup.source) == 10
+
+
+def test_a_new_run_watches_a_sentence_of_its_own(tmp_path: Path) -> None:
+    """So that its heads can be drawn from the first evaluation on, whether or not anybody looks at the page."""
+    setup = string_setup()
+    folder = create_folder(setup, tmp_path, overwrite=False)
+    asked = read_probe(folder)
+    sources = [example.source for example in setup.valid.examples]
+    assert asked in sources
+    assert sorted(map(len, sources))[0] <= len(asked) <= sorted(map(len, sources))[-1]
+    assert answer_probe(folder, setup.model, setup.source, setup.target)
+    assert AttentionTrace.load_npz(folder / "probe.npz").src_tokens[:-1] == tuple(asked)
