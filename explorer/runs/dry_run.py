@@ -6,8 +6,9 @@ import json
 import subprocess
 import sys
 import threading
+import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +17,8 @@ from explorer.runs.home import ROOT
 from explorer.runs.process import RunError, lower_priority, niceness
 from explorer.text import plural
 
-TIMEOUT_SECONDS = 180.0
+TIMEOUT_SECONDS = 60.0
+_LOOK_SECONDS = 0.2  # how often it is asked whether anybody still waits for an estimate
 MAX_PLANS = 128
 MAX_ASKERS = 512
 REFUSAL = 2  # the exit code of the command when it prints one sentence for people
@@ -103,8 +105,8 @@ def read_plan(output: str) -> Plan:
         raise PlanError(f"The training command printed no plan ({error}); run it in a terminal to see why.") from None
 
 
-def run_trial(command: Sequence[str]) -> Plan:
-    """Run the command (beginning with "python") and read its plan.
+def run_trial(command: Sequence[str], wanted: Callable[[], bool] = lambda: True) -> Plan | None:
+    """Run the command (beginning with "python") and read its plan; None, at once, when it is no longer `wanted`.
 
     Raises:
         PlanError: it refused, failed, or took too long.
@@ -124,14 +126,23 @@ def run_trial(command: Sequence[str]) -> Plan:
         errors="replace",
     )
     lower_priority(process.pid, nice)
-    try:
-        output, errors = process.communicate(timeout=TIMEOUT_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.communicate()
-        raise PlanError(
-            f"The estimate took more than {TIMEOUT_SECONDS:.0f} seconds and was abandoned; you can still start the run."
-        ) from None
+    output, errors = "", ""
+    deadline = time.monotonic() + TIMEOUT_SECONDS
+    while True:
+        try:
+            output, errors = process.communicate(timeout=_LOOK_SECONDS)
+            break
+        except subprocess.TimeoutExpired:
+            if wanted() and time.monotonic() < deadline:
+                continue
+            process.kill()
+            process.communicate()
+            if not wanted():
+                return None
+            raise PlanError(
+                f"The estimate took more than {TIMEOUT_SECONDS:.0f} seconds and was abandoned; you can still start the "
+                f"run."
+            ) from None
     if process.returncode:
         lines = [line.strip() for line in errors.splitlines() if line.strip()]
         refused = process.returncode == REFUSAL and bool(lines)
@@ -142,7 +153,7 @@ def run_trial(command: Sequence[str]) -> Plan:
 class PlanService:
     """Makes plans one at a time and caches them; all sessions share one service.
 
-    A request that nobody waits for any more, because its asker has changed something since, is skipped.
+    A request that nobody waits for any more, because its asker has changed something since, is skipped or abandoned.
     """
 
     def __init__(self) -> None:
@@ -180,10 +191,11 @@ class PlanService:
                 del self._answers[tuple(command)]
 
     def _answer(self, key: tuple[str, ...]) -> Plan | None:
+        return run_trial(key, lambda: self._is_wanted(key)) if self._is_wanted(key) else None
+
+    def _is_wanted(self, key: tuple[str, ...]) -> bool:
         with self._lock:
-            if key not in self._wanted.values():
-                return None
-        return run_trial(key)
+            return key in self._wanted.values()
 
 
 def _skipped(answer: Future[Plan | None]) -> bool:

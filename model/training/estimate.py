@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import statistics
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -88,7 +90,11 @@ def estimate(setup: Setup, *, tune: bool = False) -> dict[str, Any]:
 
 
 def _time_updates(setup: Setup) -> tuple[float, float, float]:
-    """Seconds of the first updates, then seconds per update and tokens per second over about MEASURE_SECONDS."""
+    """Seconds of the first updates, then seconds per update and tokens per second over about MEASURE_SECONDS.
+
+    What other programs do meanwhile slows some updates down more than others: the faster ones tell what this machine
+    can do, so that the estimate hardly depends on when it is made.
+    """
     quiet = replace(setup.settings.training, max_steps=10**9, log_every=10**9)
     trainer = Trainer(replace(setup, settings=replace(setup.settings, training=quiet)), World(), None)
     began = time.monotonic()
@@ -96,12 +102,21 @@ def _time_updates(setup: Setup) -> tuple[float, float, float]:
         trainer.update()
     synchronize(trainer.device)
     warm = time.monotonic() - began
-    began, step, tokens = time.monotonic(), trainer.progress.step, trainer.progress.tokens
-    while time.monotonic() - began < MEASURE_SECONDS:
+    timed: list[tuple[int, float]] = []  # tokens and seconds of each update
+    began = time.monotonic()
+    while time.monotonic() - began < MEASURE_SECONDS or not timed:
+        tokens, start = trainer.progress.tokens, time.monotonic()
         trainer.update()
-    synchronize(trainer.device)
-    seconds = time.monotonic() - began
-    return warm, seconds / (trainer.progress.step - step), (trainer.progress.tokens - tokens) / seconds
+        synchronize(trainer.device)
+        timed.append((trainer.progress.tokens - tokens, time.monotonic() - start))
+    tokens_per_s = undisturbed_rate(timed)
+    return warm, statistics.mean(tokens for tokens, _ in timed) / tokens_per_s, tokens_per_s
+
+
+def undisturbed_rate(timed: Sequence[tuple[int, float]]) -> float:
+    """Tokens per second of the faster half of some updates, each given with its tokens and its seconds."""
+    faster = sorted(timed, key=lambda update: update[1] / max(update[0], 1))[: (len(timed) + 1) // 2]
+    return sum(tokens for tokens, _ in faster) / max(sum(seconds for _, seconds in faster), 1e-9)
 
 
 def _time_evaluation(setup: Setup) -> float:

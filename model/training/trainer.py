@@ -29,6 +29,7 @@ from model.training.evaluation import eval_line, evaluate, is_better
 from model.training.listeners import Listener
 from model.training.loss import TrainingLoss
 from model.training.optimizer import make_optimizer, optimizer_tensors, restore_optimizer
+from model.training.pace import Pace
 from model.training.probe import answer_probe
 from model.training.randomness import start_stream
 from model.training.runfolder import RunFolder
@@ -82,8 +83,7 @@ class Trainer:
         self.n_snapshots = how_many(self.config, sum(p.numel() for p in self.model.parameters()))
         self.snapshot_steps = set(planned_steps(self.config.max_steps, self.n_snapshots))
         self._window = Window(self.device)
-        self._began = time.monotonic()
-        self._began_at_step = 0
+        self._pace = Pace(time.monotonic(), 0)
 
     def restore(self, progress: Progress, tensors: dict[str, Tensor]) -> None:
         """Continue from a saved state.
@@ -107,7 +107,7 @@ class Trainer:
             StopRequested: asked to stop; the state is saved.
             TrainingError: training cannot continue.
         """
-        self._began_at_step = self.progress.step
+        self._pace = Pace(time.monotonic(), self.progress.step)
         try:
             while True:
                 self._after_update()
@@ -304,8 +304,7 @@ class Trainer:
         if self.run is None:
             return
         progress = self.progress
-        done = progress.step - self._began_at_step
-        eta = (time.monotonic() - self._began) / done * (self.config.max_steps - progress.step)
+        eta = self._pace.remaining(time.monotonic(), progress.step, self.config.max_steps)
         speed = progress.tokens / max(progress.seconds, 1e-9)
         self.run.status(
             step=progress.step,

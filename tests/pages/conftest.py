@@ -17,7 +17,7 @@ from explorer.runs import dry_run
 def _no_estimates() -> Iterator[None]:
     """The Train page estimates a run in a separate process, which would outlive its test."""
 
-    def refuse(command: Sequence[str]) -> dry_run.Plan:
+    def refuse(command: Sequence[str], wanted: object) -> dry_run.Plan:
         raise dry_run.PlanError("No estimate in this test.")
 
     with pytest.MonkeyPatch.context() as patch:

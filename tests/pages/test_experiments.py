@@ -103,7 +103,7 @@ def test_run_again_fills_the_train_form(
     name: str, arm: int, checkpoints: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The command on the Train page has the same settings as the stored one; earlier entries are reset."""
-    monkeypatch.setattr(dry_run, "run_trial", lambda command: read_plan(json.dumps(ANSWER)))
+    monkeypatch.setattr(dry_run, "run_trial", lambda *_: read_plan(json.dumps(ANSWER)))
     train_form.plan_service.clear()
     experiment = EXPERIMENTS[name]
     recipe = experiment.recipe(experiment.arms[arm])

@@ -198,7 +198,7 @@ def test_conflicting_settings_are_reported_at_once(app: AppTest) -> None:
 
 @pytest.mark.parametrize(("refused", "disabled"), [(True, True), (False, False)])
 def test_a_plan_that_failed(app: AppTest, monkeypatch: pytest.MonkeyPatch, refused: bool, disabled: bool) -> None:
-    def trial(command: tuple[str, ...]) -> Plan:
+    def trial(command: tuple[str, ...], wanted: object) -> Plan:
         raise PlanError("no *example* has tokens.", refused=refused)
 
     monkeypatch.setattr(dry_run, "run_trial", trial)

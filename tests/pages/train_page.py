@@ -27,7 +27,7 @@ SLEEP = "import time; time.sleep(60)"
 def stand_ins(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty folder of models; processes only sleep, plans are ready at once, and nothing is left running."""
     monkeypatch.setattr(runtime, "CHECKPOINTS", folder)
-    monkeypatch.setattr(dry_run, "run_trial", lambda command: read_plan(json.dumps(ANSWER)))
+    monkeypatch.setattr(dry_run, "run_trial", lambda *_: read_plan(json.dumps(ANSWER)))
     monkeypatch.setattr(
         lifecycle,
         "start_process",

@@ -114,7 +114,7 @@ def test_asking_never_waits_and_each_question_is_answered_once(monkeypatch: pyte
     made: list[tuple[str, ...]] = []
     go = threading.Event()
 
-    def trial(command: tuple[str, ...]) -> Plan:
+    def trial(command: tuple[str, ...], wanted: object) -> Plan:
         go.wait(30)
         made.append(command)
         return read_plan(json.dumps(ANSWER))
@@ -133,7 +133,7 @@ def test_an_abandoned_question_is_skipped(monkeypatch: pytest.MonkeyPatch) -> No
     made: list[str] = []
     go = threading.Event()
 
-    def trial(command: tuple[str, ...]) -> Plan:
+    def trial(command: tuple[str, ...], wanted: object) -> Plan:
         go.wait(30)
         made.append(command[0])
         return read_plan(json.dumps(ANSWER))
@@ -148,10 +148,18 @@ def test_an_abandoned_question_is_skipped(monkeypatch: pytest.MonkeyPatch) -> No
     assert isinstance(wait_for(desk, "b", ["second"]), Plan)
 
 
+def test_an_estimate_that_nobody_waits_for_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a huge batch, once it is typed no longer, does not delay the next estimate."""
+    desk = PlanService()
+    desk.ask("a", ["python", "-c", "import time; time.sleep(600)"])
+    desk.ask("a", ["python", "-c", f"print({json.dumps(ANSWER)!r})"])
+    assert isinstance(wait_for(desk, "a", ["python", "-c", f"print({json.dumps(ANSWER)!r})"]), Plan)
+
+
 def test_a_failed_estimate_can_be_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = [PlanError("too slow"), read_plan(json.dumps(ANSWER))]
 
-    def trial(command: tuple[str, ...]) -> Plan:
+    def trial(command: tuple[str, ...], wanted: object) -> Plan:
         answer = answers.pop(0)
         if isinstance(answer, PlanError):
             raise answer
@@ -166,7 +174,7 @@ def test_a_failed_estimate_can_be_asked_for_again(monkeypatch: pytest.MonkeyPatc
 
 
 def test_the_number_of_open_questions_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dry_run, "run_trial", lambda command: read_plan(json.dumps(ANSWER)))
+    monkeypatch.setattr(dry_run, "run_trial", lambda *_: read_plan(json.dumps(ANSWER)))
     desk = PlanService()
     for number in range(dry_run.MAX_ASKERS + 20):
         desk.ask(f"asker {number}", [str(number)])

@@ -1,0 +1,41 @@
+"""Estimates of time: steady while the machine is, and quick to follow when it changes."""
+
+from __future__ import annotations
+
+import pytest
+
+from model.training.estimate import undisturbed_rate
+from model.training.pace import RECENT_SECONDS, Pace
+
+
+def test_an_even_pace_is_continued() -> None:
+    pace = Pace(100.0, 0)
+    for step in range(1, 500):
+        assert pace.remaining(100.0 + 0.5 * step, step, 1000) == pytest.approx(0.5 * (1000 - step))
+
+
+def test_the_pace_of_the_last_minute_decides() -> None:
+    """After an hour at one update a second, the machine becomes four times as fast."""
+    pace, now, step = Pace(0.0, 0), 0.0, 0
+    for _ in range(3600):
+        now, step = now + 1.0, step + 1
+        pace.remaining(now, step, 10_000)
+    for _ in range(int(4 * RECENT_SECONDS)):
+        now, step = now + 0.25, step + 1
+        left = pace.remaining(now, step, 10_000)
+    assert left == pytest.approx(0.25 * (10_000 - step), rel=0.02)
+
+
+def test_a_long_update_counts_by_itself() -> None:
+    pace = Pace(0.0, 10)
+    assert pace.remaining(300.0, 11, 13) == 600.0
+    assert pace.remaining(600.0, 12, 13) == 300.0
+    assert pace.remaining(900.0, 13, 13) == 0.0
+
+
+def test_interruptions_hardly_change_the_measured_rate() -> None:
+    calm = [(1000, 0.1)] * 10
+    disturbed = [(1000, 0.1), (1000, 0.9)] * 5
+    assert undisturbed_rate(calm) == pytest.approx(10_000)
+    assert undisturbed_rate(disturbed) == pytest.approx(10_000)
+    assert undisturbed_rate([(500, 0.1)]) == pytest.approx(5_000)
