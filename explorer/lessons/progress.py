@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
@@ -13,6 +13,7 @@ from explorer.lessons.library import Library
 LESSON, AT, DONE, PRESENT = "lesson", "at", "done", "present"  # names of the URL parameters
 PARAMETERS = (LESSON, AT, DONE, PRESENT)
 MAX_LINK = 2000  # characters of progress in a link
+MAX_KEPT = 20_000  # characters of progress in a browser
 
 _EXERCISE_DONE = 4  # added to the outcome in a step's digit
 _PART = re.compile(r"([a-z0-9][a-z0-9-]{0,39})\.([0-7]{1,30})")
@@ -82,6 +83,23 @@ class Progress:
         """This progress, with the given lessons replaced."""
         return Progress(tuple(sorted({**dict(self.codes), **codes}.items())))
 
+    def united(self, other: Progress) -> Progress:
+        """Both, step by step: done in one is done, and of two outcomes the better one counts."""
+        return self._combined(other, _better)
+
+    def without(self, added: Progress, kept: Progress) -> Progress:
+        """This progress with `kept` wherever it is still as `added` left it."""
+        left = self._combined(added, lambda own, theirs: 0 if own == theirs else own)
+        return left.united(kept)
+
+    def _combined(self, other: Progress, rule: Callable[[int, int], int]) -> Progress:
+        codes = {}
+        for name in {*dict(self.codes), *dict(other.codes)}:
+            steps = range(1, max(len(dict(each.codes).get(name, "")) for each in (self, other)) + 1)
+            digits = "".join(str(rule(self._code(name, at), other._code(name, at))) for at in steps)
+            codes[name] = digits.rstrip("0")
+        return Progress(tuple(sorted((name, digits) for name, digits in codes.items() if digits)))
+
     def has_begun(self, lesson: str) -> bool:
         """Whether anything in a lesson has been answered or done."""
         return lesson in dict(self.codes)
@@ -100,19 +118,28 @@ class Progress:
         """The first step that is not complete; 1 if all are."""
         return next((step for step in range(1, len(lesson.steps) + 1) if not self.is_complete(lesson, step)), 1)
 
+    @property
+    def text(self) -> str:
+        """The progress as text, "attention.1052~masks.1"."""
+        return "~".join(f"{name}.{digits.rstrip('0')}" for name, digits in self.codes if digits.strip("0"))
+
     def in_link(self) -> str:
-        """The progress as a URL parameter, "attention.1052~masks.1"; empty where it is too long for a link."""
-        parts = [f"{name}.{digits.rstrip('0')}" for name, digits in self.codes if digits.strip("0")]
-        text = "~".join(parts)
-        return text if len(text) <= MAX_LINK else ""
+        """The progress as a URL parameter; empty where it is too long for a link."""
+        return self.text if len(self.text) <= MAX_LINK else ""
 
 
-def read_progress(text: str) -> tuple[Progress, bool]:
-    """The progress in a link, which anybody may have written, and whether any part of it was unreadable."""
-    parts = text[:MAX_LINK].split("~") if text else []
+def _better(one: int, other: int) -> int:
+    """The digit of a step from two: its exercise done in either, and the better outcome (see :class:`Outcome`)."""
+    outcomes = [code % _EXERCISE_DONE for code in (one, other) if code % _EXERCISE_DONE]
+    return min(outcomes, default=0) + (_EXERCISE_DONE if max(one, other) >= _EXERCISE_DONE else 0)
+
+
+def read_progress(text: str, most: int = MAX_LINK) -> tuple[Progress, bool]:
+    """The progress in a link or a browser, which may hold anything, and whether any part of it was unreadable."""
+    parts = text[:most].split("~") if text else []
     matches = [_PART.fullmatch(part) for part in parts]
     progress = Progress().merged({match[1]: match[2] for match in matches if match})
-    return progress, len(text) > MAX_LINK or not all(matches)
+    return progress, len(text) > most or not all(matches)
 
 
 @dataclass(frozen=True)
@@ -156,6 +183,6 @@ def read_position(
     progress, unreadable = read_progress(query.get(DONE, ""))
     if unreadable:
         problems.append("Part of the progress in the link is unreadable and was ignored.")
-    merged = current.progress.merged(dict(progress.codes))
-    position = replace(current, lesson=name, step=max(number, 1), progress=merged, presenting=query.get(PRESENT) == "1")
+    united = current.progress.united(progress)
+    position = replace(current, lesson=name, step=max(number, 1), progress=united, presenting=query.get(PRESENT) == "1")
     return position, tuple(problems)

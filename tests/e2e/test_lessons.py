@@ -13,7 +13,7 @@ from explorer.lessons.lesson import Lesson
 from explorer.lessons.lesson_file import read_lesson
 from explorer.screens.lessons.running_models import evaluate, start_of
 from explorer.web import runtime
-from tests.browser import SCREEN, download, settle
+from tests.browser import SCREEN, Server, download, settle
 from tests.paths import ROOT
 
 Visit = Callable[[str], Page]
@@ -172,3 +172,33 @@ def test_handout_and_summary_open_without_a_network_and_run_nothing(
             expect(paper.get_by_role("heading", name="Answers")).to_be_visible()
     assert not asked
     assert not dialogs
+
+
+def test_progress_is_kept_in_the_browser_and_can_be_cleared(visit: Visit) -> None:
+    page = visit("/lessons?lesson=attention&at=2")
+    form = page.get_by_test_id("stForm")
+    form.get_by_test_id("stRadio").locator("label:has(input)").nth(3).click()
+    page.get_by_role("button", name="Check the answer").click()
+    expect(page.get_by_test_id("stAlert").filter(has_text="Right:")).to_be_visible()
+    page.wait_for_function("localStorage.getItem('headlight.lessons') === 'attention.01'")
+    # A visit without a link, later: the list knows what was answered; then a link with progress of somebody else.
+    page.goto(page.url.partition("?")[0])
+    start = page.locator(".st-key-lesson_start_attention button")
+    expect(start).to_have_text("Continue")
+    expect(page.get_by_text("Your progress is kept in this browser")).to_be_visible()
+    page.goto(page.url.partition("?")[0] + "?done=masks.1")
+    page.get_by_role("button", name="Leave it out").click()
+    expect(page.locator(".st-key-lesson_start_masks button")).to_have_text("Start")
+    expect(start).to_have_text("Continue")
+    page.wait_for_function("localStorage.getItem('headlight.lessons') === 'attention.01'")
+    page.get_by_role("button", name="Clear my progress").click()
+    page.get_by_role("button", name="Clear it").click()
+    expect(start).to_have_text("Start")
+    page.wait_for_function("localStorage.getItem('headlight.lessons') === null")
+
+
+def test_a_browser_that_keeps_nothing_is_named(new_page: Page, server: Server) -> None:
+    page = new_page
+    page.add_init_script("Object.defineProperty(window, 'localStorage', { get() { throw new Error('denied'); } })")
+    page.goto(f"{server.url}/lessons")
+    expect(page.get_by_text("This browser lets pages keep nothing")).to_be_visible()

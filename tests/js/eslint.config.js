@@ -55,6 +55,6 @@ export default [
   },
   {
     files: ["tests/js/**/*.js"],
-    languageOptions: { globals: { URL: "readonly", atob: "readonly" } },
+    languageOptions: { globals: { Event: "readonly", EventTarget: "readonly", URL: "readonly", atob: "readonly" } },
   },
 ];

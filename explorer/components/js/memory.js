@@ -19,3 +19,23 @@ export function remember(name) {
     // Nothing can be kept here: the next visit begins like the first one.
   }
 }
+
+/** The text that was kept, "" if there is none; null where the browser lets a page keep nothing. @param {string} name */
+export function recall(name) {
+  try {
+    return localStorage.getItem(PREFIX + name) ?? "";
+  } catch {
+    return null;
+  }
+}
+
+/** Keeps a text, or nothing where it is empty; whether that worked. @param {string} name @param {string} text */
+export function keep(name, text) {
+  try {
+    if (text) localStorage.setItem(PREFIX + name, text);
+    else localStorage.removeItem(PREFIX + name);
+    return true;
+  } catch {
+    return false; // blocked, or full
+  }
+}

@@ -6,14 +6,27 @@ from dataclasses import replace
 
 import streamlit as st
 
+from explorer.components import progress_keeper
 from explorer.lessons.lesson import Lesson
-from explorer.lessons.progress import PARAMETERS, Answer, LessonPosition, Outcome, StepRecord, read_position
+from explorer.lessons.progress import (
+    DONE,
+    MAX_KEPT,
+    PARAMETERS,
+    Answer,
+    LessonPosition,
+    Outcome,
+    Progress,
+    StepRecord,
+    read_position,
+    read_progress,
+)
 from explorer.screens.lessons.running_models import library, start_of
 from explorer.web import runtime, session
 from explorer.web.address import Parameters
 
 _ADDRESS = Parameters(PARAMETERS)
 _POSITION, _ANSWERS, _PROBLEMS = (f"_lesson_{name}" for name in ("position", "answers", "problems"))
+_SEEN, _LINKED, _BROUGHT = (f"_lesson_{name}" for name in ("seen", "linked", "brought"))  # of progress, see _adopt_kept
 
 
 def position() -> LessonPosition:
@@ -35,11 +48,58 @@ def adopt(page: str) -> None:
     asked = _ADDRESS.asked()
     if asked is not None:
         new, problems = read_position(asked, library(), position())
+        st.session_state[_LINKED] = read_progress(asked.get(DONE, ""))[0]
         st.session_state[_POSITION], st.session_state[_PROBLEMS] = new, problems
         lesson = library().find(new.lesson)
         if lesson is not None and page == "lessons" and session.TEXT not in st.query_params:
             _open_start(lesson, new.step)
+    _adopt_kept()
     _ADDRESS.write(position().query(lessons_page=page == "lessons"))
+
+
+def _adopt_kept() -> None:
+    """Take in what the browser has kept from earlier visits and from other tabs, as soon as it reports it.
+
+    It reports nothing that this session knows; an empty report says that the progress was cleared in another tab.
+    """
+    text = progress_keeper.kept().text
+    if text is None or text == st.session_state.get(_SEEN, ""):
+        return
+    st.session_state[_SEEN] = text
+    kept, own = read_progress(text, MAX_KEPT)[0], position().progress
+    united = own.united(kept) if text else Progress()
+    st.session_state[_POSITION] = replace(position(), progress=united)
+    linked: Progress = st.session_state.pop(_LINKED, Progress())
+    if kept.codes and kept.united(linked) != kept:
+        st.session_state[_BROUGHT] = (linked, kept)
+
+
+def keep() -> None:
+    """Have the browser keep the progress; at the end of a page, after everything that may change it."""
+    progress_keeper.keep_progress(position().progress.text, st.session_state.get(_SEEN, ""))
+
+
+def keeps_nothing() -> bool:
+    """Whether the browser lets a page keep nothing."""
+    return progress_keeper.kept().blocked
+
+
+def link_added() -> bool:
+    """Whether the link that was opened added progress to what this browser had kept."""
+    return _BROUGHT in st.session_state
+
+
+def leave_out_link() -> None:
+    """Take back what the link added."""
+    linked, kept = st.session_state.pop(_BROUGHT)
+    st.session_state[_POSITION] = replace(position(), progress=position().progress.without(linked, kept))
+
+
+def clear() -> None:
+    """Forget all progress, here and in the browser."""
+    st.session_state[_POSITION] = replace(position(), progress=Progress())
+    for name in (_ANSWERS, _BROUGHT, _LINKED):
+        st.session_state.pop(name, None)
 
 
 def link() -> dict[str, str]:

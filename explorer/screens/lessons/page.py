@@ -50,6 +50,7 @@ def draw() -> None:
         _draw_list(lessons)
     else:
         _draw_step(lesson, lesson_session.position().step)
+    lesson_session.keep()
 
 
 def _draw_list(lessons: Library) -> None:
@@ -65,7 +66,30 @@ def _draw_list(lessons: Library) -> None:
     st.html(_LIST)
     for number, lesson in enumerate(lessons.lessons, start=1):
         _draw_entry(number, lesson)
+    if lessons.lessons:
+        _draw_where_progress_is()
     draw_downloads(lessons.lessons)
+
+
+def _draw_where_progress_is() -> None:
+    """Where the progress is kept, how to leave out what a link added, and how to clear it."""
+    if lesson_session.link_added():
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.info("The link that you opened added progress to yours.")
+            st.button("Leave it out", key="lesson_leave_out", on_click=lesson_session.leave_out_link)
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        if lesson_session.keeps_nothing():
+            st.caption(
+                "This browser lets pages keep nothing (private browsing, or storage is blocked), so your progress is "
+                "in the address of this page only. Copy the link before you close the tab.",
+                width="content",
+            )
+        else:
+            st.caption("Your progress is kept in this browser, and in the link to this page.", width="content")
+        if lesson_session.position().progress.codes:
+            with st.popover("Clear my progress"):
+                st.markdown("All answers and exercises in this browser will count as not done.")
+                st.button("Clear it", key="lesson_clear", type="primary", on_click=lesson_session.clear)
 
 
 def _draw_entry(number: int, lesson: Lesson) -> None:

@@ -29,6 +29,7 @@ def draw(page: str) -> None:
         draw_question(lesson, at, start)
         with st.container(horizontal=True, gap="small"):
             _draw_buttons(lesson, at)
+        lesson_session.keep()
 
 
 def _draw_buttons(lesson: Lesson, at: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from explorer.lessons.library import Library
 from explorer.lessons.progress import (
+    MAX_KEPT,
     LessonPosition,
     Outcome,
     Progress,
@@ -61,3 +62,25 @@ def test_a_position_is_read_from_a_link_and_written_back() -> None:
         found, (problem,) = read_position(broken, library, LessonPosition())
         assert said in problem
         assert (found.lesson, found.step) == where
+
+
+def test_progress_of_two_places_is_united_and_what_a_link_added_can_be_left_out() -> None:
+    kept, linked = Progress((("attention", "205"), ("masks", "3"))), Progress((("attention", "1104"), ("order", "1")))
+    united = kept.united(linked)
+    assert united.codes == (("attention", "1154"), ("masks", "3"), ("order", "1"))
+    assert linked.united(kept) == united
+    assert united.united(united) == united
+    assert united.without(linked, kept).codes == (("attention", "205"), ("masks", "3"))
+    # What the reader has done since stays.
+    later = united.with_outcome("order", 2, Outcome.FIRST_TRY)
+    assert later.without(linked, kept).codes == (("attention", "205"), ("masks", "3"), ("order", "01"))
+    # A link that is older than the session takes nothing away.
+    library = Library((lesson_of(3),))
+    position, _ = read_position({"done": "attention.1"}, library, LessonPosition(progress=united))
+    assert position.progress == united
+
+
+def test_a_browser_keeps_more_than_a_link_holds() -> None:
+    many = Progress(tuple(sorted((f"lesson-{i}", "1" * 30) for i in range(60))))
+    assert many.in_link() == ""
+    assert read_progress(many.text, MAX_KEPT) == (many, False)

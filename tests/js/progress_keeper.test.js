@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import mount from "../../explorer/components/js/progress_keeper.js";
+
+/** A browser profile with what is kept in it, and tabs that show the component. @param {Record<string, string>} kept */
+function profile(kept = {}) {
+  const storage = {
+    getItem: (/** @type {string} */ name) => kept[name] ?? null,
+    setItem: (/** @type {string} */ name, /** @type {string} */ text) => void (kept[name] = text),
+    removeItem: (/** @type {string} */ name) => void delete kept[name],
+  };
+  const shared = /** @type {any} */ (globalThis);
+  const tab = () => {
+    const events = new EventTarget(), reports = /** @type {[string, unknown][]} */ ([]);
+    /** @type {any} */
+    const root = {};
+    let wrote = /** @type {string | undefined} */ (undefined);
+    const within = (/** @type {() => void} */ action) => {
+      Object.assign(shared, { localStorage: storage, window: events, __headlightProgress: wrote });
+      action();
+      wrote = shared.__headlightProgress;
+    };
+    return {
+      reports,
+      show: (/** @type {string} */ text, seen = "") => within(() => {
+        mount({ data: { text, seen }, parentElement: root, setStateValue: (name, value) => reports.push([name, value]), setTriggerValue() {} });
+      }),
+      changedElsewhere: () => within(() => events.dispatchEvent(new Event("storage"))),
+    };
+  };
+  return { kept, tab };
+}
+
+test("progress is kept, and a visit later it is reported before anything is written over it", () => {
+  const { kept, tab } = profile();
+  const first = tab();
+  first.show("");
+  first.show("attention.1");
+  assert.deepEqual(kept, { "headlight.lessons": "attention.1" });
+  assert.deepEqual(first.reports, []);
+  const later = tab();
+  later.show("masks.4");
+  assert.deepEqual(later.reports, [["kept", "attention.1"]]);
+  assert.deepEqual(kept, { "headlight.lessons": "attention.1" });
+  later.show("attention.1~masks.4", "attention.1");
+  assert.deepEqual(kept, { "headlight.lessons": "attention.1~masks.4" });
+  assert.equal(later.reports.length, 1);
+});
+
+test("another tab's progress is reported, and clearing it there, too", () => {
+  const { kept, tab } = profile();
+  const one = tab(), other = tab();
+  one.show("attention.1");
+  other.show("", "");
+  assert.deepEqual(other.reports, [["kept", "attention.1"]]);
+  other.show("attention.11", "attention.1");
+  one.changedElsewhere();
+  assert.deepEqual(one.reports, [["kept", "attention.11"]]);
+  one.show("", "attention.11");
+  assert.deepEqual(kept, {});
+  other.changedElsewhere();
+  assert.deepEqual(other.reports.at(-1), ["kept", ""]);
+});
+
+test("a browser that keeps nothing says so", () => {
+  const { tab } = profile();
+  const one = tab();
+  Object.defineProperty(globalThis, "localStorage", { configurable: true, get: () => { throw new Error("denied"); } });
+  const reports = /** @type {unknown[]} */ ([]);
+  Object.assign(globalThis, { window: new EventTarget() });
+  mount(/** @type {any} */ ({ data: { text: "attention.1", seen: "" }, parentElement: {}, setStateValue: (/** @type {string} */ name, /** @type {unknown} */ value) => reports.push([name, value]) }));
+  assert.deepEqual(reports, [["blocked", true]]);
+  assert.deepEqual(one.reports, []);
+});
