@@ -14,6 +14,26 @@ from model.config import LengthPenalty
 
 EXIT_WRONG_USE = 2
 
+INSTALLED = Path(__file__).resolve().parents[1].parts[-2:] == ("headlight", "_app")
+"""Whether this copy was installed as a package, and is started by the command `headlight`."""
+
+# What may follow `headlight` where Headlight is installed, and the module that does it.
+SUBCOMMANDS = {
+    "train": "model.train",
+    "translate": "model.translate",
+    "evaluate": "model.evaluate",
+    "relabel": "model.relabel",
+    "import": "model.import_translator",
+    "experiments": "model.experiments",
+    "site": "explorer.site",
+}
+
+
+def typed(module: str) -> str:
+    """What one types to run a module of ours here: `python -m model.train`, or `headlight train` where installed."""
+    named = next((name for name, known in SUBCOMMANDS.items() if known == module), None)
+    return f"headlight {named}" if INSTALLED and named else f"python -m {module}"
+
 
 class OneSentenceParser(argparse.ArgumentParser):
     """An argument parser whose errors are one sentence on the last line of standard error."""

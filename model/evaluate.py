@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from model.commands import CommandError, OneSentenceParser, add_checkpoints, add_length_penalty, run_command
+from model.commands import CommandError, OneSentenceParser, add_checkpoints, add_length_penalty, run_command, typed
 from model.config import DecodeConfig, nearest, own_search
 from model.plurals import plural
 
@@ -24,7 +24,7 @@ ALIGNED_SENTENCES = 200
 def parser() -> argparse.ArgumentParser:
     """The command line's options."""
     made = OneSentenceParser(
-        prog="python -m model.evaluate",
+        prog=typed("model.evaluate"),
         description="Score a model on a split of a task or on two text files: exact match, token accuracy, loss, BLEU.",
     )
     made.add_argument("--model", required=True, metavar="NAME", help="name of a model in the checkpoints folder")

@@ -6,13 +6,13 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from model.commands import OneSentenceParser, add_checkpoints, run_command
+from model.commands import OneSentenceParser, add_checkpoints, run_command, typed
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line's options."""
     made = OneSentenceParser(
-        prog="python -m model.import_translator",
+        prog=typed("model.import_translator"),
         description="Rewrite a MarianMT or BART model, as Hugging Face transformers stores it, as a model folder of "
         "ours.",
         epilog="The folder needs config.json, model.safetensors and, for MarianMT, vocab.json, source.spm and "

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from model.commands import CommandError, OneSentenceParser, add_checkpoints, add_length_penalty, run_command
+from model.commands import CommandError, OneSentenceParser, add_checkpoints, add_length_penalty, run_command, typed
 from model.config import DecodeConfig
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ BATCH = 96
 def parser() -> argparse.ArgumentParser:
     """The command line's options."""
     made = OneSentenceParser(
-        prog="python -m model.relabel",
+        prog=typed("model.relabel"),
         description="Translate the training pairs of a task with trained models, and write the new pairs to a file "
-        "for python -m model.train --add-data FILE.",
+        f"for {typed('model.train')} --add-data FILE.",
     )
     made.add_argument("--task", required=True, metavar="TASK", help="task whose training pairs are translated")
     made.add_argument("--model", metavar="NAME", help="model that translates the source sentences")

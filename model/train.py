@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from model.commands import CommandError, OneSentenceParser, add_checkpoints, run_command
+from model.commands import CommandError, OneSentenceParser, add_checkpoints, run_command, typed
 from model.config import DataConfig, ModelConfig, TrainConfig, from_dict
 from model.data import TASKS
 from model.folder import CONFIG, METRICS, STATE, CheckpointError, check_name, read_config
@@ -29,7 +29,7 @@ _NOT_WITH_RESUME = ("task", "name", "preset", "init", "first", "overwrite", "dry
 def parser() -> argparse.ArgumentParser:
     """The command line's options."""
     made = OneSentenceParser(
-        prog="python -m model.train",
+        prog=typed("model.train"),
         description="Train a model on a task and store it as a folder that the app and the other commands can open.",
         epilog=_epilog(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -72,7 +72,7 @@ def parser() -> argparse.ArgumentParser:
         default=[],
         type=Path,
         metavar="FILE",
-        help="train on these pairs too, such as those of python -m model.relabel (TSV, CSV or JSONL)",
+        help=f"train on these pairs too, such as those of {typed('model.relabel')} (TSV, CSV or JSONL)",
     )
     own = made.add_argument_group("your own sentence pairs (--task files)")
     own.add_argument("--data", type=Path, metavar="FILE", help="a TSV, CSV or JSONL file with a pair in each row")
@@ -101,8 +101,8 @@ def parser() -> argparse.ArgumentParser:
 
 def _epilog() -> str:
     lines = ["examples:"]
-    lines += ["  python -m model.train --task reverse --name my-reverse"]
-    lines += ["  python -m model.train --task reverse --name wide --set d_model=128 max_steps=500 seed=7"]
+    lines += [f"  {typed('model.train')} --task reverse --name my-reverse"]
+    lines += [f"  {typed('model.train')} --task reverse --name wide --set d_model=128 max_steps=500 seed=7"]
     lines += ["  torchrun --nproc-per-node=2 -m model.train --task dates --name my-dates"]
     lines += ["", "tasks:", *(f"  {name}" for name in TASKS)]
     lines += ["", "presets:", *(f"  {preset.name:<18} {preset.title}" for preset in PRESETS.values())]

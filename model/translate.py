@@ -16,6 +16,7 @@ from model.commands import (
     add_checkpoints,
     add_length_penalty,
     run_command,
+    typed,
 )
 from model.config import DecodeConfig, own_search
 
@@ -31,7 +32,7 @@ ALTERNATIVES = 10
 def parser() -> argparse.ArgumentParser:
     """The command line's options."""
     made = OneSentenceParser(
-        prog="python -m model.translate",
+        prog=typed("model.translate"),
         description="Translate sentences with a trained model, one line of text per sentence on standard output.",
         epilog="Without a sentence, standard input is read, one sentence a line; an empty line gives an empty one.",
     )

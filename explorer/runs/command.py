@@ -10,16 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from explorer.runs.home import INSTALLED, ROOT
+from model.commands import SUBCOMMANDS
 
 TRAIN = ("python", "-m", "model.train")
-# What may follow `headlight` where Headlight is installed, and the module that does it.
-SUBCOMMANDS = {
-    "train": "model.train",
-    "translate": "model.translate",
-    "evaluate": "model.evaluate",
-    "relabel": "model.relabel",
-    "import": "model.import_translator",
-}
 WHERE = "in a terminal" if INSTALLED else "in a terminal, in the project's folder"
 
 

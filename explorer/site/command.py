@@ -13,7 +13,7 @@ from explorer.text import plural
 from explorer.translation.examples import examples_of, word_for
 from explorer.translation.translator import Translator
 from model.checkpoint import find_model, load_model
-from model.commands import CommandError, OneSentenceParser, add_checkpoints
+from model.commands import CommandError, OneSentenceParser, add_checkpoints, typed
 from model.folder import list_models, summarize
 
 MOST_FORKS = 12
@@ -22,7 +22,7 @@ MOST_FORKS = 12
 def parser() -> argparse.ArgumentParser:
     """The command line's options."""
     made = OneSentenceParser(
-        prog="python -m explorer.site",
+        prog=typed("explorer.site"),
         description="Write translations as web pages that step, with every head's attention. They need no server, no "
         "network and nothing installed: put the folder on any web server, or open index.html in a browser.",
     )

@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from model.commands import OneSentenceParser, run_command
+from model.commands import OneSentenceParser, run_command, typed
 from model.experiments.catalogue import EXPERIMENTS, get_experiment
 from model.experiments.recipe import Experiment
 from model.experiments.stored import RESULTS, read_runs, write_run
@@ -18,7 +18,7 @@ from model.plurals import plural
 def parser() -> argparse.ArgumentParser:
     """The command line's options."""
     made = OneSentenceParser(
-        prog="python -m model.experiments",
+        prog=typed("model.experiments"),
         description="Run all experiments, or those named, as far as their results are not stored yet, and store their "
         "curves and scores.",
         epilog="experiments:\n" + "\n".join(f"  {one.name:<20} {one.title}" for one in EXPERIMENTS.values()),

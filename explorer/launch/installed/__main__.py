@@ -15,7 +15,7 @@ def main() -> None:
     arguments = sys.argv[1:]
     # Before the working folder and everything installed: a `model.py` there must not be taken for ours.
     sys.path.insert(0, str(_APP))
-    from explorer.runs.command import SUBCOMMANDS
+    from model.commands import SUBCOMMANDS
 
     if not arguments or arguments[0] not in SUBCOMMANDS:
         from explorer.launch.start import run
@@ -23,7 +23,9 @@ def main() -> None:
         sys.exit(run(arguments))
     from explorer.launch.command import with_models_folder
 
-    module, sys.argv = SUBCOMMANDS[arguments[0]], [sys.argv[0], *with_models_folder(arguments[1:])]
+    module, given = SUBCOMMANDS[arguments[0]], arguments[1:]
+    # Experiments train in folders of their own.
+    sys.argv = [sys.argv[0], *(given if module == "model.experiments" else with_models_folder(given))]
     # For the processes that training starts.
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(_APP), os.environ.get("PYTHONPATH")]))
     runpy.run_module(module, run_name="__main__", alter_sys=True)

@@ -30,6 +30,7 @@ from explorer.web.address import Parameter
 from explorer.web.figures import draw_figure
 from explorer.web.page_parts import draw_plot
 from explorer.web.training_form import fill_form
+from model.commands import typed
 from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import DEVICE, PRECISION, THREADS, Experiment
 from model.experiments.stored import ResultError
@@ -92,7 +93,7 @@ def _not_run(experiment: Experiment) -> str:
     why = " It needs a corpus that does not come with Headlight." if experiment.reads_corpus else ""
     return (
         f"This experiment has not been run, so there is nothing to show.{why} "
-        f"`python -m model.experiments {experiment.name}{corpus}` runs it and stores its curves."
+        f"`{typed('model.experiments')} {experiment.name}{corpus}` runs it and stores its curves."
     )
 
 
@@ -208,7 +209,7 @@ def _repeat(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
             fill_form(recipe.base.task, recipe.preset, changes, device=DEVICE, precision=PRECISION, threads=THREADS)
             st.switch_page("pages/train.py")
     with st.expander("The commands that made these runs"):
-        st.caption(plain(f"All missing runs at once: python -m model.experiments {experiment.name}"))
+        st.caption(plain(f"All missing runs at once: {typed('model.experiments')} {experiment.name}"))
         for one in arms:
             st.markdown(f"**{plain(one.label)}**")
             lines = [run.command for run in one.runs] or [" ".join(one.recipe.command(experiment.base.seeds[0]))]

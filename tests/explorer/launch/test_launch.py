@@ -19,6 +19,9 @@ from explorer.launch.command import with_models_folder
 from explorer.launch.options import LaunchError, Options, parse
 from explorer.launch.running import Asked, Running
 from explorer.runs import command
+from explorer.site import command as site
+from model import commands, evaluate, import_translator, relabel, train, translate
+from model.experiments import __main__ as experiments
 from model.folder import SHIPPED
 from tests.explorer.toy_runs import write_status
 from tests.paths import CHECKPOINTS, ROOT
@@ -132,7 +135,22 @@ def test_the_page_shows_the_command_of_an_installed_headlight(monkeypatch: pytes
     assert command.quoted_command(told).startswith("python -m model.train")
     monkeypatch.setattr(command, "INSTALLED", True)
     assert command.quoted_command(told) == "headlight train --resume 'my run'"
-    assert command.quoted_command(["python", "-m", "model.experiments"]) == "python -m model.experiments"
+    assert command.quoted_command(["python", "-m", "model.experiments"]) == "headlight experiments"
+    assert command.quoted_command(["python", "-m", "model.notebook"]) == "python -m model.notebook"
+
+
+def test_every_command_says_how_it_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsers = [
+        train.parser, translate.parser, evaluate.parser, relabel.parser, import_translator.parser, experiments.parser,
+        site.parser,
+    ]  # fmt: skip
+    for installed in (False, True):
+        monkeypatch.setattr(commands, "INSTALLED", installed)
+        for (name, module), parser in zip(commands.SUBCOMMANDS.items(), parsers, strict=True):
+            words = f"headlight {name}" if installed else f"python -m {module}"
+            shown = parser().format_help()
+            assert shown.startswith(f"usage: {words} ")
+            assert ("python -m" in shown) is not installed
 
 
 def test_our_folder_is_the_first_on_the_path_of_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
