@@ -16,7 +16,7 @@ def frame() -> None:
     from explorer.screens.lessons import lazy_sidebar as lesson_sidebar
     from explorer.web import embedded, runtime, security, session, sidebar
     from explorer.web import frame as shell
-    from explorer.web.faults import contained
+    from explorer.web.faults import contain_callbacks, contained
 
     st.set_page_config(
         page_title="Headlight",
@@ -26,6 +26,7 @@ def frame() -> None:
         menu_items={"About": ABOUT},
     )
 
+    contain_callbacks()
     pages = [
         st.Page("pages/translate.py", title="Translate", icon=":material/translate:", url_path="start", default=True),
         # Streamlit serves the default page only at "/"; links to it by name must work too.

@@ -10,10 +10,11 @@ from streamlit.testing.v1 import AppTest
 import model.folder
 from explorer.screens.attention import aggregates
 from explorer.screens.masks import page as masks
-from explorer.web import runtime
-from explorer.web.faults import FAULT
+from explorer.text import plain
+from explorer.web import runtime, session
+from explorer.web.faults import FAULT, NOT_DONE
 from model import faults
-from model.folder import UNFORESEEN
+from model.folder import UNFORESEEN, CheckpointError
 from tests.explorer.toy_runs import save_run
 from tests.pages.teaching import assert_shows_something, words
 from tests.pages.test_every_page import PAGES, opened
@@ -71,6 +72,30 @@ def test_a_tab_or_panel_that_fails_leaves_the_rest_of_its_page(
     at.button_group(key="attention_panel").set_value("compare").run()
     assert not at.error
     assert tracebacks(caplog) == 1
+
+
+@pytest.mark.usefixtures("checkpoints", "logged")
+def test_a_callback_that_fails_says_so_on_a_page_that_is_whole(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def gone(*_: object) -> None:
+        raise CheckpointError("mine/config.json is gone.")
+
+    at = opened("pages/translate.py", model="mine", text="abc")
+    example, other = at.selectbox(key="example").options[:2]
+    cases = ((fail, example, NOT_DONE), (gone, other, plain("mine/config.json is gone.")))
+    for failure, chosen, said in cases:
+        with monkeypatch.context() as patch:
+            patch.setattr(session, "choose_example", failure)
+            at.selectbox(key="example").select(chosen).run()
+        assert not at.exception
+        assert [error.value for error in at.error] == [said]
+        assert at.text_input(key="text").value == "abc"
+        assert_shows_something(at)
+    assert tracebacks(caplog) == 1
+    at.selectbox(key="example").select(example).run()
+    assert not at.error
+    assert at.text_input(key="text").value == example
 
 
 @pytest.mark.usefixtures("logged")
