@@ -1,19 +1,21 @@
-"""Every setting of a training command with values of every sort: an estimate, or one sentence and exit code 2."""
+"""Every setting of a command with values of every sort: a result, or one sentence and exit code 2."""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import random
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from model import train
+from model import evaluate, train, translate
 from model.commands import run_command
 from model.config import DataConfig, ModelConfig, TrainConfig
 from model.training import estimate
+from tests.explorer.toy_models import save_toy
 from tests.fuzz.inputs import _TIMES
 
 VALUES = (
@@ -51,3 +53,51 @@ def test_any_setting_is_accepted_or_refused_with_a_sentence(tmp_path: Path, monk
             assert out.getvalue().startswith("{"), setting[:60]
     assert min(codes.count(0), codes.count(2)) > 0.05 * TRIED
     assert not any(tmp_path.iterdir())
+
+
+# What decides how and on what a model is run; with `=`, so that no value is taken for a flag.
+_SEARCH = ("--beam", "--length-penalty", "--alpha")
+FLAGS = {
+    "translate": (*_SEARCH, "--max-length", "--model", "--trace"),
+    "evaluate": (*_SEARCH, "--split", "--task", "--device", "--model", "--source", "--target"),
+}
+COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {"translate": translate.main, "evaluate": evaluate.main}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model, and two files of one sentence each."""
+    folder = tmp_path_factory.mktemp("arguments")
+    save_toy(folder / "checkpoints" / "toy", "reverse")
+    for name in ("source.txt", "target.txt"):
+        (folder / name).write_text("abc\n", encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("command", list(COMMANDS))
+def test_any_value_of_any_argument_is_used_or_refused_with_a_sentence(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.chdir(folder)
+    files = ["--source", "source.txt", "--target", "target.txt"]
+    found = [(flag, value) for flag in FLAGS[command] for value in ("beam", *VALUES) if "multi30k" not in value]
+    random.Random(1).shuffle(found)
+    found = found[: 80 * _TIMES] if command == "evaluate" else found
+    codes = []
+    for flag, value in found:
+        given = ["abc"] if command == "translate" else [] if flag in ("--task", "--split") else files
+        words = [f"{flag}={value}", *([] if flag == "--model" else ["--model", "toy"]), *given]
+        if flag in ("--length-penalty", "--alpha"):
+            words += ["--beam", "2"]
+        out, said = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(said), pytest.raises(SystemExit) as left:
+            run_command(COMMANDS[command], [*words, "--checkpoints", str(folder / "checkpoints")])
+        codes.append(left.value.code)
+        what = f"{flag}={value[:40]}: {said.getvalue()[-300:]}"
+        assert codes[-1] in (0, 2), what
+        assert "Traceback" not in said.getvalue(), what
+        if codes[-1] == 2:
+            assert said.getvalue().strip().splitlines()[-1].rstrip().endswith((".", "?")), what
+        else:
+            assert out.getvalue().strip(), what
+    assert min(codes.count(0), codes.count(2)) > 0.05 * len(found)

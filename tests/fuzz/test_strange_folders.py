@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -79,7 +79,9 @@ def shown(checkpoints: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     return summaries, {row["name"]: row for row in rows(entries)}
 
 
-def test_strange_folders_are_a_model_or_a_sentence_and_hurt_nobody(checkpoints: Path) -> None:
+def test_strange_folders_are_a_model_or_a_sentence_and_hurt_nobody(
+    checkpoints: Path, record_property: Callable[[str, object], None]
+) -> None:
     odd = checkpoints / "odd"
     variants = strange_files(odd)
     assert len(variants) >= FOLDERS or _TIMES > 1
@@ -109,6 +111,7 @@ def test_strange_folders_are_a_model_or_a_sentence_and_hurt_nobody(checkpoints: 
                 raise AssertionError(f"{strange.file}: {strange.what}: {type(fault).__name__}: {fault}") from fault
     assert [sentence for sentence in said if not sentence.strip().endswith((".", "?"))] == []
     assert refused + opened == min(FOLDERS, len(variants))
+    record_property("tried", f"{refused + opened:,} mutated folders: {refused:,} refused, {opened:,} opened")
     assert min(refused, opened) > 0.1 * FOLDERS, "the variants are all alike"
 
 
