@@ -9,7 +9,8 @@ listed with the sentence of its :class:`FormatError`, and concerns nobody else.
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -27,7 +28,9 @@ Loss = Annotated[float, Meta(ge=0, le=1e6)]
 Bleu = Annotated[float, Meta(ge=0, le=100.001)]
 
 # Control characters, and marks that reorder the text around them (Unicode annex 9), would change the page they are on.
-_LINE = r"^[^\x00-\x1f\x7f-\x9f\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]*$"
+_LINE = (
+    r"\A[^\x00-\x1f\x7f-\x9f\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069]*\Z"  # `$` would let a last line break pass
+)
 Line = Annotated[str, Meta(max_length=1000, pattern=_LINE)]
 """A short text for a heading or a list."""
 
@@ -105,6 +108,14 @@ class Evaluation(Struct):
     samples: list[Sample] | None = None
 
 
+class StoredPair(Struct):
+    """A line of data.jsonl: one of the user's own sentence pairs, and the split that it is in."""
+
+    split: Literal["train", "valid"]
+    source: str
+    target: str
+
+
 class Tensor(Struct):
     """One entry of a safetensors header."""
 
@@ -149,6 +160,38 @@ def check(value: Any, kind: type[Struct]) -> None:
         msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         raise FormatError(_sentence(str(error))) from None
+
+
+Kind = TypeVar("Kind", bound=Struct)
+
+
+def checked(value: Any, kind: type[Kind], optional: Sequence[str] = ()) -> tuple[Kind, list[str]]:
+    """A decoded value as what its class says; parts that may be missing are left out if they do not fit.
+
+    Returns the value, and for each part left out why, as the end of a sentence.
+
+    Raises:
+        FormatError: another part has the wrong type, or lies outside its range.
+    """
+    problems: list[str] = []
+    while True:
+        try:
+            return msgspec.convert(value, kind), problems
+        except msgspec.ValidationError as error:
+            part = re.split(r"[.\[`]", str(error).partition(" - at `$.")[2])[0]
+            if part not in optional:
+                raise FormatError(_sentence(str(error))) from None
+            problems.append(_sentence(str(error)))
+            value = {key: held for key, held in value.items() if key != part}
+
+
+def fits(value: Any, kind: Any) -> bool:
+    """Whether a value is of a type with its limits, such as a part of one of the classes here."""
+    try:
+        msgspec.convert(value, kind)
+    except (msgspec.ValidationError, UnicodeEncodeError):  # the latter for half a character
+        return False
+    return True
 
 
 def _sentence(message: str) -> str:

@@ -5,26 +5,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 from msgspec import inspect
 
-from model.file_formats import Config, Evaluation, Status, Tensor
+from model.file_formats import Config, Evaluation, Status, StoredPair, Tensor
 
 FILES: dict[str, type[msgspec.Struct]] = {
     "config.json": Config,
     "status.json": Status,
     "metrics.jsonl, a line": Evaluation,
+    "data.jsonl, a line": StoredPair,
     "model.safetensors, an entry of the header": Tensor,
 }
 
 
-def table() -> str:
+def table(files: Mapping[str, type[msgspec.Struct]] = FILES) -> str:
     """The parts of each file that are checked, and what they may hold; one row for those that may hold the same."""
     rows = ["| file | parts | what each may hold |", "| --- | --- | --- |"]
-    for file, kind in FILES.items():
+    for file, kind in files.items():
         parts: dict[str, list[str]] = {}
         for part, holds in _parts(inspect.type_info(kind), ""):
             parts.setdefault(holds, []).append(f"`{part}`")
@@ -54,7 +55,14 @@ def _without_none(kind: Any) -> Any:
 
 
 def _holds(kind: Any) -> str:
-    """What a part may hold, in words."""
+    """What a part may hold, in words: those of its type's description, if it has one."""
+    if isinstance(kind, inspect.Metadata):
+        described: str = (kind.extra_json_schema or {})["description"]
+        return described
+    if isinstance(kind, inspect.LiteralType):
+        return " or ".join(f"`{value}`" for value in kind.values)
+    if isinstance(kind, inspect.DictType):
+        return f"names, each with {_holds(kind.value_type)}"
     if isinstance(kind, inspect.IntType):
         return f"a whole number{_range(kind)}"
     if isinstance(kind, inspect.FloatType):
@@ -71,7 +79,7 @@ def _holds(kind: Any) -> str:
 
 def _range(kind: Any) -> str:
     if kind.le is None:
-        return ""
+        return "" if kind.lt is None else f" from {kind.ge:,} to {kind.lt - 1:,}"
     most = next((f"{base}^{n}" for base in (10, 2) for n in range(9, 64) if kind.le == base**n), f"{kind.le:,.10g}")
     return f" from {kind.ge:,} to {most}"
 

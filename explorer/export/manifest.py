@@ -6,16 +6,17 @@ import dataclasses
 import hashlib
 import json
 import platform
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Literal
 from urllib.parse import urlencode
 
+from msgspec import Meta, Struct, field
+
 from explorer.translation.selection import Selection, from_query, to_query
-from model.file_formats import FormatError, decode
+from model.file_formats import FormatError, checked, decode
 
 MANIFEST_VERSION = 1
 MAX_BYTES = 1_000_000
@@ -24,6 +25,26 @@ PACKAGES = ("numpy", "torch", "streamlit", "matplotlib", "spacy")
 
 class ManifestError(ValueError):
     """A file that does not describe a view; the message says what is wrong with it."""
+
+
+class ManifestModel(Struct):
+    """The model of a view: its name, and the SHA-256 of its weights if they were at hand."""
+
+    name: str
+    sha256: Annotated[str, Meta(max_length=64)] = ""
+
+
+class ManifestFile(Struct):
+    """What a manifest must hold to be read; the rest says for people what the view was.
+
+    `selection` are the parameters of a link.
+    """
+
+    manifest_version: Literal[1]
+    model: ManifestModel
+    text: str
+    target_ids: list[Annotated[int, Meta(ge=0, lt=10**7)]] = field(default_factory=list)
+    selection: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -91,29 +112,18 @@ def read_manifest(content: bytes) -> Manifest:
         raise ManifestError("This file is not a manifest: it has no manifest_version.")
     if values["manifest_version"] != MANIFEST_VERSION:
         raise ManifestError(f"This manifest has another version than {MANIFEST_VERSION}, the only one known here.")
-    model, text, ids = values.get("model"), values.get("text"), values.get("target_ids", [])
-    model = model if isinstance(model, dict) else {}
-    name, weights_hash = model.get("name"), model.get("sha256")
-    if not isinstance(name, str) or not isinstance(text, str):
-        raise ManifestError("This manifest lacks the model or the sentence.")
-    query = _strings(values.get("selection"))
-    selection, problems = from_query({k: v for k, v in query.items() if k not in ("model", "text")})
-    if not isinstance(ids, list) or not all(type(i) is int and 0 <= i < 10**7 for i in ids):
-        problems.append("The target_ids of the manifest are not token ids; they are ignored.")
-        ids = []
-    clean, other = (given.encode("utf-8", "replace").decode("utf-8") for given in (text, selection.other))
+    try:
+        file, dropped = checked(values, ManifestFile, optional=("target_ids", "selection"))
+    except FormatError as error:
+        raise ManifestError(f"This manifest {error}") from None
+    selection, problems = from_query({k: v for k, v in file.selection.items() if k not in ("model", "text")})
+    problems += [f"A part of the manifest is ignored, because it {reason}" for reason in dropped]
     return Manifest(
-        selection=dataclasses.replace(selection, model=name, text=clean, other=other),
-        path=tuple(ids),
-        model_hash=weights_hash if isinstance(weights_hash, str) else "",
+        selection=dataclasses.replace(selection, model=file.model.name, text=file.text),
+        path=tuple(file.target_ids),
+        model_hash=file.model.sha256,
         problems=tuple(problems),
     )
-
-
-def _strings(values: Any) -> Mapping[str, str]:
-    if not isinstance(values, dict):
-        return {}
-    return {name: value for name, value in values.items() if isinstance(name, str) and isinstance(value, str)}
 
 
 def model_hash(folder: Path) -> str:

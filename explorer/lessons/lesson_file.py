@@ -7,26 +7,44 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, get_type_hints
 from urllib.parse import parse_qsl
+
+import msgspec
+from msgspec import Meta, Struct
 
 from explorer.lessons.checks import validate
 from explorer.lessons.exercises import is_exercise, validate_exercise
 from explorer.lessons.expressions import Expression, TermError, as_number, read_expression
 from explorer.lessons.lesson import CONTROLS, PAGES, Choice, Lesson, LessonError, Link, Question, Step
 from explorer.translation.selection import from_query, to_query
+from model.file_formats import fits
 
 MAX_BYTES, MAX_STEPS, MAX_TEXT, MAX_CHOICES, MAX_RECAP = 100_000, 30, 4_000, 8, 6
 LABELS = ("Open", "Then open", "Do", "Done", "Ask", "Check", "Within", "Right", "Wrong", "Claim", "Needs", "Controls")
 PLACEHOLDER = re.compile(r"\{([a-z][^{}\n]*)\}")
 CODE = re.compile(r"(`[^`\n]*`)")
 
-_FRONT: dict[str, type] = {
-    **dict.fromkeys(("title", "about", "model", "text", "language"), str),
-    **dict.fromkeys(("minutes", "order"), int),
-    "recap": list,
-}
-_NEEDED = ("title", "about", "minutes")
+Words = Annotated[str, Meta(max_length=MAX_TEXT)]
+Number = Annotated[int, Meta(ge=1, le=9_999)]
+
+
+class Front(Struct, forbid_unknown_fields=True):
+    """The front matter of a lesson, as its TOML names the parts."""
+
+    title: Words
+    about: Words
+    minutes: Number
+    order: Number = 1000
+    model: Words | None = None
+    text: Words | None = None
+    language: Words = "en"
+    recap: Annotated[list[Words], Meta(max_length=MAX_RECAP)] = msgspec.field(default_factory=list)
+
+
+_FRONT = get_type_hints(Front, include_extras=True)
+_NEEDED = tuple(item.name for item in msgspec.structs.fields(Front) if item.required)
+_RECAP = f"recap holds at most {MAX_RECAP} sentences, each in quotation marks"
 _LABEL = re.compile(rf"({'|'.join(sorted(LABELS, key=len, reverse=True))}):(?:\s+(.*))?")
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _MARKUP = re.compile(r"<[A-Za-z/!?]|!\[|]\((?!https?://)|javascript:|:material/", re.IGNORECASE)
@@ -116,23 +134,28 @@ def _front(lines: list[str], file: str) -> tuple[dict[str, Any], int]:
         line = next((i for i, text in enumerate(lines[:end], start=1) if text.strip().startswith(key)), 1)
         if key not in _FRONT:
             raise _error(file, line, f"'{key}' is unknown here; known are {', '.join(_FRONT)}")
-        if type(value) is not _FRONT[key]:
-            nouns = {int: "a whole number", str: "text in quotation marks", list: "a list of sentences in brackets"}
-            noun = nouns[_FRONT[key]]
-            raise _error(file, line, f"{key} must be {noun}")
-        if isinstance(value, str) and len(value) > MAX_TEXT:
-            raise _error(file, line, f"{key} has at most {MAX_TEXT:,} characters")
-        if isinstance(value, int) and not 0 < value < 10_000:
-            raise _error(file, line, f"{key} must be between 1 and 9,999")
+        if not fits(value, _FRONT[key]):
+            raise _error(file, line, _complaint(key, value))
     if missing := [key for key in _NEEDED if not values.get(key)]:
         raise _error(file, end + 1, f"the front matter lacks {', '.join(missing)}")
     return values, end + 1
 
 
+def _complaint(key: str, value: Any) -> str:
+    """What is wrong with the value of a key that does not fit."""
+    wanted = {int: "a whole number", str: "text in quotation marks", list: "a list of sentences in brackets"}
+    kind = {"minutes": int, "order": int, "recap": list}.get(key, str)
+    if type(value) is not kind:
+        return f"{key} must be {wanted[kind]}"
+    if kind is list:
+        return _RECAP
+    return f"{key} must be between 1 and 9,999" if kind is int else f"{key} has at most {MAX_TEXT:,} characters"
+
+
 def _recap(sentences: list[Any], lines: list[str], file: str) -> tuple[str, ...]:
     line = next((i for i, text in enumerate(lines, start=1) if text.strip().startswith("recap")), 1)
     if len(sentences) > MAX_RECAP or not all(isinstance(each, str) and each.strip() for each in sentences):
-        raise _error(file, line, f"recap holds at most {MAX_RECAP} sentences, each in quotation marks")
+        raise _error(file, line, _RECAP)
     for sentence in sentences:
         _prose(sentence, line, file, first=line)
         if next(placeholders(sentence), None):

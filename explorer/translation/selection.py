@@ -2,21 +2,59 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
+from typing import Annotated, get_type_hints
+
+from msgspec import Meta, Struct
 
 from explorer.translation.head_change import Changes, from_link, to_link
-from model.config import ATTENTION_KINDS, AttentionKind
+from model.config import AttentionKind
+from model.file_formats import fits
 
 MAX_EDIT = 4000  # characters of the edits in a link
 MAX_TEXT = 4000  # characters of a sentence in a link; servers and browsers refuse longer addresses
 
-_PATH = re.compile(r"\d{1,7}(-\d{1,7})*")
-_MAX_PATH = 2000
-_CELL = re.compile(r"[1-9][0-9]{0,5}-[0-9]{1,6}")
-_VIEW = re.compile(r"[a-z0-9]+([.-][a-z0-9]+)*")
 _MAX_VIEW = 120
+
+Whole = Annotated[str, Meta(pattern=r"\A[0-9]{1,6}\Z", description="a whole number of at most 6 digits")]
+View = Annotated[
+    str,
+    Meta(
+        pattern=r"\A[a-z0-9]+([.-][a-z0-9]+)*\Z",
+        max_length=_MAX_VIEW,
+        description=f"small letters and digits with dots and hyphens between them, at most {_MAX_VIEW} characters",
+    ),
+]
+
+
+class LinkParameters(Struct):
+    """The parameters of a link that say what is on screen, as they are written; each may be missing."""
+
+    model: str = ""
+    text: str = ""
+    path: Annotated[
+        str,
+        Meta(
+            pattern=r"\A[0-9]{1,7}(-[0-9]{1,7}){0,1999}\Z",
+            description="at most 2,000 token ids with hyphens between them",
+        ),
+    ] = ""
+    kind: AttentionKind = "cross"
+    step: Whole = "0"
+    layer: Whole = "0"
+    head: Whole = "0"
+    view: View = ""
+    panel: View = ""
+    cell: Annotated[
+        str,
+        Meta(pattern=r"\A[1-9][0-9]{0,5}-[0-9]{1,6}\Z", description="a row and a column with a hyphen between them"),
+    ] = ""
+    other: str = ""
+    edit: Annotated[str, Meta(description="changes to heads, as *Copy link* writes them")] = ""
+
+
+_TYPES = get_type_hints(LinkParameters, include_extras=True)
 
 
 @dataclass(frozen=True)
@@ -76,38 +114,11 @@ def from_query(query: Mapping[str, str]) -> tuple[Selection, list[str]]:
     for name in ("model", "text", "other"):
         if name in query:
             selection = replace(selection, **{name: query[name]})  # type: ignore[arg-type]
-    if "path" in query:
-        path = query["path"]
-        if _PATH.fullmatch(path) and path.count("-") < _MAX_PATH:
-            selection = replace(selection, path=tuple(int(part) for part in path.split("-")))
+    for name in (name for name in _COMPLAINTS if name in query):
+        if not fits(query[name], _TYPES[name]):
+            problems.append(_COMPLAINTS[name])
         else:
-            problems.append(
-                "The link's path is not a list of token ids such as 5-9-2; the model's own choice is shown."
-            )
-    if "kind" in query:
-        if query["kind"] in ATTENTION_KINDS:
-            selection = replace(selection, kind=query["kind"])
-        else:
-            problems.append("The link's kind is none of encoder, decoder, cross; cross-attention is shown.")
-    for name in ("step", "layer", "head"):
-        if name in query:
-            number = query[name]
-            if number.isascii() and number.isdecimal() and len(number) < 7:
-                selection = replace(selection, **{name: int(number)})  # type: ignore[arg-type]
-            else:
-                problems.append(f"The link's {name} is not a whole number; the default is shown.")
-    for name in ("view", "panel"):
-        if name in query:
-            if is_view(query[name]):
-                selection = replace(selection, **{name: query[name]})  # type: ignore[arg-type]
-            else:
-                problems.append(f"The link's {name} is not one of this app; the default is shown.")
-    if "cell" in query:
-        if _CELL.fullmatch(query["cell"]):
-            row, column = query["cell"].split("-")
-            selection = replace(selection, cell=(int(row), int(column)))
-        else:
-            problems.append("The link's cell is not a row and a column such as 3-5; none is chosen.")
+            selection = replace(selection, **{name: _VALUES.get(name, str)(query[name])})  # type: ignore[arg-type]
     if "edit" in query:
         changes, unfit = from_link(query["edit"])
         selection = replace(selection, edit=changes)
@@ -117,4 +128,22 @@ def from_query(query: Mapping[str, str]) -> tuple[Selection, list[str]]:
 
 def is_view(text: object) -> bool:
     """Whether this can be the text of a view with its options in the address."""
-    return isinstance(text, str) and len(text) <= _MAX_VIEW and _VIEW.fullmatch(text) is not None
+    return fits(text, View)
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split("-"))
+
+
+# What turns the text of a parameter into its value, and what is said of one that does not fit.
+_VALUES: Mapping[str, Callable[[str], object]] = {
+    **dict.fromkeys(("path", "cell"), _numbers),
+    **dict.fromkeys(("step", "layer", "head"), int),
+}
+_COMPLAINTS = {
+    "path": "The link's path is not a list of token ids such as 5-9-2; the model's own choice is shown.",
+    "kind": "The link's kind is none of encoder, decoder, cross; cross-attention is shown.",
+    **{name: f"The link's {name} is not a whole number; the default is shown." for name in ("step", "layer", "head")},
+    **{name: f"The link's {name} is not one of this app; the default is shown." for name in ("view", "panel")},
+    "cell": "The link's cell is not a row and a column such as 3-5; none is chosen.",
+}

@@ -14,6 +14,7 @@ from pathlib import Path
 from model.config import DataConfig
 from model.data.tables import Table, read_lines, read_table
 from model.data.task import DataError, Example, Splits, Task
+from model.file_formats import FormatError, StoredPair, checked, decode
 from model.plurals import plural
 from model.text.pieces import clean
 
@@ -217,13 +218,11 @@ def load_splits(folder: Path) -> Splits:
     splits: dict[str, list[Example]] = {"train": [], "valid": []}
     for number, line in enumerate(read_lines(path), start=1):
         try:
-            row = json.loads(line)
-            example = Example(row["source"], row["target"])
-            if not isinstance(example.source, str) or not isinstance(example.target, str):
-                raise TypeError("source and target must be strings")
-            splits[row["split"]].append(example)
-        except (ValueError, KeyError, TypeError) as error:
-            raise DataError(f"line {number} of {path} is damaged ({error}); provide the data again.") from error
+            pair, _ = checked(decode(line.encode()), StoredPair)
+        except FormatError as error:
+            reason = str(error).removesuffix(".")
+            raise DataError(f"line {number} of {path} is damaged (it {reason}); provide the data again.") from error
+        splits[pair.split].append(Example(pair.source, pair.target))
     return {split: tuple(examples) for split, examples in splits.items()}
 
 

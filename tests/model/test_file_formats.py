@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct
 
 from explorer.runs.lifecycle import Runs
 from explorer.runs.listing import rows
-from model.file_formats import Config, FormatError, check, decode
+from model.file_formats import Config, FormatError, Line, check, checked, decode, fits
 from model.folder import CONFIG, METRICS, STATUS, WEIGHTS, list_models, summarize
 from tests.explorer.toy_models import save_toy
 from tests.explorer.toy_runs import save_run
@@ -151,3 +152,28 @@ def test_an_odd_folder_is_listed_with_its_sentence_and_hurts_nobody(checkpoints:
         text.encode()
     if file in (CONFIG, WEIGHTS):
         assert f"odd/{file}" in listed["odd"]["error"]
+
+
+class Parts(Struct):
+    """Two parts that may be missing, and one that must be there."""
+
+    name: Line
+    first: list[int] | None = None
+    second: dict[str, str] | None = None
+
+
+def test_parts_that_may_be_missing_are_left_out_with_a_reason() -> None:
+    value = {"second": {"a": 1}, "name": "n", "first": [1, "x"]}
+    found, problems = checked(value, Parts, optional=("first", "second"))
+    assert (found.name, found.first, found.second) == ("n", None, None)
+    assert sorted(problem.split("'")[1].split("[")[0] for problem in problems) == ["first", "second"]
+    with pytest.raises(FormatError, match="'first"):
+        checked(value, Parts, optional=("second",))
+    with pytest.raises(FormatError, match="'name'"):
+        checked(value | {"name": 3}, Parts, optional=("first", "second"))
+    assert value["first"] == [1, "x"]
+
+
+@pytest.mark.parametrize(("value", "good"), [("abc", True), ("a\u202eb", False), ("a\n", False), (3, False)])
+def test_a_value_fits_its_type_or_not(value: object, good: bool) -> None:
+    assert fits(value, Line) is good

@@ -90,7 +90,6 @@ def test_invalid_parts_are_dropped_and_named() -> None:
         "path": "x",
         "kind": "sideways",
         "step": "first",
-        "layer": 3,
         "model": "evil",
         "text": "evil",
     }
@@ -99,6 +98,10 @@ def test_invalid_parts_are_dropped_and_named() -> None:
     assert (found.selection.model, found.selection.text, found.selection.path) == ("m", "t", None)
     assert found.path == ()
     assert len(found.problems) == 4
+    values["selection"] = {"layer": 3, "kind": "encoder"}
+    ids, selection = read_manifest(json.dumps(values).encode()).problems
+    assert "'target_ids[1]'" in ids
+    assert "'selection" in selection
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=4), lambda c: st.lists(c, max_size=3)))
