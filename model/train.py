@@ -10,11 +10,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from model.commands import CommandError, OneSentenceParser, add_checkpoints, run_command, typed
-from model.config import DataConfig, ModelConfig, TrainConfig, from_dict
-from model.data import TASKS
+from model.commands import CommandError, run_command
+from model.config import DataConfig, from_dict
 from model.folder import CONFIG, METRICS, STATE, CheckpointError, check_name, read_config
-from model.presets import PRESETS
+from model.train_options import parser
 
 if TYPE_CHECKING:
     from model.data import Task
@@ -23,95 +22,7 @@ if TYPE_CHECKING:
     from model.training.launch import Launch, Signals
     from model.training.setup import Setup
 
-_NOT_WITH_RESUME = ("task", "name", "preset", "init", "first", "overwrite", "dry_run")
-
-
-def parser() -> argparse.ArgumentParser:
-    """The command line's options."""
-    made = OneSentenceParser(
-        prog=typed("model.train"),
-        description="Train a model on a task and store it as a folder that the app and the other commands can open.",
-        epilog=_epilog(),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    made.add_argument("--task", metavar="TASK", help="task to learn, listed below")
-    made.add_argument("--name", help="name of the new model, which is also the name of its folder")
-    made.add_argument("--preset", metavar="PRESET", help="settings to start from (default: the task's own)")
-    made.add_argument(
-        "--set", nargs="+", action="extend", default=[], metavar="KEY=VALUE", help="change settings, listed below"
-    )
-    made.add_argument(
-        "--first",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="KEY=VALUE",
-        help="train in two parts: a model NAME-first with these settings on top of --set's, then NAME from its weights",
-    )
-    made.add_argument("--init", metavar="NAME", help="start from the weights and tokenizers of this model")
-    made.add_argument("--overwrite", action="store_true", help="replace an existing model of this name")
-    made.add_argument("--resume", metavar="NAME", help="continue a run that was stopped or killed")
-    made.add_argument("--device", default=None, help="auto, cpu, cuda, cuda:N or mps (default: auto)")
-    made.add_argument("--precision", default=None, help="auto, fp32 or bf16 (default: auto)")
-    made.add_argument("--compile", action="store_true", help="use torch.compile, which speeds up long runs")
-    made.add_argument(
-        "--threads", type=int, default=None, metavar="N", help="CPU threads (default: by the size of a batch)"
-    )
-    made.add_argument(
-        "--tune",
-        action="store_true",
-        help="choose precision and threads by timing them, instead of by the machine and the sizes alone",
-    )
-    made.add_argument(
-        "--data-dir", type=Path, metavar="DIR", help="folder with the corpora that tasks read, such as Multi30k"
-    )
-    made.add_argument(
-        "--add-data",
-        nargs="+",
-        action="extend",
-        default=[],
-        type=Path,
-        metavar="FILE",
-        help=f"train on these pairs too, such as those of {typed('model.relabel')} (TSV, CSV or JSONL)",
-    )
-    own = made.add_argument_group("your own sentence pairs (--task files)")
-    own.add_argument("--data", type=Path, metavar="FILE", help="a TSV, CSV or JSONL file with a pair in each row")
-    own.add_argument("--source-column", metavar="NAME", help="heading, or number from 1, of the source column")
-    own.add_argument("--target-column", metavar="NAME", help="heading, or number from 1, of the target column")
-    own.add_argument("--source", type=Path, metavar="FILE", help="instead: source sentences, one a line")
-    own.add_argument("--target", type=Path, metavar="FILE", help="instead: their translations, line by line")
-    own.add_argument(
-        "--header", choices=("auto", "yes", "no"), default="auto", help="whether the first row holds headings"
-    )
-    own.add_argument(
-        "--valid-share", type=float, metavar="X", help="share of the pairs held out for validation (default: 0.1)"
-    )
-    own.add_argument("--valid-data", type=Path, metavar="FILE", help="instead: a file of validation pairs, like --data")
-    own.add_argument("--source-lang", default="xx", metavar="CODE", help="language of the source, such as en")
-    own.add_argument("--target-lang", default="xx", metavar="CODE", help="language of the target, such as de")
-    made.add_argument(
-        "--now", action="store_true", help="start at once, without waiting for another run in this folder"
-    )
-    made.add_argument("--dry-run", action="store_true", help="estimate memory and time of the run, and write nothing")
-    made.add_argument("--json", action="store_true", help="print the dry run as JSON")
-    add_checkpoints(made)
-    made.set_defaults(then=None, own_from=None)  # see model.training.parts
-    return made
-
-
-def _epilog() -> str:
-    lines = ["examples:"]
-    lines += [f"  {typed('model.train')} --task reverse --name my-reverse"]
-    lines += [f"  {typed('model.train')} --task reverse --name wide --set d_model=128 max_steps=500 seed=7"]
-    lines += ["  torchrun --nproc-per-node=2 -m model.train --task dates --name my-dates"]
-    lines += ["", "tasks:", *(f"  {name}" for name in TASKS)]
-    lines += ["", "presets:", *(f"  {preset.name:<18} {preset.title}" for preset in PRESETS.values())]
-    lines += ["", "settings for --set, with their defaults:"]
-    for cls in (ModelConfig, DataConfig, TrainConfig):
-        for field in dataclasses.fields(cls):
-            if field.name not in ("src_vocab_size", "tgt_vocab_size", "architecture", "task"):
-                lines.append(f"  {field.name}={field.default}".ljust(30) + f"  {field.metadata['help']}")
-    return "\n".join(lines)
+_NOT_WITH_RESUME = ("task", "name", "preset", "init", "first", "like", "overwrite", "dry_run")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -127,6 +38,14 @@ def main(arguments: Sequence[str]) -> int:
                 raise CommandError(f"--resume continues a run as it was; leave out --{name.replace('_', '-')}.")
         if options.set:
             raise CommandError("--resume continues a run as it was; --init NAME starts a new one from it.")
+    elif options.steps is not None:
+        raise CommandError("--steps goes with --resume; --set max_steps=N says how long a new run is.")
+    elif options.like:
+        from model.training.again import like
+
+        if not options.name:
+            raise CommandError("say what to call the new model: --like NAME --name NEW.")
+        options = like(options)
     elif options.first and options.init:
         raise CommandError("--first trains the model that --init would name; leave out one of them.")
     elif not options.task or not options.name:
@@ -205,7 +124,7 @@ def _check_free(options: argparse.Namespace, world: World) -> None:
 def _set_up(options: argparse.Namespace, world: World, first: Setup | None = None) -> Setup:
     """Everything before the first update; `first` is the first part if that has not been trained yet."""
     from model.checkpoint import find_model, load_model
-    from model.data.added import read_added, with_added
+    from model.data.added import check_added, read_added, with_added
     from model.presets import get_preset
     from model.training.device import Runtime, resolve_device
     from model.training.settings import make_settings, parse_assignments, parsed, settings_after
@@ -229,6 +148,8 @@ def _set_up(options: argparse.Namespace, world: World, first: Setup | None = Non
     for file in added_files:
         if file.pairs.n_skipped and world.is_main:
             print(f"{file.name}: {file.pairs.skipped_sentence()}", file=sys.stderr)
+    if options.added_as is not None:
+        check_added(added_files, options.added_as)
     task, added = with_added(task, added_files)
     runtime = Runtime(
         device=resolve_device(options.device or "auto", local_rank=world.local_rank),
@@ -276,6 +197,7 @@ def _resume(options: argparse.Namespace, world: World, signals: Signals) -> int:
     from model.checkpoint import find_model, load_model, read_run
     from model.data import get_task
     from model.data.added import check_added, read_added, with_added
+    from model.training.again import EXTENDED, longer
     from model.training.device import Runtime, resolve_device
     from model.training.launch import Launch
     from model.training.parts import THEN, find_first
@@ -286,8 +208,10 @@ def _resume(options: argparse.Namespace, world: World, signals: Signals) -> int:
     from model.training.trial import check_precision
 
     folder = find_model(options.checkpoints, world.share(find_first(options.checkpoints, options.resume)))
-    status = read_status(folder)
-    if status.get("state") == "finished" or not status:
+    status, extended = read_status(folder), None
+    if options.steps is not None:
+        extended = longer(folder, options.steps)
+    elif status.get("state") == "finished" or not status:
         if read_config(folder).get(THEN):
             return _train_second(options, world, signals, folder)
         if world.is_main:
@@ -295,7 +219,9 @@ def _resume(options: argparse.Namespace, world: World, signals: Signals) -> int:
         return 0
     refuse_running(folder)
     saved = read_run(folder)
-    settings = Settings(saved.model, saved.data, saved.training)
+    extra = saved.extra | ({EXTENDED: extended[EXTENDED]} if extended else {})
+    training = dataclasses.replace(saved.training, max_steps=options.steps) if extended else saved.training
+    settings = Settings(saved.model, saved.data, training)
     stored = saved.extra.get("runtime") or {}
     runtime = Runtime(**{name: stored[name] for name in stored if name in Runtime.__dataclass_fields__})
     device = resolve_device(options.device or runtime.device.partition(":")[0], local_rank=world.local_rank)
@@ -319,7 +245,7 @@ def _resume(options: argparse.Namespace, world: World, signals: Signals) -> int:
         runtime,
         tokenizers=(saved.source, saved.target),
         start_from=load_model(find_model(options.checkpoints, init)) if init else None,
-        origin={key: value for key, value in saved.extra.items() if key not in ("runtime", "results")},
+        origin={key: value for key, value in extra.items() if key not in ("runtime", "results")},
     )
     launch = Launch(
         options.checkpoints,
@@ -327,6 +253,7 @@ def _resume(options: argparse.Namespace, world: World, signals: Signals) -> int:
         signals,
         wait=not options.now,
         resume=True,
+        extended=extended,
         data_dir=data_dir,
         added_data=tuple(added_data),
         tune=options.tune,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from explorer.runs.home import INSTALLED, ROOT
+from explorer.runs.settings import Changes
 from model.commands import SUBCOMMANDS
 
 TRAIN = ("python", "-m", "model.train")
@@ -28,7 +29,7 @@ class TrainingOrder:
     name: str
     task: str
     preset: str
-    changes: tuple[tuple[str, str], ...] = ()
+    changes: Changes = ()
     device: str = "auto"
     data: tuple[str, ...] = ()
     init: str = ""
@@ -64,6 +65,18 @@ class TrainingOrder:
 def resume_command(name: str, checkpoints: Path) -> list[str]:
     """The command that continues a stopped run."""
     return [*TRAIN, "--resume", name, *_where(checkpoints)]
+
+
+def like_command(name: str, new: str, changes: Changes, checkpoints: Path, *, from_weights: bool) -> list[str]:
+    """The command that trains a new model as `name` was trained, from new weights or from those of `name`."""
+    start = ["--init", name] if from_weights else []
+    given = ["--set", *(f"{key}={value}" for key, value in changes)] if changes else []
+    return [*TRAIN, "--like", name, "--name", new, *start, *given, *_where(checkpoints)]
+
+
+def longer_command(name: str, steps: int, checkpoints: Path) -> list[str]:
+    """The command that trains a finished run longer, to this number of updates in all."""
+    return [*TRAIN, "--resume", name, "--steps", str(steps), *_where(checkpoints)]
 
 
 def _where(checkpoints: Path) -> list[str]:

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from explorer.runs.command import resume_command
+from explorer.runs.command import like_command, longer_command, resume_command
 from explorer.runs.process import Launch, RunError, forget_launch, launches, read_launch, start_process, terminate
+from explorer.runs.settings import Changes
 from explorer.runs.status import RunStatus, read_status
 from explorer.runs.viewer_mode import REASON, viewing
 from model import faults
@@ -66,6 +67,12 @@ class Entry:
     def date(self) -> float:
         """When it last changed, in seconds since 1970."""
         return max(float(self.summary.get("modified") or 0.0), self.status.updated if self.status else 0.0)
+
+
+def _turn(status: RunStatus) -> tuple[bool, bool, float]:
+    """Processes that wait take their turns in the order of their start (model.training.runfolder.turn)."""
+    waits = status.state in ("queued", "starting")
+    return (not status.busy, waits, status.started if waits else -status.updated)
 
 
 class Runs:
@@ -136,13 +143,11 @@ class Runs:
         return Entry(name, summary, status) if folder.is_dir() or status is not None else None
 
     def statuses(self) -> list[RunStatus]:
-        """The status of all runs: active ones first, then those that wait, then the newest."""
+        """The status of all runs: the one being trained, those that wait, in the order of their turns, the newest."""
         names = {path.parent.name for path in self.checkpoints.glob(f"[A-Za-z0-9]*/{STATUS}")}
         names |= {launch.name for launch in launches(self.checkpoints)}
         known = [status for name in names if (status := self.peek(name)) is not None]
-        return sorted(
-            known, key=lambda status: (not status.busy, status.state in ("queued", "starting"), -status.updated)
-        )
+        return sorted(known, key=_turn)
 
     def free_name(self, wanted: str) -> str:
         """`wanted`, or the first free name among wanted-2, wanted-3 …"""
@@ -183,6 +188,26 @@ class Runs:
             start_process(self.checkpoints, name, launch.arguments)  # it never began: start it with the same command
             return
         start_process(self.checkpoints, name, resume_command(name, self.checkpoints))
+
+    def again(self, name: str, new: str, changes: Changes, *, from_weights: bool = False) -> None:
+        """Start a new run that trains as `name` was trained, but for the changes.
+
+        Raises:
+            CheckpointError: the new name is not allowed. RunError: it is taken.
+        """
+        self.start(new, like_command(name, new, changes, self.checkpoints, from_weights=from_weights))
+
+    def longer(self, name: str, steps: int) -> None:
+        """Train a finished run on, to `steps` updates in all.
+
+        Raises:
+            RunError: it has not finished.
+        """
+        self._refuse_viewers()
+        status = self.status(name)
+        if status is None or status.state != "finished":
+            raise RunError(f"'{name}' cannot be trained longer: it is {status.state if status else 'not a run'}.")
+        start_process(self.checkpoints, name, longer_command(name, steps, self.checkpoints))
 
     def stop(self, name: str) -> None:
         """Ask the run's process to end after its current batch, with everything saved.

@@ -85,9 +85,38 @@ def sample_table(samples: Sequence[tuple[int, tuple[SampleTranslation, ...]]]) -
 
 
 def busy_sentence(statuses: Sequence[RunStatus]) -> str:
-    """Which run is being trained and how many wait, for somebody about to start another; empty if there is none."""
+    """Which run is being trained, which wait, and for how long, for somebody about to start another; empty if none.
+
+    `statuses` are in the order of :meth:`explorer.runs.lifecycle.Runs.statuses`.
+    """
     busy = [status for status in statuses if status.busy]
     if not busy:
         return ""
-    waiting = f" ({len(busy) - 1} more waiting)" if len(busy) > 1 else ""
-    return f"'{busy[0].name}' is {busy[0].state} on this machine{waiting}; a new run waits until it has ended."
+    left = _seconds_of(busy[:1])
+    first = f"'{busy[0].name}' is {busy[0].state} on this machine" + (f" (about {clock(left)} left)" if left else "")
+    if len(busy) == 1:
+        return f"{first}; a new run waits until it has ended."
+    waiting, total = ", ".join(f"'{status.name}'" for status in busy[1:]), _seconds_of(busy)
+    when = f", in about {clock(total)}" if total is not None else ""
+    return f"{first}; in line after it: {waiting}. A new run comes after them{when}."
+
+
+def queue_sentence(name: str, statuses: Sequence[RunStatus]) -> str:
+    """A waiting run's place in the line, and when its turn comes; `statuses` as for :func:`busy_sentence`."""
+    busy = [status for status in statuses if status.busy]
+    before = next((busy[:at] for at, status in enumerate(busy) if status.name == name), [])
+    own = next((status for status in busy if status.name == name), None)
+    if not before or own is None:
+        return STATE_SENTENCES["queued"]
+    place = "it is next" if len(before) == 1 else f"it is number {len(before)} in the line"
+    names = ", ".join(f"'{status.name}'" for status in before)
+    wait, takes = _seconds_of(before), own.eta_s
+    when = f" Its turn comes in about {clock(wait)}" if wait is not None else " When its turn comes is not known yet"
+    lasts = f", and it takes about {clock(takes)} then." if takes is not None else "."
+    return f"Waiting for {names}: {place}.{when}{lasts}"
+
+
+def _seconds_of(statuses: Sequence[RunStatus]) -> float | None:
+    """How long these runs still take together; None where one of them does not say."""
+    seconds = [status.eta_s for status in statuses]
+    return sum(each for each in seconds if each is not None) if None not in seconds else None

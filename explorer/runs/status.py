@@ -34,8 +34,9 @@ class RunStatus:
     """One run at one moment.
 
     `state` is `starting` until the process has created its folder. A run that claims to be active although its process
-    is gone counts as `failed`, and `error` gives the reason in a sentence. `eta_s`: remaining seconds; `updated`:
-    seconds since 1970; `probe_step`: the step at which the watched sentence was last translated.
+    is gone counts as `failed`, and `error` gives the reason in a sentence. `eta_s`: remaining seconds, of a run that
+    waits: from its turn on; `updated`, and `started` (the process): seconds since 1970; `probe_step`: the step at which
+    the watched sentence was last translated.
     """
 
     name: str
@@ -48,6 +49,7 @@ class RunStatus:
     error: str = ""
     updated: float = 0.0
     probe_step: int | None = None
+    started: float = 0.0
 
     @property
     def busy(self) -> bool:
@@ -80,7 +82,8 @@ def read_status(checkpoints: Path, name: str, launch: Launch | None = None) -> R
     values = checked(path, read_json(path), Status) if path.is_file() else None
     if launch is not None and not _has_reported(values, launch) and not _is_active(values):
         if launch.alive:
-            return RunStatus(name, "starting", step=_number(values, "step"), max_steps=_number(values, "max_steps"))
+            done = {"step": _number(values, "step"), "max_steps": _number(values, "max_steps")}
+            return RunStatus(name, "starting", **done, started=launch.started)
         code = exit_code(launch.pid)
         if (values is None and code != 0) or code not in (0, None):
             error = _never_began(checkpoints, name, launch)
@@ -135,6 +138,7 @@ def _status(checkpoints: Path, name: str, values: dict[str, Any]) -> RunStatus:
         error=error,
         updated=_updated(values),
         probe_step=probe if isinstance(probe, int) else None,
+        started=_seconds(values.get("started")) or 0.0,
     )
 
 

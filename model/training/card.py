@@ -61,7 +61,9 @@ def write_card(
     lines += ["## Model", "", *_bullets(model_facts(settings.model, n_parameters)), ""]
     lines += ["## Training", "", *_bullets(_training_facts(task, settings, origin, results, runtime)), ""]
     lines += ["## Scores", "", *_scores(name, task, results), ""]
-    lines += ["## Train it again", "", f"    {reproduce_command(name, task, origin, runtime)}", ""]
+    lines += ["## Train it again", "", f"    {reproduce_command(name, task, origin, runtime)}"]
+    longer = (f"    python -m model.train --resume {name} --steps {steps}" for steps in origin.get("extended", ()))
+    lines += [*longer, ""]
     lines += ["## Licence", "", _licence(task), ""]
     return "\n".join(lines)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import signal
 import sys
 from collections.abc import Mapping, Sequence
@@ -21,6 +22,7 @@ from model.metrics import flat
 from model.scoring import score_examples
 from model.training.card import write_card
 from model.training.distributed import World
+from model.training.estimate import estimate
 from model.training.failure import TrainingError, sentence
 from model.training.listeners import Listener, Terminal, tensorboard_if_installed
 from model.training.probe import ask_probe, suggested_probe
@@ -84,13 +86,17 @@ def _card(setup: Setup, results: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Launch:
-    """How to run a setup: in which folder, on which processes, whether to wait for other runs, whether to time it."""
+    """How to run a setup: in which folder, on which processes, whether to wait for other runs, whether to time it.
+
+    `extended` is the new configuration of a finished run that is trained longer.
+    """
 
     checkpoints: Path
     world: World
     signals: Signals
     wait: bool = True
     resume: bool = False
+    extended: Mapping[str, Any] | None = None
     data_dir: Path | None = None
     added_data: tuple[Path, ...] = ()
     tune: bool = False
@@ -111,13 +117,15 @@ class Launch:
             added_data=[str(path.resolve()) for path in self.added_data],
         )
         run.clear_stop()
+        if self.extended is not None:
+            write_json(folder / CONFIG, dict(self.extended))
         terminal = Terminal(setup.settings.training.max_steps)
         listeners: list[Listener] = [terminal, *tensorboard_if_installed(folder)]
         try:
             run.status("queued", max_steps=setup.settings.training.max_steps)
             with turn(
                 self.checkpoints,
-                lambda: terminal.say("another run is training here; this one is queued (--now starts it at once)."),
+                lambda: self._queued(setup, run, terminal),
                 lambda: not (self.signals.stop or run.stop_requested()),
                 wait=self.wait,
             ) as mine:
@@ -145,6 +153,8 @@ class Launch:
         torch.set_num_threads(setup.runtime.threads)
         saved = load_state(run.folder) if run is not None and self.resume else None
         saved = self.world.share(saved)
+        if saved is not None and self.extended is not None:
+            saved[0].waited = 0  # patience begins anew
         trainer = Trainer(
             setup,
             self.world,
@@ -169,6 +179,21 @@ class Launch:
         if not finished:
             _say(listeners, f"stopped at step {trainer.progress.step:,}; --resume {setup.name} continues it.")
         return finished
+
+    def _queued(self, setup: Setup, run: RunFolder, terminal: Terminal) -> None:
+        """Say that the run waits, and how long it will take once its turn has come."""
+        terminal.say("another run is training here; this one is queued (--now starts it at once).")
+        if self.world.size > 1:
+            return  # an estimate of one process would mislead
+        saved = load_state(run.folder) if self.resume else None
+        done = saved[0].step / setup.settings.training.max_steps if saved is not None else 0.0
+        try:
+            # A copy: the estimate makes a few updates.
+            plan = estimate(replace(setup, model=copy.deepcopy(setup.model)))
+        except TrainingError:
+            return  # the run will say so when its turn has come, if it is still true then
+        run.status("queued", eta_s=round((1 - done) * plan["seconds"], 1))
+        run.flush()
 
     def _settle_runtime(self, setup: Setup, run: RunFolder | None) -> Setup:
         """Resolve `auto` once for all processes and store the result in the run."""

@@ -32,7 +32,7 @@ from model.metrics import flat
 RunState = Literal["queued", "running", "stopping", "stopped", "finished", "failed"]
 ACTIVE: tuple[RunState, ...] = ("queued", "running", "stopping")
 
-LOCK = ".training.lock"
+LOCK, LINE = ".training.lock", ".training.line"
 STATUS_SECONDS = 1.0
 
 
@@ -55,8 +55,12 @@ class RunFolder:
         changed = state is not None and state != self._status["state"]
         self._status |= flat(values) | ({"state": state} if state is not None else {})
         if changed or time.monotonic() - self._written_at >= STATUS_SECONDS:
-            self._written_at = time.monotonic()
-            write_json(self.folder / STATUS, self._status | {"updated": time.time()})
+            self.flush()
+
+    def flush(self) -> None:
+        """Write status.json as it is now."""
+        self._written_at = time.monotonic()
+        write_json(self.folder / STATUS, self._status | {"updated": time.time()})
 
     def stop_requested(self) -> bool:
         """Whether there is a stop file."""
@@ -115,11 +119,16 @@ def is_alive(folder: Path) -> bool:
     pid, started = status.get("pid"), status.get("started")
     if status.get("state") not in ACTIVE or not isinstance(pid, int) or not isinstance(started, (int, float)):
         return False
+    return _is_process(pid, started)
+
+
+def _is_process(pid: int, started: float) -> bool:
+    """Whether the process with this id is alive and is the one that was started then, in seconds since 1970."""
     try:
         process = psutil.Process(pid)
         # A process that has ended remains as a zombie until its parent waits for it.
         return abs(process.create_time() - started) < 2.0 and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.Error:
+    except (psutil.Error, OverflowError):  # the second: not a possible pid
         return False
 
 
@@ -139,21 +148,48 @@ def turn(
 ) -> Iterator[bool]:
     """Wait for the lock that lets one run at a time train in this checkpoints folder; yields whether to train.
 
-    `on_wait` is called once if another run holds the lock; False is yielded if `keep_waiting` turns false before the
-    lock is free. With `wait=False` the run starts in any case. The system frees the lock of a process that dies.
+    Those that wait take their turns in the order in which their processes were started. `on_wait` is called once if
+    another run is before this one; False is yielded if `keep_waiting` turns false before its turn has come. With
+    `wait=False` the run starts in any case. The system frees the lock of a process that dies.
     """
     checkpoints.mkdir(parents=True, exist_ok=True)
     lock = FileLock(checkpoints / LOCK)
+    ticket = _take_ticket(checkpoints) if wait else None
     try:
-        mine = _acquired(lock) or not wait
+        mine = ticket is None or (_is_next(ticket) and _acquired(lock))
+        if ticket is None:
+            _acquired(lock)
         if not mine:
             on_wait()
         while not mine and keep_waiting():
             time.sleep(0.2)
-            mine = _acquired(lock)
+            mine = ticket is None or (_is_next(ticket) and _acquired(lock))
+        if ticket is not None:
+            ticket.unlink(missing_ok=True)
         yield mine
     finally:
+        if ticket is not None:
+            ticket.unlink(missing_ok=True)
         lock.release()
+
+
+def _take_ticket(checkpoints: Path) -> Path:
+    """An empty file whose name tells when this process was started (in milliseconds since 1970), and its id."""
+    folder = checkpoints / LINE
+    folder.mkdir(exist_ok=True)
+    ticket = folder / f"{1000 * psutil.Process().create_time():015.0f}-{os.getpid()}"
+    ticket.touch()
+    return ticket
+
+
+def _is_next(ticket: Path) -> bool:
+    """Whether no living process has an earlier ticket; tickets of processes that have died are removed."""
+    for earlier in sorted(path for path in ticket.parent.iterdir() if path.name < ticket.name):
+        started, _, pid = earlier.name.partition("-")
+        if started.isdecimal() and pid.isdecimal() and _is_process(int(pid), int(started) / 1000):
+            return False
+        earlier.unlink(missing_ok=True)
+    return True
 
 
 def _acquired(lock: BaseFileLock) -> bool:

@@ -20,7 +20,7 @@ from model.config import (
 )
 from model.presets import Preset
 
-_GIVEN_ELSEWHERE = {
+GIVEN_ELSEWHERE = {
     "src_vocab_size": "it is counted from the data",
     "tgt_vocab_size": "it is counted from the data",
     "task": "use --task",
@@ -52,8 +52,8 @@ def parse_assignments(words: Iterable[str]) -> dict[str, str]:
         [(key, value)] = with_current_names({key: value}).items()
         if key not in known:
             raise ConfigError(f"unknown setting '{key}'{nearest(key, known)}")
-        if key in _GIVEN_ELSEWHERE:
-            raise ConfigError(f"{key} cannot be set: {_GIVEN_ELSEWHERE[key]}.")
+        if key in GIVEN_ELSEWHERE:
+            raise ConfigError(f"{key} cannot be set: {GIVEN_ELSEWHERE[key]}.")
         pairs[key] = value
     return pairs
 

@@ -58,7 +58,7 @@ def test_a_trained_model_can_be_used_at_once(tmp_path: Path, capsys: pytest.Capt
     arguments = ["--task", "adjective-swap", "--name", "mine", "--overwrite", *where]
     assert train.main([*arguments, "--set", *SMALL, "max_steps=2"]) == 0
     assert (tmp_path / "mine" / "model.safetensors").read_bytes() != before
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".training.lock", "mine", "next"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".training.line", ".training.lock", "mine", "next"]
 
 
 def test_a_start_is_needed_only_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

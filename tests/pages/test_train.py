@@ -16,12 +16,11 @@ from explorer.runs.dry_run import Plan, PlanError
 from explorer.runs.process import LAUNCHES, read_launch
 from explorer.web import runtime
 from model.data import TASKS, multi30k
-from model.folder import METRICS, PROBE, PROBE_ANSWER, STOP
+from model.folder import PROBE, PROBE_ANSWER, STOP
 from model.train import parser
 from tests.explorer.planted import planted_trace
 from tests.explorer.toy_runs import save_run, write_status
 from tests.pages.train_page import button, command, metric, opened, planned, stand_ins, words
-from tests.paths import ROOT
 
 
 @pytest.fixture
@@ -251,19 +250,6 @@ def test_a_running_run_is_watched_after_a_reload(app: AppTest, checkpoints: Path
     assert len(at.get("vega_lite_chart")) == 2
     assert "Training loss 1.00 at step 30" in words(at)
     assert "Exactly right at step 30: 0 of 1 validation sentence." in words(at)
-
-
-def test_a_run_says_how_it_is_going(app: AppTest, checkpoints: Path) -> None:
-    """Real curves of a run that learned its training pairs by heart."""
-    folder = save_run(checkpoints / "mine", state="running")
-    lines = (ROOT / "tests" / "data" / "runs" / "memorises.jsonl").read_text(encoding="utf-8").splitlines()
-    (folder / METRICS).write_text("\n".join(lines[:4]) + "\n", encoding="utf-8")
-    assert "Too early to say how it is going" in words(watching(app, "mine"))
-    (folder / METRICS).write_text("\n".join(lines) + "\n", encoding="utf-8")
-    write_status(folder, "finished")
-    at = app.run()
-    (warning,) = (warning.value for warning in at.warning if "Memorising" in warning.value)
-    assert "since update 60" in warning.replace("\\", "")
 
 
 def test_the_form_says_which_run_is_active(app: AppTest, checkpoints: Path) -> None:

@@ -16,6 +16,7 @@ from explorer.text import count, plain, why
 from explorer.web import runtime
 from explorer.web.downloads import download_button
 from explorer.web.selected_run import ENTRY, choose_run
+from explorer.web.train_again import draw_again
 from explorer.web.upload_limit import megabytes
 from explorer.web.viewer_mode import closed
 from model.folder import CheckpointError
@@ -44,6 +45,8 @@ def draw_actions(runs: Runs, entry: Entry) -> None:
         changes = not viewing()
         if changes and entry.status is not None and entry.status.resumable:
             st.button("Resume", key="runs_resume", on_click=_resume, args=(runs, entry.name))
+        if not entry.problem:
+            draw_again(runs, entry.name, "runs")
         fixed = entry.bundled or entry.busy
         if changes and st.button("Rename", key="runs_rename", disabled=fixed):
             _rename(runs, entry.name)

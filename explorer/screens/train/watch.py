@@ -19,7 +19,16 @@ from explorer.runs.command import WHERE, quoted_command, resume_command
 from explorer.runs.lifecycle import Runs
 from explorer.runs.metrics import Metrics
 from explorer.runs.process import RunError
-from explorer.runs.progress import ALARMING, STATE_SENTENCES, diagnosis, headline_numbers, progress, sample_table
+from explorer.runs.progress import (
+    ALARMING,
+    STATE_SENTENCES,
+    diagnosis,
+    headline_numbers,
+    progress,
+    queue_sentence,
+    sample_table,
+)
+from explorer.runs.repeating import repeatable
 from explorer.runs.status import RunStatus
 from explorer.runs.viewer_mode import viewing
 from explorer.screens.train.watched_sentence import draw_heads, draw_sentence
@@ -28,6 +37,7 @@ from explorer.web.faults import contained
 from explorer.web.figures import draw_figure, draw_table
 from explorer.web.run_metrics import metrics_of
 from explorer.web.selected_run import NEW, choose_run
+from explorer.web.train_again import draw_again
 from explorer.web.viewer_mode import closed
 from model.folder import CheckpointError
 
@@ -54,6 +64,9 @@ def draw_run(runs: Runs, name: str) -> None:
         label = "Watch its heads form, from the first step to the last"
         st.page_link("pages/runs.py", label=label, icon=":material/movie:", query_params={"entry": name})
     with st.expander("The command"):
+        run = repeatable(runs.folder(name), status)
+        if run is not None and run.computed:
+            st.caption(plain(f"{run.computed} The model's card has the command with these, which trains it again."))
         launch = runs.launch(name)
         if launch is not None:
             st.caption("This run was started, or last resumed, with:")
@@ -90,6 +103,8 @@ def _state(runs: Runs, status: RunStatus, metrics: Metrics) -> None:
         st.error(plain(refused))
     if status.error:
         st.error(plain(status.error))
+    elif status.state == "queued":
+        st.info(plain(queue_sentence(status.name, runs.statuses())))
     elif status.state in STATE_SENTENCES:
         st.info(plain(STATE_SENTENCES[status.state]))
     _diagnosis(metrics, status)
@@ -121,6 +136,7 @@ def _buttons(runs: Runs, status: RunStatus) -> None:
         st.rerun()  # the whole page, not only this fragment
     if status.resumable and not viewing():
         st.button("Resume", key="run_resume", type="primary", on_click=_do, args=(runs.resume, status.name))
+    draw_again(runs, status.name, "watch")
     entry = runs.entry(status.name)
     if entry is not None and entry.summary.get("model") and not entry.problem:
         label = "Open in Translate" if status.state == "finished" else "Open as it is"

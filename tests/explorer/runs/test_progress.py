@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from explorer.runs.metrics import Metrics, SampleTranslation
-from explorer.runs.progress import busy_sentence, headline_numbers, progress, sample_table
+from explorer.runs.progress import (
+    STATE_SENTENCES,
+    busy_sentence,
+    headline_numbers,
+    progress,
+    queue_sentence,
+    sample_table,
+)
 from explorer.runs.status import RunStatus
 
 
@@ -48,6 +55,33 @@ def test_samples_are_shown_beside_those_of_the_previous_evaluation() -> None:
 
 def test_who_is_being_trained() -> None:
     assert busy_sentence([RunStatus("a", "finished")]) == ""
-    assert busy_sentence([RunStatus("a", "running"), RunStatus("b", "queued"), RunStatus("c", "failed")]) == (
-        "'a' is running on this machine (1 more waiting); a new run waits until it has ended."
+    running, waits = RunStatus("a", "running", 5, 10, eta_s=60.0), RunStatus("b", "queued", eta_s=120.0)
+    assert busy_sentence([running, RunStatus("c", "failed")]) == (
+        "'a' is running on this machine (about 1 min 00 s left); a new run waits until it has ended."
     )
+    assert busy_sentence([running, waits, RunStatus("c", "failed")]) == (
+        "'a' is running on this machine (about 1 min 00 s left); in line after it: 'b'. A new run comes after them, in "
+        "about 3 min 00 s."
+    )
+    unknown = [RunStatus("a", "running"), RunStatus("b", "queued"), RunStatus("d", "starting")]
+    assert busy_sentence(unknown) == (
+        "'a' is running on this machine; in line after it: 'b', 'd'. A new run comes after them."
+    )
+
+
+def test_a_waiting_run_knows_its_place_and_when_its_turn_comes() -> None:
+    line = [
+        RunStatus("a", "running", 5, 10, eta_s=60.0),
+        RunStatus("b", "queued", eta_s=120.0),
+        RunStatus("c", "queued", eta_s=20.0),
+    ]
+    assert queue_sentence("b", line) == (
+        "Waiting for 'a': it is next. Its turn comes in about 1 min 00 s, and it takes about 2 min 00 s then."
+    )
+    assert queue_sentence("c", line) == (
+        "Waiting for 'a', 'b': it is number 2 in the line. Its turn comes in about 3 min 00 s, and it takes about 20 s "
+        "then."
+    )
+    untold = [RunStatus("a", "starting"), RunStatus("b", "queued")]
+    assert queue_sentence("b", untold) == "Waiting for 'a': it is next. When its turn comes is not known yet."
+    assert queue_sentence("b", [RunStatus("b", "queued")]) == STATE_SENTENCES["queued"]

@@ -1,4 +1,4 @@
-"""Two runs on one machine, as real processes: the second waits, says so, and trains once the first has ended."""
+"""Runs on one machine, as real processes: they wait, say so, and take turns in the order of their start."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 from explorer.runs.command import TrainingOrder
 from explorer.runs.lifecycle import Runs
 from explorer.runs.process import LAUNCHES, read_launch
+from explorer.runs.progress import queue_sentence
 from model.folder import METRICS
 from tests.explorer.runs.test_status import wait_until
 
@@ -45,23 +46,45 @@ def state(runs: Runs, name: str) -> str:
     return status.state
 
 
-def test_the_second_run_waits_for_the_first(runs: Runs) -> None:
+def suspended(runs: Runs, name: str) -> psutil.Process:
+    """The run's process, stopped where it is: it keeps its turn or its place, and leaves the processor to others."""
+    launch = runs.launch(name)
+    assert launch is not None
+    process = psutil.Process(launch.pid)
+    process.suspend()
+    return process
+
+
+def test_runs_take_turns_in_the_order_of_their_start_and_a_resumed_one_comes_last(runs: Runs) -> None:
+    """First, second and third are started, first is killed and resumed: it then waits behind the others."""
     start(runs, "first", 1_000_000)
     wait_until(lambda: (runs.folder("first") / METRICS).is_file(), PATIENCE)
-    first = runs.launch("first")
-    assert first is not None
-    psutil.Process(first.pid).suspend()  # it keeps its turn, and leaves the processor to the second
-    start(runs, "second", 3)
-    wait_until(lambda: state(runs, "second") == "queued", PATIENCE)
-    assert state(runs, "first") == "running"
-    assert [status.name for status in runs.statuses()] == ["first", "second"]
+    first = suspended(runs, "first")
+    for name in ("second", "third"):
+        start(runs, name, 3)
+        wait_until(lambda name=name: state(runs, name) == "queued", PATIENCE)
+    statuses = runs.statuses()
+    assert [status.name for status in statuses] == ["first", "second", "third"]
+    assert queue_sentence("third", statuses).startswith("Waiting for 'first', 'second': it is number 2 in the line.")
+    wait_until(lambda: (runs.peek("third") or statuses[0]).eta_s is not None, PATIENCE)
     assert not (runs.folder("second") / METRICS).exists()
 
-    psutil.Process(first.pid).resume()
+    second = suspended(runs, "second")  # nobody overtakes it, although the turn is free
+    first.kill()
+    wait_until(lambda: (runs.peek("first") or statuses[0]).state == "failed", PATIENCE)
+    runs.resume("first")
+    wait_until(lambda: state(runs, "first") == "queued", PATIENCE)
+    assert [status.name for status in runs.statuses()] == ["second", "third", "first"]
+    assert not (runs.folder("third") / METRICS).exists()
+    second.resume()
+    wait_until(lambda: state(runs, "third") == "finished", PATIENCE)
+    assert state(runs, "second") == "finished"
+    metrics = [(runs.folder(name) / METRICS).stat().st_mtime for name in ("second", "third")]
+    assert metrics == sorted(metrics)
+    wait_until(lambda: state(runs, "first") == "running", PATIENCE)
     runs.stop("first")
-    wait_until(lambda: state(runs, "second") == "finished", PATIENCE)
-    assert state(runs, "first") == "stopped"
-    assert "step" in (runs.folder("second") / METRICS).read_text(encoding="utf-8")
-    launch = runs.launch("second")
-    assert launch is not None
-    wait_until(lambda: not launch.alive, PATIENCE)
+    wait_until(lambda: state(runs, "first") == "stopped", PATIENCE)
+    for name in ("first", "second", "third"):
+        launch = runs.launch(name)
+        assert launch is not None
+        wait_until(lambda launch=launch: not launch.alive, PATIENCE)

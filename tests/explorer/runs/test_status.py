@@ -48,8 +48,18 @@ def test_reads_what_the_run_says(tmp_path: Path) -> None:
     write_status(tmp_path / "run", "running", eta_s=12.5, tokens_per_s=900, epoch=2, probe_step=20)
     found = read_status(tmp_path, "run")
     assert found == RunStatus(
-        "run", "running", 30, 60, epoch=2, eta_s=12.5, tokens_per_s=900.0, updated=2e9, probe_step=20
+        "run",
+        "running",
+        30,
+        60,
+        epoch=2,
+        eta_s=12.5,
+        tokens_per_s=900.0,
+        updated=2e9,
+        probe_step=20,
+        started=found.started,
     )
+    assert found.started == psutil.Process().create_time()
     assert found.busy
     assert not found.resumable
     assert found.share == 0.5
@@ -182,7 +192,9 @@ def test_a_damaged_state_gets_a_message(tmp_path: Path, content: str) -> None:
 
 
 def test_odd_values_do_no_harm(tmp_path: Path) -> None:
-    write_status(tmp_path / "run", "finished", step="many", max_steps=-4, eta_s="soon", updated=None, error=None)
+    write_status(
+        tmp_path / "run", "finished", step="many", max_steps=-4, eta_s="soon", updated=None, error=None, started="today"
+    )
     found = read_status(tmp_path, "run")
     assert found == RunStatus("run", "finished")
 

@@ -27,7 +27,7 @@ from model.training.failure import TrainingError, sentence
 from model.training.launch import create_folder
 from model.training.listeners import Terminal, clock
 from model.training.probe import MAX_PROBE_BYTES, answer_probe, read_probe
-from model.training.runfolder import RunFolder, is_alive, read_metrics, turn
+from model.training.runfolder import LINE, RunFolder, is_alive, read_metrics, turn
 from model.training.setup import Setup
 from model.training.trainer import Trainer
 from tests.model.engine import SETTLED, StopAfter, run, string_setup, string_task
@@ -209,6 +209,31 @@ def test_a_second_run_waits_its_turn_and_can_be_stopped_meanwhile(tmp_path: Path
     assert waited == ["told"]
     with turn(tmp_path, lambda: waited.append("told"), lambda: True) as free_again:
         assert free_again
+
+
+def test_a_process_that_was_started_earlier_goes_first_and_a_dead_one_is_forgotten(tmp_path: Path) -> None:
+    """Tickets name when a process was started; this one's parent was started before it and is alive."""
+    line, parent, me = tmp_path / LINE, psutil.Process(os.getppid()), psutil.Process()
+    line.mkdir()
+    dead = line / f"{1000 * me.create_time() - 5000:015.0f}-{me.pid}"  # the id is taken, but by a later process
+    dead.touch()
+    with turn(tmp_path, lambda: pytest.fail("there is nobody before it"), lambda: True) as mine:
+        assert mine
+    assert not list(line.iterdir())
+    earlier = line / f"{1000 * parent.create_time():015.0f}-{parent.pid}"
+    earlier.touch()
+    asked: list[str] = []
+
+    def keep_waiting() -> bool:
+        asked.append("still")
+        if len(asked) == 3:
+            earlier.unlink()  # it has taken its turn
+        return len(asked) < 50
+
+    with turn(tmp_path, lambda: asked.append("told"), keep_waiting) as mine:
+        assert mine
+    assert asked == ["told", "still", "still"]
+    assert not list(line.iterdir())
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows keeps no zombies")

@@ -1,0 +1,84 @@
+"""Whether and how a model can be trained again, or longer: what its folder says of the run that made it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from explorer.runs.status import RunStatus
+from model.config import TrainConfig, with_current_names
+from model.folder import STATE, CheckpointError, read_config
+
+_SEED = next(field.default for field in fields(TrainConfig) if field.name == "seed")
+_DEVICES = {"cpu": "the CPU", "cuda": "a GPU", "mps": "Apple's GPU"}
+
+
+@dataclass(frozen=True)
+class Repeatable:
+    """A run that can be trained again.
+
+    `steps` are its updates so far; `can_go_on`: its state was saved, so that it can be trained longer. `computed` says
+    on what it was computed.
+    """
+
+    seed: int
+    steps: int
+    schedule: str
+    can_go_on: bool
+    computed: str
+
+    @property
+    def next_seed(self) -> int:
+        """Another seed than the run's own."""
+        return self.seed + 1
+
+    @property
+    def longer_sentence(self) -> str:
+        """What happens to the learning rate of a run that is trained longer."""
+        if self.schedule == "cosine":
+            return (
+                "The rate goes back up to where a run of this length would be, and falls again: for a while the loss "
+                "may rise."
+            )
+        return "The rate goes on as in a run that was this long from the start: the weights will be the same."
+
+
+def repeatable(folder: Path, status: RunStatus | None) -> Repeatable | None:
+    """What is needed to train this model again; None for one that does not say how it was trained."""
+    try:
+        config = read_config(folder)
+    except CheckpointError:
+        return None
+    given, training = config.get("set"), config.get("training")
+    if not isinstance(config.get("preset"), str) or not isinstance(given, dict) or not isinstance(training, dict):
+        return None
+    training = with_current_names(training)
+    results = config.get("results")
+    made = results.get("trained_steps") if isinstance(results, dict) else None
+    steps = status.step if status is not None and status.step else made
+    finished = status is not None and status.state == "finished"
+    return Repeatable(
+        seed=_whole(training.get("seed"), int(_SEED)),
+        steps=_whole(steps, 0),
+        schedule=str(training.get("schedule", "")),
+        can_go_on=finished and (folder / STATE / "state.json").is_file(),
+        computed=computed_sentence(config.get("runtime")),
+    )
+
+
+def _whole(value: Any, otherwise: int) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53 else otherwise
+
+
+def computed_sentence(runtime: Any) -> str:
+    """Device, precision, threads and PyTorch's version of a run; empty where they are not known."""
+    if not isinstance(runtime, dict) or not runtime.get("settled"):
+        return ""
+    device = _DEVICES.get(str(runtime.get("device", "cpu")).partition(":")[0], "another device")
+    threads = _whole(runtime.get("threads"), 1)
+    parts = [f"Computed on {device} in {runtime.get('precision')} with {threads} thread{'' if threads == 1 else 's'}"]
+    processes = _whole(runtime.get("processes"), 1)
+    parts += [f"{processes} processes"] if processes > 1 else []
+    parts += ["compiled"] if runtime.get("compile") else []
+    return ", ".join([*parts, f"PyTorch {runtime.get('torch_version', '(version not stored)')}"]) + "."

@@ -1,0 +1,79 @@
+"""A run on the Train page once it has something to say: how it went, and training it again or longer."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+from explorer.runs.process import read_launch
+from model.folder import CONFIG, METRICS, STATE, read_config, write_json
+from tests.explorer.toy_runs import save_run, write_status
+from tests.pages import test_train
+from tests.pages.test_train import watching
+from tests.pages.train_page import words
+from tests.paths import ROOT
+
+app, checkpoints = test_train.app, test_train.checkpoints  # fixtures
+
+
+def test_a_run_says_how_it_is_going(app: AppTest, checkpoints: Path) -> None:
+    """Real curves of a run that learned its training pairs by heart."""
+    folder = save_run(checkpoints / "mine", state="running")
+    lines = (ROOT / "tests" / "data" / "runs" / "memorises.jsonl").read_text(encoding="utf-8").splitlines()
+    (folder / METRICS).write_text("\n".join(lines[:4]) + "\n", encoding="utf-8")
+    assert "Too early to say how it is going" in words(watching(app, "mine"))
+    (folder / METRICS).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_status(folder, "finished")
+    at = app.run()
+    (warning,) = (warning.value for warning in at.warning if "Memorising" in warning.value)
+    assert "since update 60" in warning.replace("\\", "")
+
+
+def finished_run(checkpoints: Path) -> Path:
+    """A finished run that says how it was trained, with a saved state."""
+    folder = save_run(checkpoints / "mine")
+    config = read_config(folder)
+    training = config["training"] | {"seed": 4, "schedule": "cosine"}
+    runtime = {"device": "cpu", "precision": "fp32", "threads": 2, "settled": True, "torch_version": "2.13.0"}
+    write_json(
+        folder / CONFIG,
+        config | {"preset": "tiny", "set": {"seed": "4"}, "training": training, "runtime": runtime},
+    )
+    (folder / STATE).mkdir()
+    (folder / STATE / "state.json").write_text("{}", encoding="utf-8")
+    return folder
+
+
+def started(checkpoints: Path, name: str) -> list[str]:
+    """The arguments of the command that was started for a run."""
+    launch = read_launch(checkpoints, name)
+    assert launch is not None
+    return list(launch.arguments[6:])
+
+
+def test_a_finished_run_is_trained_again_with_another_seed(app: AppTest, checkpoints: Path) -> None:
+    finished_run(checkpoints)
+    at = watching(app, "mine")
+    assert "Computed on the CPU in fp32 with 2 threads, PyTorch 2.13.0." in words(at)
+    assert at.number_input(key="watch_seed_mine").value == 5
+    at.number_input(key="watch_seed_mine").set_value(9).run()
+    at.button(key="watch_like_mine").click().run()
+    assert not at.exception
+    like = ["--like", "mine", "--name", "mine-2", "--set", "seed=9", "--checkpoints", str(checkpoints)]
+    assert started(checkpoints, "mine-2") == like
+    assert at.selectbox(key="run").value == "mine-2"
+
+
+def test_a_finished_run_is_trained_longer(app: AppTest, checkpoints: Path) -> None:
+    folder = finished_run(checkpoints)
+    at = watching(app, "mine")
+    assert at.number_input(key="watch_steps_mine").value == 60
+    assert "The rate goes back up to where a run of this length would be" in words(at)
+    at.number_input(key="watch_steps_mine").set_value(90).run()
+    at.button(key="watch_longer_mine").click().run()
+    assert not at.exception
+    assert started(checkpoints, "mine") == ["--resume", "mine", "--steps", "90", "--checkpoints", str(checkpoints)]
+    shutil.rmtree(folder / STATE)
+    assert not [element for element in at.run().number_input if element.key == "watch_steps_mine"]
