@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from explorer.runs.status import RunStatus
 from model.config import TrainConfig, with_current_names
 from model.folder import STATE, CheckpointError, read_config
 
-_SEED = next(field.default for field in fields(TrainConfig) if field.name == "seed")
+_SEED = TrainConfig().seed
 _DEVICES = {"cpu": "the CPU", "cuda": "a GPU", "mps": "Apple's GPU"}
 
 
@@ -59,7 +59,7 @@ def repeatable(folder: Path, status: RunStatus | None) -> Repeatable | None:
     steps = status.step if status is not None and status.step else made
     finished = status is not None and status.state == "finished"
     return Repeatable(
-        seed=_whole(training.get("seed"), int(_SEED)),
+        seed=_whole(training.get("seed"), _SEED),
         steps=_whole(steps, 0),
         schedule=str(training.get("schedule", "")),
         can_go_on=finished and (folder / STATE / "state.json").is_file(),

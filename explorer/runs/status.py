@@ -82,8 +82,8 @@ def read_status(checkpoints: Path, name: str, launch: Launch | None = None) -> R
     values = checked(path, read_json(path), Status) if path.is_file() else None
     if launch is not None and not _has_reported(values, launch) and not _is_active(values):
         if launch.alive:
-            done = {"step": _number(values, "step"), "max_steps": _number(values, "max_steps")}
-            return RunStatus(name, "starting", **done, started=launch.started)
+            step, max_steps = _number(values, "step"), _number(values, "max_steps")
+            return RunStatus(name, "starting", step, max_steps, started=launch.started)
         code = exit_code(launch.pid)
         if (values is None and code != 0) or code not in (0, None):
             error = _never_began(checkpoints, name, launch)
