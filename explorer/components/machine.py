@@ -53,21 +53,24 @@ class MachineResult:
 def machine(
     view: MachineView,
     encoded: Callable[[MachineView], bytes],
-    details: Callable[[Opened, int], bytes | None],
+    details: Callable[[Opened, int, str], bytes | None],
     *,
     key: str,
 ) -> MachineResult:
     """Draw the view and return what the browser reports.
 
-    `encoded` makes the block of a view and `details` that of what is open at a step, None if nothing is. While
-    `view.seq` stays the same, `view.step` and `view.opened` do not move the browser.
+    `encoded` makes the block of a view and `details` that of what is open at a step of the decoding with this name,
+    None if nothing is. A step and block that differ from those returned last time move the browser there: for it, that
+    is another decoding. Without any report the browser draws anew, on the first run and after a switch of pages.
     """
-    memory = st.session_state.setdefault(f"_{key}_start", {})
+    memory = st.session_state.setdefault(f"_{key}_start", {"turn": 0})
     state = st.session_state.get(key)
-    step, opened = _step(state, view), _opened(state, view)
-    if memory.get("seq") != view.seq or (state is None and memory.get("left")):
-        memory.update(seq=view.seq, start=(view.step, view.opened))
+    at = (view.step, view.opened)
+    if memory.get("seq") != view.seq or state is None or memory["returned"] != at:
+        memory.update(seq=view.seq, start=at, turn=memory["turn"] + (state is not None))
     start_step, start_opened = memory["start"]
+    view = dataclasses.replace(view, seq=f"{view.seq}.{memory['turn']}")
+    step, opened = _step(state, view), _opened(state, view)
     started = dataclasses.replace(view, step=start_step, opened=start_opened)
     with st.container(gap=None):
         result = _component(
@@ -85,7 +88,8 @@ def machine(
             opened if opened is not None else start_opened,
             _departure(result.get("go"), view),
         )
-        block = details(now.opened, now.step)
+        memory["returned"] = now.step, now.opened
+        block = details(now.opened, now.step, view.seq)
         if block is not None:
             _carrier(key=f"{key}-details", data=block, height="content")
     return now

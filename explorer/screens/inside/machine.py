@@ -35,14 +35,14 @@ def draw_machine_tab(shown: Translation, model: ModelDescription) -> None:
     view = _view(shown, model)
 
     def encoded(started: MachineView) -> bytes:
-        return _encoded(shown.seq, runtime.fingerprint(shown.model), started.step, started.opened, shown, started)
+        return _encoded(started.seq, runtime.fingerprint(shown.model), started.step, started.opened, shown, started)
 
-    def details(opened: Opened, step: int) -> bytes | None:
+    def details(opened: Opened, step: int, seq: str) -> bytes | None:
         if not opened.block:
             return None
         at = step if view.stepwise else 0
         whole = dataclasses.replace(opened, part="")  # one block serves all parts of a head
-        return _details(shown.seq, runtime.fingerprint(shown.model), whole, at, shown, view)
+        return _details(seq, runtime.fingerprint(shown.model), whole, at, shown, view)
 
     result = machine(view, encoded, details, key=KEY)
     session.move(step=result.step)

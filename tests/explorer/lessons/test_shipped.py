@@ -27,6 +27,7 @@ from tests.paths import CHECKPOINTS, ROOT
 
 TITLES = [
     "What is attention?",
+    "The whole machine",
     "How does it translate, word by word?",
     "Train one yourself",
     "Queries, keys and values",
