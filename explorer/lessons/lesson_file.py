@@ -357,7 +357,8 @@ def _link(text: str, defaults: dict[str, str], line: int, file: str) -> Link:
     selection, problems = from_query({key: value for key, value in query.items() if key != "model"})
     if problems:
         raise _error(file, line, " ".join(problems))
-    known = {*to_query(selection), "model", "tab", "edit", "run", "entry", "view", "kind", "step", "layer", "head", "block"}
+    page_parameters = {"model", "tab", "edit", "run", "entry", "view", "kind", "step", "layer", "head", "block"}
+    known = {*to_query(selection), *page_parameters}
     if unknown := [key for key in query if key not in known]:
         raise _error(file, line, f"the link has a parameter {unknown[0]} that no page knows")
     return Link(page, tuple(_query(query)), _models(query), query.get("tab", ""))
