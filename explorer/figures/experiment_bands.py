@@ -14,6 +14,7 @@ from explorer.figures.chart import DASHES, GREY, HEIGHT, Figure, Table
 from explorer.text import plural
 
 PHONE = 330  # pixels that a figure is wide on a narrow phone
+PLOT_HEIGHT = HEIGHT + 100  # the plot is what the page is about
 LEGEND_ROW = 24  # pixels
 Series = Sequence[tuple[Sequence[float], Sequence[float]]]  # (x, y) of each run of a variant
 
@@ -117,6 +118,6 @@ def _spec(variants: tuple[str, ...], x_title: str, top: float | None, marked: bo
     if marked:
         layers.append(alt.Chart().mark_rule(strokeDash=[4, 3], color=GREY).encode(x="max(mark):Q"))
     rows = math.ceil(len(variants) / legend_columns(variants))  # of the legend, whose height is added to the chart
-    made: dict[str, Any] = alt.layer(*layers).properties(height=HEIGHT + LEGEND_ROW * max(0, rows - 1)).to_dict()
+    made: dict[str, Any] = alt.layer(*layers).properties(height=PLOT_HEIGHT + LEGEND_ROW * max(0, rows - 1)).to_dict()
     made.pop("config", None)
     return made

@@ -13,6 +13,8 @@ from model.config import with_former_names
 SEEDS = (1, 2, 3)
 _MAX_WORDS = 44  # maximum characters of changes in a name, leaving room for base and seed
 _TRAIN = ("python", "-m", "model.train")
+# Settings that save time and change no weight: a run that is to be watched leaves them out.
+SPARING = ("snapshots", "save_every")
 # The same runtime for every stored run, so that the same command gives the same weights bit for bit.
 DEVICE, PRECISION, THREADS = "cpu", "fp32", 1
 

@@ -22,7 +22,9 @@ def test_choose_an_experiment_and_run_it_again(visit: Callable[[str], Page]) -> 
     page.get_by_role("option", name="Pre-norm or post-norm").click()
     settle(page, PATIENCE)
     expect(page).to_have_url(re.compile("experiment=norm"), timeout=PATIENCE)
-    expect(page.get_by_text("compared with 'pre-norm'")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("No difference from 'pre-norm' can be seen with 'post-norm'.")).to_be_visible(
+        timeout=PATIENCE
+    )
     expect(page.get_by_test_id("stVegaLiteChart").first).to_be_visible()
 
     # A list closes when the page moves below it: as charts are drawn, or as the click itself scrolls to the box.
@@ -37,12 +39,11 @@ def test_choose_an_experiment_and_run_it_again(visit: Callable[[str], Page]) -> 
     expect(page.get_by_role("button", name="Start training")).to_be_visible(timeout=PATIENCE)
     page.get_by_text("The command").click()
     command = page.get_by_test_id("stCode").last
-    expect(command).to_contain_text("--task adjective-swap", timeout=PATIENCE)
+    expect(command).to_contain_text("--task reverse", timeout=PATIENCE)
     for word in (
         "--preset tiny",
-        "max_steps=200",
-        "gradient_accumulation_steps=1",
-        "eval_every=10",
+        "eval_every=50",
+        "eval_sentences=160",
         "norm_first=false",
     ):
         expect(command).to_contain_text(word)

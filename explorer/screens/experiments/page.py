@@ -22,6 +22,7 @@ from explorer.experiments.findings import (
 )
 from explorer.experiments.rests import MEASURES as REST_MEASURES
 from explorer.experiments.rests import has_rests, places, rest_sentences
+from explorer.experiments.verdict import verdict
 from explorer.figures.experiment_bands import band_figure, wide
 from explorer.figures.rests import rests_plot
 from explorer.screens.experiments.cross_attention import draw_maps
@@ -32,7 +33,7 @@ from explorer.web.page_parts import draw_plot
 from explorer.web.training_form import fill_form
 from model.commands import typed
 from model.experiments.catalogue import EXPERIMENTS
-from model.experiments.recipe import DEVICE, PRECISION, THREADS, Experiment
+from model.experiments.recipe import DEVICE, PRECISION, SPARING, THREADS, Experiment
 from model.experiments.stored import ResultError
 
 EXPERIMENT = "experiment"  # key of the box, and name of its URL parameter
@@ -98,15 +99,23 @@ def _not_run(experiment: Experiment) -> str:
 
 
 def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
-    left, right = st.columns([6, 5], gap="large")
-    with left:
-        _curves(arms, experiment.base.metric)
-    with right:
-        st.markdown("##### What the runs show")
-        more = (*other_split_sentences(arms), speed_sentence(arms), answers_sentence(arms))
-        for sentence in filter(None, (*findings(experiment, arms), *more)):
-            st.markdown(f"- {plain(sentence)}")
-    st.markdown("##### Scores")
+    st.markdown(f"**{plain(verdict(arms))}**")
+    _curves(arms, experiment.base.metric)
+    with st.expander("What the runs show, in numbers"):
+        _numbers(experiment, arms)
+    if any(by_length(run, "test") for one in arms for run in one.runs):
+        _by_length(arms)
+    if has_rests(arms):
+        _rests(arms)
+    _samples(arms)
+    draw_maps(experiment)
+
+
+def _numbers(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
+    """What the runs show in sentences, and the table of their scores."""
+    more = (*other_split_sentences(arms), speed_sentence(arms), answers_sentence(arms))
+    for sentence in filter(None, (*findings(experiment, arms), *more)):
+        st.markdown(f"- {plain(sentence)}")
     rows = table(arms)
     formats = {
         f"{name}{of}": st.column_config.NumberColumn(format=form)
@@ -120,12 +129,6 @@ def _results(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
         "Each number is the mean over the runs of a variant, beside the lowest and the highest run. Test sentences are "
         "scored with the weights that were best on validation."
     )
-    if any(by_length(run, "test") for one in arms for run in one.runs):
-        _by_length(arms)
-    if has_rests(arms):
-        _rests(arms)
-    _samples(arms)
-    draw_maps(experiment)
 
 
 def _curves(arms: Sequence[ArmRuns], metric: str) -> None:
@@ -205,7 +208,8 @@ def _repeat(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
     recipe = arms[number or 0].recipe
     with button:
         if st.button("Run it again on the Train page", type="primary", width="stretch"):
-            changes = {**recipe.settings, "seed": str(chosen_seed)}
+            kept = {key: value for key, value in recipe.settings.items() if key not in SPARING}
+            changes = {**kept, "seed": str(chosen_seed)}
             fill_form(recipe.base.task, recipe.preset, changes, device=DEVICE, precision=PRECISION, threads=THREADS)
             st.switch_page("pages/train.py")
     with st.expander("The commands that made these runs"):

@@ -1,0 +1,74 @@
+"""The verdict on an experiment in one line: which arms differ from the first by more than their runs do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from explorer.experiments.findings import ArmRuns, MeanAndRange, loss, mean_and_range
+from explorer.text import listed
+
+_POINTS = 1.0  # two arms whose scores differ by less, in % or BLEU, are not told apart by them
+
+
+def verdict(arms: Sequence[ArmRuns]) -> str:
+    """One line: arms whose range over the seeds lies apart from the first arm's, by score, speed or loss, and the rest.
+
+    Scores are compared first, then (where neither is better) the updates to the target, then the loss on test.
+    """
+    first, *others = [one for one in arms if one.runs]
+    others = [one for one in others if one.runs]
+    if not others:
+        return "There is nothing to compare yet."
+    if min(len(one.runs) for one in (first, *others)) < 2:
+        return f"Not decided: with one run of a variant, {_told(first)} against {listed([_told(o) for o in others])}."
+    said: dict[str, list[str]] = {}
+    for one in others:
+        relation, numbers = _relation(first, one)
+        said.setdefault(relation, []).append(f"{_name(one)} ({numbers})" if numbers else _name(one))
+    parts = [f"{relation} than {_name(first)}: {listed(names)}" for relation, names in said.items() if relation]
+    if same := said.get(""):
+        parts.append(f"no difference from {_name(first)} can be seen with {listed(same)}")
+    line = "; ".join(parts)
+    return f"{line[0].upper()}{line[1:]}."
+
+
+def _name(one: ArmRuns) -> str:
+    return f"'{one.label}'"
+
+
+def _told(one: ArmRuns) -> str:
+    scores = mean_and_range(one.scores())
+    return f"{_name(one)} {one.metric.shown(round(scores.mean, 1))}" if scores else f"{_name(one)} (no score)"
+
+
+def _relation(first: ArmRuns, one: ArmRuns) -> tuple[str, str]:
+    """How an arm differs from the first: a comparative and the two numbers, or twice nothing."""
+    mine, its = mean_and_range(one.scores()), mean_and_range(first.scores())
+    if mine is None or its is None:
+        return ("worse", "its runs failed") if its is not None else ("", "")
+    shown = one.metric.shown
+    if _apart(mine, its) and abs(mine.mean - its.mean) >= _POINTS:
+        numbers = f"{shown(round(mine.mean, 1))} against {shown(round(its.mean, 1))}"
+        return ("better" if mine.mean > its.mean else "worse"), numbers
+    updates = [mean_and_range(each.reached()) for each in (one, first)]
+    if all(each is not None and each.n == len(arm.runs) for each, arm in zip(updates, (one, first), strict=True)):
+        taken, wanted = updates
+        assert taken is not None
+        assert wanted is not None
+        if _apart(taken, wanted):
+            relation = "as good in the end, and sooner" if taken.mean < wanted.mean else "as good in the end, but later"
+            return relation, f"{taken.mean:.0f} against {wanted.mean:.0f} updates"
+    own, base = (mean_and_range([loss(run) for run in each.runs]) for each in (one, first))
+    if own is not None and base is not None and _apart(own, base) and _times(own, base) >= 2:
+        relation = "as often right, with a lower loss" if own.mean < base.mean else "as often right, but less sure"
+        return relation, f"loss {own.mean:.2g} against {base.mean:.2g}"
+    return "", ""
+
+
+def _apart(one: MeanAndRange, other: MeanAndRange) -> bool:
+    return one.low > other.high or one.high < other.low
+
+
+def _times(one: MeanAndRange, other: MeanAndRange) -> float:
+    low, high = sorted((one.mean, other.mean))
+    return high / low if low > 0 else float("inf")

@@ -1,0 +1,59 @@
+"""The verdict in one line: what differs by more than the runs of an arm do, and what does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from explorer.experiments.findings import arm_runs
+from explorer.experiments.verdict import verdict
+from model.experiments.catalogue import EXPERIMENTS
+from tests.explorer.experiments.test_findings import BAD, GOOD, planted, run
+
+
+def test_a_score_that_is_lower_in_every_run_decides() -> None:
+    assert verdict(planted(GOOD, BAD)) == "Worse than 'one': 'two' (60 % against 99.5 %)."
+    assert verdict(planted(BAD, GOOD)) == "Better than 'one': 'two' (99.5 % against 60 %)."
+
+
+def test_between_equal_scores_the_updates_decide_and_then_the_loss() -> None:
+    late = (run(1, 1.0, 0.1, (0.1, 0.2, 0.3, 1.0)), run(2, 0.99, 0.2, (0.1, 0.2, 0.3, 0.4, 1.0)))
+    said = "As good in the end, but later than 'one': 'two' (45 against 25 updates)."
+    assert verdict(planted(GOOD, late)) == said
+    assert verdict(planted(late, GOOD)) == "As good in the end, and sooner than 'one': 'two' (25 against 45 updates)."
+    unsure = (run(1, 1.0, 0.5, (0.5, 0.99)), run(2, 0.99, 0.6, (0.5, 0.9, 1.0)))
+    assert verdict(planted(GOOD, unsure)) == "As often right, but less sure than 'one': 'two' (loss 0.55 against 0.15)."
+
+
+def test_ranges_that_overlap_show_no_difference() -> None:
+    mixed = (run(1, 0.995, 0.1, (0.5, 0.99)), run(2, 0.9, 0.2, (0.5, 0.9, 1.0)))
+    assert verdict(planted(GOOD, mixed)) == "No difference from 'one' can be seen with 'two'."
+
+
+def test_one_run_decides_nothing_and_no_run_says_nothing() -> None:
+    assert verdict(planted(GOOD[:1], BAD[:1])) == (
+        "Not decided: with one run of a variant, 'one' 100 % against 'two' 50 %."
+    )
+    assert verdict(planted(GOOD, ())) == "There is nothing to compare yet."
+
+
+def test_failed_runs_are_worse() -> None:
+    failed = tuple(run(seed, 0.0, 0.0, (), scores={}, error="the loss is no longer a number.") for seed in (1, 2))
+    assert verdict(planted(GOOD, failed)) == "Worse than 'one': 'two' (its runs failed)."
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("residual", "Worse than 'with residuals': 'without' (0 % against 99.6 %)."),
+        ("norm", "No difference from 'pre-norm' can be seen with 'post-norm'."),
+    ],
+)
+def test_stored_experiments(name: str, said: str) -> None:
+    assert verdict(arm_runs(EXPERIMENTS[name])) == said
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_stored_experiment_has_one(name: str) -> None:
+    line = verdict(arm_runs(EXPERIMENTS[name]))
+    assert line.endswith(".")
+    assert "\n" not in line
