@@ -20,6 +20,9 @@ export default async function () {
 
 /** What base64 text stands for. @param {string} text */
 function bytesOf(text) {
+  // Browsers of 2025 and later do it by themselves, ten times as fast.
+  const own = /** @type {{ fromBase64?: (text: string) => Uint8Array<ArrayBuffer> }} */ (/** @type {unknown} */ (Uint8Array));
+  if (own.fromBase64) return own.fromBase64(text);
   const characters = atob(text), bytes = new Uint8Array(characters.length);
   for (let i = 0; i < bytes.length; i++) bytes[i] = characters.charCodeAt(i);
   return bytes;
