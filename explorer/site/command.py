@@ -44,7 +44,7 @@ def main(arguments: Sequence[str]) -> int:
         CommandError: what is asked for does not fit together, or a file would be overwritten.
         CheckpointError, InputError: a model cannot be opened, or a sentence is empty.
     """
-    options = parser().parse_args(arguments)
+    options = parser().parse_intermixed_args(arguments)  # a sentence may stand after an option
     if not 0 <= options.forks <= MOST_FORKS:
         raise CommandError(f"--forks is a number from 0 to {MOST_FORKS}, not {options.forks}.")
     one_page = options.out.suffix.lower() in (".html", ".htm")

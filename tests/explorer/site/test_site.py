@@ -108,6 +108,6 @@ def test_what_cannot_be_done_is_one_sentence(
 
 def test_one_page(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    assert main([str(page), "attention", "--model", "reverse", "--checkpoints", str(MODELS)]) == 0
+    assert main([str(page), "--model", "reverse", "--checkpoints", str(MODELS), "attention"]) == 0
     header = header_of(page.read_text(encoding="utf-8"))
     assert header["recordings"][0]["text"] == "noitnetta"
