@@ -29,6 +29,11 @@ MEASURES = {
     "bleu": ("BLEU", "BLEU"),
 }
 _IN_PERCENT = ("exact_match", "token_accuracy")
+TRAINING_LOSS = "training_loss"
+# What runs are compared by: a name, and what the axis shows.
+COMPARED = {name: (f"validation {of[0]}", of[1]) for name, of in MEASURES.items()} | {
+    TRAINING_LOSS: ("training loss", MEASURES["loss"][1])
+}
 
 
 def thin(points: Sequence[Point], most: int = MAX_DRAWN) -> list[Point]:
@@ -146,24 +151,44 @@ def speed_figure(metrics: Metrics, max_steps: int = 0) -> Figure:
     return Figure(_spec("speed", "tokens/s", max_steps), _columns(rows), caption, "Tokens per second")
 
 
-def comparison_figure(runs: Mapping[str, Metrics], measure: str) -> Figure:
-    """One validation measure of several runs (at most `MAX_CURVES`) against the step."""
+def comparison_figure(
+    runs: Mapping[str, Metrics], measure: str, *, over_time: bool = False, log: bool = False
+) -> Figure:
+    """One measure of several runs (at most `MAX_CURVES`) against the step or, if `over_time`, seconds of training.
+
+    `log`: a loss is drawn on a logarithmic axis.
+    """
     chosen = dict(list(runs.items())[:MAX_CURVES])
-    rows = [row for name, metrics in chosen.items() for row in _rows(metrics.evals, measure, name)]
-    lasts = {
-        name: (metrics.evals[-1]["step"], value)
-        for name, metrics in chosen.items()
-        if (value := metrics.latest("evals", measure)) is not None
-    }
+    points = {name: _measured(metrics, measure) for name, metrics in chosen.items()}
+    if over_time:
+        points = {name: [{**p, "step": p["seconds"]} for p in of if "seconds" in p] for name, of in points.items()}
+    rows = [row for name, of in points.items() for row in _rows(of, measure, name)]
+    lasts = {name: of[-1] for name, of in points.items() if of}
+    title, axis = COMPARED[measure]
     if not lasts:
-        caption = f"None of these runs has measured {MEASURES[measure][0]}."
+        caption = f"None of these runs has measured {title}{', or logged its time' if over_time else ''}."
     else:
-        order = sorted(lasts, key=lambda name: lasts[name][1], reverse=measure != "loss")
-        values = [f"{name} {_value(measure, lasts[name][1])} (step {lasts[name][0]:,.0f})" for name in order]
-        caption = f"Validation {MEASURES[measure][0]} at the end, best first: {', '.join(values)}."
+        order = sorted(lasts, key=lambda name: lasts[name][measure], reverse="loss" not in measure)
+        values = [f"{name} {_value(measure, lasts[name][measure])} ({_at(lasts[name], over_time)})" for name in order]
+        caption = f"{title[0].upper()}{title[1:]} at the end, best first: {', '.join(values)}."
+        if over_time and (silent := [name for name in chosen if name not in lasts]):
+            caption += f" No times were logged by {', '.join(silent)}."
     top = 100.0 if measure in _IN_PERCENT else None
-    title = f"Validation: {MEASURES[measure][1]}"
-    return Figure(_spec("comparison", MEASURES[measure][1], 0, tuple(chosen), top), _columns(rows), caption, title)
+    x_title = "seconds of training, without evaluations" if over_time else "step"
+    spec = _spec("comparison", axis, 0, tuple(chosen), top, log=log and "loss" in measure, x_title=x_title)
+    return Figure(spec, _columns(rows), caption, f"{title[0].upper()}{title[1:]}: {axis}")
+
+
+def _measured(metrics: Metrics, measure: str) -> list[Point]:
+    """The points of a run that have this measure."""
+    if measure != TRAINING_LOSS:
+        return [point for point in metrics.evals if measure in point]
+    known = ((point, plain_loss(point)) for point in metrics.train)
+    return [{**point, measure: loss} for point, loss in known if loss is not None]
+
+
+def _at(point: Point, over_time: bool) -> str:
+    return f"{point['step']:,.0f} s" if over_time else f"step {point['step']:,.0f}"
 
 
 def evaluation_table(metrics: Metrics) -> list[dict[str, Any]]:
@@ -206,7 +231,7 @@ def _nats(loss: float) -> str:
 
 
 def _value(name: str, value: float) -> str:
-    if name == "loss":
+    if name in ("loss", TRAINING_LOSS):
         return _nats(value)
     return f"{100 * value:.1f} %" if name in _IN_PERCENT else f"{value:.1f}"
 
@@ -224,15 +249,19 @@ def _spec(
     top: float | None = None,
     *,
     marked: bool = False,
+    log: bool = False,
+    x_title: str = "step",
 ) -> dict[str, Any]:
     """A chart of curves against the step, with a legend for `curves`, which differ in dashes as well as colours."""
     scale = alt.Scale(zero=kind != "comparison", nice=True) if top is None else alt.Scale(domain=[0, top])
+    if log:
+        scale = alt.Scale(type="log", nice=True)
     base = alt.Chart().encode(
-        x=step_axis(max_steps),
+        x=step_axis(max_steps).title(x_title),
         y=alt.Y("value:Q", title=None, scale=scale, axis=alt.Axis(tickCount=5)),
         tooltip=[
             alt.Tooltip("curve:N", title=" "),
-            alt.Tooltip("step:Q", format=",d"),
+            alt.Tooltip("step:Q", format=",d", title=x_title),
             alt.Tooltip("value:Q", format=".4~g", title=title),
         ],
     )
@@ -246,6 +275,10 @@ def _spec(
     layers = [base.mark_line(strokeWidth=2)]
     if kind in ("score", "comparison"):
         dots = base.encode(strokeDash=alt.Undefined, color=alt.Color("curve:N", legend=None))
+        layers.append(dots.mark_circle(size=28, opacity=1))
+    if kind == "loss":  # a first evaluation alone would be a line without length
+        dots = base.encode(strokeDash=alt.Undefined, color=alt.Color("curve:N", legend=None))
+        dots = dots.transform_filter(alt.datum.curve == VALIDATION)
         layers.append(dots.mark_circle(size=28, opacity=1))
     if marked:
         layers.append(marker())

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from explorer.runs.archive import export
 from explorer.web import runtime
-from model.folder import METRICS, SHIPPED, SNAPSHOTS
+from model.folder import CONFIG, METRICS, SHIPPED, SNAPSHOTS, read_config, write_json
 from model.importing.import_folder import import_folder
 from tests.explorer.toy_models import save_toy
 from tests.explorer.toy_runs import eval_line, save_run, write_metrics, write_status
@@ -210,6 +210,17 @@ def test_curves_side_by_side(app: AppTest, checkpoints: Path) -> None:
     assert "Validation loss at the end, best first: other 0.50 (step 10), mine 1.20 (step 30)." in words(at)
     at.segmented_control(key="compare_measure").set_value("exact_match").run()
     assert "best first: other 90.0 % (step 10), mine 50.0 % (step 30)." in words(at)
+    assert "Their settings are the same." in words(at)
+    config = read_config(other)
+    write_json(other / CONFIG, config | {"training": config["training"] | {"learning_rate": 0.25}})
+    at.segmented_control(key="compare_measure").set_value("training_loss").run()
+    at.toggle(key="compare_time").set_value(True)
+    at.toggle(key="compare_log").set_value(True).run()
+    assert not at.exception
+    assert "Training loss at the end, best first: mine 1.00 (3 s). No times were logged by other." in words(at)
+    table = next(each.value for each in at.dataframe if "setting" in each.value.columns)
+    assert list(table["setting"]) == ["Highest learning rate"]
+    assert list(table["other"]) == ["0.25"]
     at.multiselect[0].set_value([]).run()
     assert "Choose one or more runs." in words(at)
 

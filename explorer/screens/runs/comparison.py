@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from explorer.figures.training_curves import MAX_CURVES, MEASURES, comparison_figure
+from explorer.figures.training_curves import COMPARED, MAX_CURVES, MEASURES, comparison_figure
+from explorer.runs.differences import differences, settings_of
 from explorer.runs.lifecycle import Entry, Runs
 from explorer.runs.listing import curve_rows
 from explorer.web.figures import draw_figure
@@ -28,20 +29,36 @@ def draw_comparison(runs: Runs, entries: Sequence[Entry], name: str) -> None:
         key=f"compare_{name}",
         persist_state="session",
     )
-    measure = st.segmented_control(
-        "Measure",
-        list(MEASURES),
-        default="loss",
-        required=True,
-        format_func=lambda key: MEASURES[key][0],
-        key="compare_measure",
-        persist_state="session",
-        label_visibility="collapsed",
-    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        measure = st.segmented_control(
+            "Measure",
+            list(COMPARED),
+            default="loss",
+            required=True,
+            format_func=lambda key: MEASURES[key][0] if key in MEASURES else COMPARED[key][0],
+            key="compare_measure",
+            persist_state="session",
+            label_visibility="collapsed",
+        )
+        over_time = st.toggle("Over time", key="compare_time", persist_state="session")
+        log = st.toggle(
+            "Logarithmic",
+            key="compare_log",
+            persist_state="session",
+            disabled="loss" not in (measure or "loss"),
+            help="A loss on a logarithmic axis: equal factors are equally far apart.",
+        )
     if not chosen:
         st.info("Choose one or more runs.")
         return
-    figure = comparison_figure({run: metrics_of(runs, run) for run in chosen}, measure or "loss")
+    metrics = {run: metrics_of(runs, run) for run in chosen}
+    figure = comparison_figure(metrics, measure or "loss", over_time=over_time, log=log)
     draw_figure(figure)
+    if len(chosen) > 1:
+        st.markdown("##### In what they differ")
+        if rows := differences({run: settings_of(runs.folder(run)) for run in chosen}):
+            st.dataframe(rows, hide_index=True, alt="Settings that differ between the chosen runs")
+        else:
+            st.caption("Their settings are the same.")
     with st.expander("These curves as a table"):
         st.dataframe(curve_rows(figure.data), hide_index=True)

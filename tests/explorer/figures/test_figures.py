@@ -130,6 +130,32 @@ def test_runs_side_by_side(metrics: Metrics) -> None:
     assert "None of these runs" in comparison_figure({"a": metrics}, "bleu").caption
 
 
+def test_runs_over_time_and_on_a_logarithmic_axis(metrics: Metrics, tmp_path: Path) -> None:
+    untimed = [{key: value for key, value in train_line(10, 1.0).items() if key != "seconds"}]
+    runs = {"timed": metrics, "untimed": MetricsReader(write_metrics(tmp_path, untimed)).read()}
+    figure = check(comparison_figure(runs, "training_loss", over_time=True, log=True))
+    assert set(zip(figure.data["curve"], figure.data["step"], figure.data["value"], strict=True)) == {
+        ("timed", 1.0, 3.0),
+        ("timed", 2.0, 2.0),
+        ("timed", 3.0, 1.0),
+    }
+    assert figure.caption == (
+        "Training loss at the end, best first: timed 1.00 (3 s). No times were logged by untimed."
+    )
+    axes = figure.spec["layer"][0]["encoding"]
+    assert axes["y"]["scale"]["type"] == "log"
+    assert axes["x"]["title"].startswith("seconds of training")
+    scores = comparison_figure(runs, "exact_match", log=True).spec["layer"][0]["encoding"]
+    assert scores["y"]["scale"] == {"domain": [0, 100.0]}
+
+
+def test_a_first_evaluation_alone_is_a_dot(tmp_path: Path) -> None:
+    figure = check(loss_figure(MetricsReader(write_metrics(tmp_path, (eval_line(10, 0.4, 0.1),))).read()))
+    line, dots = figure.spec["layer"]
+    assert (line["mark"]["type"], dots["mark"]["type"]) == ("line", "circle")
+    assert "validation" in str(dots["transform"])
+
+
 def test_the_table_of_evaluations(metrics: Metrics) -> None:
     rows = evaluation_table(metrics)
     assert [row["step"] for row in rows] == [30, 20, 10]
