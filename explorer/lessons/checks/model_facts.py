@@ -66,9 +66,9 @@ def even_chance(live: Live) -> Value:
     return 1.0 / float(live.summary["model"]["tgt_vocab_size"])
 
 
-@check("name:loss|exact_match|token_accuracy", "at:first|last")
+@check("name:loss|valid_loss|exact_match|token_accuracy", "at:first|last")
 def curve(live: Live, name: str, at: str = "last") -> Value:
-    """The first or last value of a training curve: loss in training, exact_match or token_accuracy on validation."""
+    """The first or last value of a curve: loss in training; valid_loss, exact_match or token_accuracy on validation."""
     return _curve(live, name)[0 if at == "first" else -1][1]
 
 
@@ -82,8 +82,8 @@ def step_reaching(live: Live, name: str, value: float) -> Value:
 def _curve(live: Live, name: str) -> list[tuple[float, float]]:
     """(step, value) of each line of the run's metrics that has this value; losses are those of training."""
     metrics = MetricsReader(Path(live.summary["folder"]) / METRICS).read()
-    points = metrics.train if name == "loss" else metrics.evals
-    return [(point["step"], point[name]) for point in points if name in point]
+    points, key = (metrics.train if name == "loss" else metrics.evals), name.removeprefix("valid_")
+    return [(point["step"], point[key]) for point in points if key in point]
 
 
 @check("name:word")

@@ -1,0 +1,118 @@
+"""What a reader sees in a lesson or on the page that a step opens: numbers and words read from the rendered elements.
+
+The views of attention and the stepper are drawn by the browser from blocks of bytes; they are read as the browser reads
+them. Everything else is read from texts, tables and charts of the page.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from streamlit.testing.v1 import AppTest
+
+from explorer.components import stepper_payload
+from tests.pages.teaching import as_read, plotted, tables, words
+
+Floats = NDArray[np.float64]
+
+
+class Screen:
+    """One visitor's page; `open` follows the way that a step points out."""
+
+    def __init__(self, at: AppTest) -> None:
+        self.at = at
+
+    def open(self, page: str, **query: str) -> Screen:
+        """Another page in the same visit, at an address."""
+        self.at.query_params.clear()
+        for name, value in query.items():
+            self.at.query_params[name] = value
+            if name.endswith("_tab"):
+                self.at.session_state[name] = value
+        self.at.switch_page(f"pages/{page}.py").run()
+        assert not self.at.exception
+        return self
+
+    @property
+    def said(self) -> str:
+        """All texts of the page and its sidebar."""
+        return words(self.at)
+
+    @property
+    def facts(self) -> str:
+        """The facts of the model in the sidebar."""
+        return as_read(" ".join(caption.value for caption in self.at.sidebar.caption))
+
+    def number(self, pattern: str, text: str = "") -> str:
+        """The number in a text that is found by a pattern with one group."""
+        found = re.search(pattern, text or self.said)
+        assert found, f"{pattern!r} is not on the page: {text or self.said}"
+        return found[1]
+
+    def heads(self, kind: str) -> HeadsOnScreen:
+        """The views of attention, opened at a kind."""
+        for element in self.at.get("bidi_component"):
+            block: bytes = element.proto.bytes
+            if element.proto.component_name == "headlight_carrier" and block:
+                (length,) = struct.unpack_from("<I", block)
+                header = json.loads(block[4 : 4 + length])
+                if header.get("kind") == kind and "rows" in header:
+                    return HeadsOnScreen(header, block[4 + length :])
+        raise AssertionError(f"no map of {kind} attention is on the page")
+
+    def stepper(self) -> dict[str, Any]:
+        """The header of the stepper: tokens, probabilities, the likeliest alternatives."""
+        (block,) = (
+            element.proto.bytes
+            for element in self.at.get("bidi_component")
+            if element.proto.component_name == "headlight_decoding"
+        )
+        return stepper_payload.decode(block)[0]
+
+    def written(self) -> list[str]:
+        """The tokens that the stepper shows as predicted, <eos> included."""
+        found: list[str] = self.stepper()["target"]["predicted"]
+        return found
+
+    def table(self, column: str) -> pd.DataFrame:
+        """The table with this column."""
+        return next(table for table in tables(self.at) if column in table)
+
+    def plots(self) -> list[Floats]:
+        """The numbers of the heatmaps, in the order of the page."""
+        found = [plot["data"][0].get("z") for plot in plotted(self.at)]
+        return [np.asarray(each, dtype=np.float64) for each in found if each is not None]
+
+    def edited(self, model: str, text: str, edit: str) -> tuple[str, str]:
+        """The translations before and after a change of heads, as Surgery shows them."""
+        self.open("probe", model=model, text=text, probe_tab="Surgery", edit=edit)
+        plain = re.sub(r":\w+-background\[|~~|\*\*|\]", "", self.said)
+        return self.number(r"Before: (.*?)\s+After", plain), self.number(r"After \(edited\): (.*?) :orange", plain)
+
+
+class HeadsOnScreen:
+    """One kind of attention as the views draw it."""
+
+    def __init__(self, header: dict[str, Any], body: bytes) -> None:
+        self.header = header
+        shape = tuple(int(header[name]) for name in ("layers", "heads", "queries", "keys"))
+        count = int(np.prod(shape))
+        assert header["exact"]
+        self.weights = np.frombuffer(body, "<f4", count).reshape(shape)
+        self.mask = np.frombuffer(body, np.uint8, shape[2] * shape[3], 4 * count).reshape(shape[2:])
+
+    def row(self, layer: int, head: int, row: int) -> NDArray[np.float32]:
+        """A row of the map of a head; all count from 1."""
+        return self.weights[layer - 1, head - 1, row - 1]
+
+    def looks_at(self, layer: int, head: int, row: int, rank: int = 1) -> str:
+        """The label above the column with the largest weight of a row, or of a lower rank."""
+        column = int(np.argsort(-self.row(layer, head, row), kind="stable")[rank - 1])
+        label: str = self.header["columns"][column]
+        return label
