@@ -17,7 +17,7 @@ from explorer.lessons.lesson import Lesson, Step
 from explorer.lessons.lesson_file import read_lesson
 from explorer.screens.lessons.running_models import FOLDER
 from explorer.web import runtime
-from tests.pages.on_screen import Screen
+from tests.pages.on_screen import HeadsOnScreen, Screen
 from tests.pages.teaching import as_read
 from tests.paths import CHECKPOINTS, ROOT
 
@@ -127,6 +127,15 @@ LOOK: dict[str, tuple[Look, ...]] = {
         lambda s: s.heads("cross").looks_at(1, 1, 2, rank=2),
         lambda s: str(s.heads("cross").header["predicted"][0]),
     ),
+    # The machine draws itself in the browser, where tests/e2e reads it; its numbers stand on other pages, too.
+    "machine": (
+        lambda s: str(len(swap_map(s, "encoder").header["columns"])),
+        lambda s: s.number(r"(sinusoidal|learned|none|rope|alibi) positions", s.facts),
+        lambda s: str(heads_in_facts(s.facts)),
+        lambda s: str(len(swap_cell(s).table("dimension"))),
+        lambda s: str((swap_map(s, "decoder").mask[:3, :3] != 0).sum()),
+        lambda s: str(s.open("translate", model=SWAP, text=SENTENCE).stepper()["target"]["tokens"][3]),
+    ),
     "translate": (
         lambda s: str(s.stepper()["target"]["tokens"][0]),
         lambda s: str(s.stepper()["target"]["tokens"][2]),
@@ -207,7 +216,7 @@ LOOK: dict[str, tuple[Look, ...]] = {
     ),
     "lstm": (
         lambda s: s.number(r"(\d) encoder layers", s.facts),
-        lambda s: str(eval_heads(s.facts)),
+        lambda s: str(heads_in_facts(s.facts)),
         lambda s: str(s.heads("cross").header["layers"] * s.heads("cross").header["heads"]),
         lambda s: f"{sum(round(float(weight), 2) for weight in s.heads('cross').row(1, 1, 1)):.1f}",
         lambda s: yes(exactly_right(s) > 90),
@@ -221,6 +230,11 @@ def swap_cell(screen: Screen) -> Screen:
     return screen.open(
         "attention", model=SWAP, text=SENTENCE, kind="cross", layer="2", head="3", view="head", cell="3-4", panel="cell"
     )
+
+
+def swap_map(screen: Screen, kind: str) -> HeadsOnScreen:
+    """All heads of a kind on the page Attention."""
+    return screen.open("attention", model=SWAP, text=SENTENCE, kind=kind, view="heads").heads(kind)
 
 
 def same(translations: tuple[str, str]) -> bool:
@@ -248,7 +262,7 @@ def patched(screen: Screen, other: str) -> str:
     return screen.number(r"Encoder: .*? is at 4 .*?; “(\w+)” becomes likeliest")
 
 
-def eval_heads(facts: str) -> int:
+def heads_in_facts(facts: str) -> int:
     """Layers × heads of the encoder, and twice those of the decoder."""
     found = re.search(r"(\d) encoder layers? × (\d) heads?, (\d) decoder layers? × (\d) heads?", facts)
     assert found, facts
@@ -256,7 +270,7 @@ def eval_heads(facts: str) -> int:
     return a * b + 2 * c * d
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def screen() -> Iterator[Screen]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(runtime, "CHECKPOINTS", CHECKPOINTS)
