@@ -6,12 +6,16 @@ and reads the same text; tests/fixtures/view_text.json holds both sides to one m
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from explorer.attention.attention_maps import Form
 from explorer.attention.head_summary import MIXED, PLACES
 from model.config import AttentionKind
+
+MAX_VIEW = 120  # characters of a view's text
+VIEW_PATTERN = r"\A[a-z0-9]+([.-][a-z0-9]+)*\Z"
 
 View = Literal["heads", "head", "lines", "text"]
 VIEWS: tuple[View, ...] = get_args(View)
@@ -58,6 +62,11 @@ class ViewOptions:
         if not self.words:
             return "tokens"
         return "words-next" if self.next and kind != "encoder" else "words"
+
+
+def is_view(text: object) -> bool:
+    """Whether this can be the text of a view with its options in the address."""
+    return isinstance(text, str) and len(text) <= MAX_VIEW and re.search(VIEW_PATTERN, text) is not None
 
 
 def parse_view(text: str) -> ViewOptions:

@@ -7,11 +7,10 @@ from typing import Any
 
 from explorer.attention.attention_maps import Form, has_subwords
 from explorer.attention.coordinates import Place
-from explorer.attention.view_text import parse_view
+from explorer.attention.view_text import is_view, parse_view
 from explorer.components.heads_payload import Head
 from explorer.components.model_diagram import ModelDiagram
 from explorer.text import printable
-from explorer.translation.selection import is_view
 from model.config import AttentionKind
 from model.trace import AttentionTrace, kinds_of
 

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.attention.attention_file import UNKNOWN, OwnAttentionError, read_own, trace_of
+from explorer.attention.view_text import is_view
 from explorer.components.heads_state import HeadsView
 from explorer.components.stepper_payload import StepperView
 from explorer.notebook.tensors import AttentionError, by_layer, check_rows
 from explorer.standalone.packing import Recording
 from explorer.standalone.page import THEMES, Theme, page
 from explorer.text import plural
-from explorer.translation.selection import is_view
 from model.config import ATTENTION_KINDS, AttentionKind
 from model.trace import AttentionTrace, TraceError, kinds_of
 

@@ -8,6 +8,7 @@ from typing import Annotated, get_type_hints
 
 from msgspec import Meta, Struct
 
+from explorer.attention.view_text import MAX_VIEW, VIEW_PATTERN
 from explorer.translation.head_change import Changes, from_link, to_link
 from model.config import AttentionKind
 from model.file_formats import fits
@@ -15,15 +16,13 @@ from model.file_formats import fits
 MAX_EDIT = 4000  # characters of the edits in a link
 MAX_TEXT = 4000  # characters of a sentence in a link; servers and browsers refuse longer addresses
 
-_MAX_VIEW = 120
-
 Whole = Annotated[str, Meta(pattern=r"\A[0-9]{1,6}\Z", description="a whole number of at most 6 digits")]
 View = Annotated[
     str,
     Meta(
-        pattern=r"\A[a-z0-9]+([.-][a-z0-9]+)*\Z",
-        max_length=_MAX_VIEW,
-        description=f"small letters and digits with dots and hyphens between them, at most {_MAX_VIEW} characters",
+        pattern=VIEW_PATTERN,
+        max_length=MAX_VIEW,
+        description=f"small letters and digits with dots and hyphens between them, at most {MAX_VIEW} characters",
     ),
 ]
 
@@ -124,11 +123,6 @@ def from_query(query: Mapping[str, str]) -> tuple[Selection, list[str]]:
         selection = replace(selection, edit=changes)
         problems += unfit
     return selection, problems
-
-
-def is_view(text: object) -> bool:
-    """Whether this can be the text of a view with its options in the address."""
-    return fits(text, View)
 
 
 def _numbers(text: str) -> tuple[int, ...]:

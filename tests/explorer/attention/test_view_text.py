@@ -18,9 +18,9 @@ from explorer.attention.view_text import (
     VIEWS,
     ViewOptions,
     format_view,
+    is_view,
     parse_view,
 )
-from explorer.translation.selection import is_view
 from tests.paths import ROOT
 
 SHARED = json.loads((ROOT / "tests" / "fixtures" / "view_text.json").read_text(encoding="utf-8"))
