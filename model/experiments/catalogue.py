@@ -135,6 +135,7 @@ EXPERIMENTS: dict[str, Experiment] = {
                 Arm("warm-up, 1/√step decay", "schedule=inverse_sqrt"),
                 Arm("warm-up, then constant", "schedule=constant"),
                 Arm("no warm-up, cosine decay", "warmup_steps=0"),
+                Arm("constant from the start", "schedule=constant warmup_steps=0"),
             ),
         ),
         Experiment(

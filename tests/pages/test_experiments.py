@@ -98,7 +98,7 @@ def checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("name", "arm"), [("positions", 2), ("lstm-reverse", 1), ("heads", 1), ("notebook-phrases", 2), ("rate", 3)]
+    ("name", "arm"), [("positions", 2), ("lstm-reverse", 1), ("heads", 1), ("notebook-phrases", 2), ("rate", 4)]
 )
 def test_run_again_fills_the_train_form(
     name: str, arm: int, checkpoints: Path, monkeypatch: pytest.MonkeyPatch
