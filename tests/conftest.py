@@ -1,7 +1,7 @@
 """Settings of all tests: fixed seeds, one thread, the same examples on every machine, and the distribution of work.
 
-The whole suite runs in as many processes as there are cores; each runs one test file at a time. A process that gets a
-browser test starts its own browser and server (tests/e2e/conftest.py).
+The whole suite runs in several processes, each of which runs one test file at a time. A process that gets a browser
+test starts its own browser and server (tests/e2e/conftest.py).
 """
 
 from __future__ import annotations
@@ -62,8 +62,11 @@ def _is_whole(config: pytest.Config) -> bool:
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """As many processes as cores for the whole suite; for files that were named, only this one."""
-    return min(os.cpu_count() or 1, 8) if _is_whole(config) else 0
+    """Three processes for two cores for the whole suite, as browser tests mostly wait; for named files, only this one."""
+    cores = os.cpu_count() or 1
+    if not _is_whole(config):
+        return 0
+    return min(cores if config.option.markexpr == "quick" else cores * 3 // 2, 8)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
