@@ -62,7 +62,7 @@ def _is_whole(config: pytest.Config) -> bool:
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Three processes for two cores for the whole suite, as browser tests mostly wait; for named files, only this one."""
+    """Three processes for two cores for the whole suite, as browser tests mostly wait; one for files that are named."""
     cores = os.cpu_count() or 1
     if not _is_whole(config):
         return 0

@@ -147,7 +147,7 @@ function paintTiles(S, m, canvas, grid, buttons, picture, { x: cellWide, y: cell
 function nameTile(button, m, layer, head, compact) {
   const { keys, role, mixed } = head ? describeHead(m, layer, head) : { keys: "", role: "", mixed: false };
   const [, name, effective, favours] = button.children;
-  say(name, compact ? (head ? `${head}` : "m") : shortName(layer, head));
+  say(name, compact ? (head ? `H${head}` : "mean") : shortName(layer, head));
   say(effective, compact ? "" : keys);
   say(favours, compact ? "" : role);
   favours.classList.toggle("mixed", mixed);

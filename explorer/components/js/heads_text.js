@@ -92,7 +92,7 @@ export function drawCaption(S) {
   const m = mapOf(S, S.kind), box = S.find(".caption");
   if (!m) return say(box, "");
   if (S.view === "heads") {
-    return sayAll(box, ...describeRow(S, m), " ", describeGrids(S).join(" "), " Click a picture to enlarge it.");
+    return sayAll(box, ...describeRow(S, m), " ", describeGrids(S).join(" "), " Marks beside a picture: the row named here. Click a picture to enlarge it.");
   }
   const { layer, head } = S.pick[S.kind], query = S.focus?.side === "query" ? S.focus.at : rowInView(S, m);
   const sentence = (/** @type {number} */ h) => {
