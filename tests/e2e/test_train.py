@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import psutil
@@ -110,6 +111,41 @@ def test_a_run_from_start_to_translate(page: Page, server: Server, checkpoints: 
     status = read_status(checkpoints, "mine")
     assert status is not None
     assert (status.state, status.step) == ("finished", 240)
+
+
+def test_own_pairs_from_paste_to_a_right_answer(page: Page, server: Server) -> None:
+    """Two words, each translated by itself: a pair that is held out is answered rightly after a few seconds."""
+    words = dict(zip(("red", "blue", "big", "old"), ("rot", "blau", "gross", "alt"), strict=True))
+    things = dict(zip(("moon", "tree", "dog", "star"), ("Mond", "Baum", "Hund", "Stern"), strict=True))
+    both = words | things
+    pairs = "".join(f"{one} {other} -> {both[one]} {both[other]}\n" for one, other in product(both, both))
+    page.set_default_timeout(PATIENCE)
+    page.goto(f"{server.url}/train")
+    page.get_by_role("combobox", name="Data").click()
+    page.get_by_role("option", name="Your own sentence pairs").click()
+    box = page.get_by_role("textbox", name="Or paste pairs, one on each line")
+    box.fill(pairs)
+    box.press("Control+Enter")
+    expect(page.get_by_text("64 pairs: 58 to learn from, 6 held out")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("Proposed: whole words")).to_be_visible()
+    updates = page.get_by_role("spinbutton", name="Updates (steps)")
+    updates.fill("300")
+    updates.press("Enter")
+    name = page.get_by_role("textbox", name="Name")
+    name.fill("colours")
+    name.press("Enter")
+    page.get_by_text("The command").click()
+    command = page.get_by_test_id("stCode").last
+    expect(command).to_contain_text("--name colours", timeout=PATIENCE)
+    expect(command).to_contain_text("max_steps=300", timeout=PATIENCE)
+    page.get_by_role("button", name="Start training").click()
+    expect(badge(page, "finished")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("Exactly right", exact=True)).to_be_visible()
+    expect(page.get_by_text("Its sharpest row is")).to_be_visible(timeout=PATIENCE)  # of a sentence that nobody chose
+    page.get_by_role("link", name="Open in Translate").click()
+    expect(page).to_have_url(re.compile(r"model=colours"), timeout=PATIENCE)
+    page.goto(f"{server.url}/?model=colours&text=dog+tree")
+    expect(page.get_by_role("heading", name="Hund Baum", exact=True)).to_be_visible(timeout=PATIENCE)
 
 
 def test_a_run_survives_the_server(page: Page, checkpoints: Path, tmp_path: Path) -> None:
