@@ -10,7 +10,7 @@ import typing
 from collections.abc import Mapping
 from typing import Any
 
-from model.config import ConfigError, ModelConfig, TrainConfig, from_dict
+from model.config import ConfigError, DataConfig, ModelConfig, TrainConfig, from_dict
 from model.presets import Preset
 
 Changes = tuple[tuple[str, str], ...]
@@ -28,10 +28,18 @@ FURTHER = ("beta1", "beta2", "epsilon", "log_every", "save_every", "eval_sentenc
 CONSISTENCY = ("consistency", "consistency_weight", "cutoff")
 SUBWORDS_ONLY = ("bpe_dropout",)  # has no meaning for other tokenizers
 TOKENS = ("tokenizer", "lowercase", "min_frequency", "vocab_size")
-TRAINING = (LENGTH, LEARNING_RATE, STABILITY, SELECTION)
+# What is changed most often comes first; each group has a heading.
+TRAINING = (
+    ("Learning rate", LEARNING_RATE),
+    ("Batches and evaluations", LENGTH),
+    ("Stability and chance", STABILITY),
+    ("Which weights are kept", SELECTION),
+)
 # The fields that are drawn without "More settings".
 ALWAYS_DRAWN = frozenset(
-    name for group in (SIZES, REGULARISATION, ARCHITECTURE, ABLATIONS, TIME, *TRAINING) for name in group
+    name
+    for group in (SIZES, REGULARISATION, ARCHITECTURE, ABLATIONS, TIME, *(names for _, names in TRAINING))
+    for name in group
 )
 
 _LABELS = {
@@ -79,6 +87,7 @@ def problem(preset: Preset, changes: Changes) -> str:
     try:
         from_dict(ModelConfig, {**preset.model, **_belonging_to(ModelConfig, given)})
         from_dict(TrainConfig, {**preset.training, **_belonging_to(TrainConfig, given)})
+        from_dict(DataConfig, _belonging_to(DataConfig, given))
     except ConfigError as error:
         return str(error)
     return ""

@@ -11,6 +11,7 @@ import pytest
 from model import evaluate, train
 from model.folder import read_json, write_json
 from model.training.trainer import Trainer
+from tests import own_data
 from tests.model.commands import failure
 from tests.model.engine import pairs_file
 
@@ -99,6 +100,28 @@ def test_own_data_is_kept_with_the_run(tmp_path: Path, capsys: pytest.CaptureFix
         train.main, ["--task", "copy", "--name", "x", "--data", "pairs.tsv", *where], capsys
     )
     assert "--data FILE" in failure(train.main, ["--task", "files", "--name", "x", *where], capsys)
+
+
+def test_the_tokens_of_own_data_follow_from_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = own_data.write_tsv(own_data.number_words(40), tmp_path / "numbers.tsv")
+    where = ["--checkpoints", str(tmp_path / "models")]
+    own = ["--task", "files", "--name", "mine", "--data", str(data), *where]
+    assert train.main([*own, "--valid-share", "0.2", "--set", *SMALL, "max_steps=2"]) == 0
+    assert "Single characters: 100 % of the validation answers hold a word" in capsys.readouterr().err
+    config = read_json(tmp_path / "models" / "mine" / "config.json")
+    assert (config["data"]["tokenizer"], config["model"]["positions"]) == ("characters", "rope")
+    assert config["set"]["tokenizer"] == "characters", "the same tokens when it is trained again"
+    assert config["results"]["test"]["sentences"] == 8
+    assert "bleu" not in config["results"]["test"], "numbers are no sentences"
+    assert "--valid-share 0.2" in (tmp_path / "models" / "mine" / "README.md").read_text(encoding="utf-8")
+    evaluate.main(["--model", "mine", *where])
+    assert "BLEU" not in capsys.readouterr().out
+    leaking = [*own[:3], "other", *own[4:], "--valid-data", str(data)]
+    assert "40 of the 40 validation sources are among the training pairs" in failure(train.main, leaking, capsys)
+    assert "leave out --valid-share" in failure(train.main, [*leaking, "--valid-share", "0.1"], capsys)
+    same = own_data.write_tsv([("a", str(n)) for n in range(20)], tmp_path / "same.tsv")
+    equal = ["--task", "files", "--name", "other", "--data", str(same), *where]
+    assert "all 20 pairs have the source 'a'" in failure(train.main, equal, capsys)
 
 
 def test_a_dry_run_says_what_it_would_take_and_writes_nothing(

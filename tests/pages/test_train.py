@@ -195,6 +195,16 @@ def test_conflicting_settings_are_reported_at_once(app: AppTest) -> None:
     assert button(at, "Start training").disabled
 
 
+@pytest.mark.parametrize(
+    ("name", "value"), [("max_steps", 0), ("dropout", -0.1), ("dropout", 1.0), ("learning_rate", -1.0), ("d_model", -8)]
+)
+def test_a_number_out_of_range_is_not_replaced_by_the_one_before(app: AppTest, name: str, value: float) -> None:
+    at = app.run()
+    at.number_input(key=f"train_reverse_tiny_{name}").set_value(value).run()
+    assert name in words(at)
+    assert button(at, "Start training").disabled
+
+
 @pytest.mark.parametrize(("refused", "disabled"), [(True, True), (False, False)])
 def test_a_plan_that_failed(app: AppTest, monkeypatch: pytest.MonkeyPatch, refused: bool, disabled: bool) -> None:
     def trial(command: tuple[str, ...], wanted: object) -> Plan:

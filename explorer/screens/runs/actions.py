@@ -21,6 +21,8 @@ from explorer.web.upload_limit import megabytes
 from explorer.web.viewer_mode import closed
 from model.folder import CheckpointError
 
+_EXPORTED = "Weights, tokenizers, card, metrics and snapshots as one zip file."
+_WITH_PAIRS = " The sentence pairs that it learned from are in it, too: whoever gets the file can read them."
 MAX_ZIP_MEGABYTES = 1024  # where the server accepts so much
 _OUTCOME = "_runs_outcome"
 
@@ -57,7 +59,7 @@ def draw_actions(runs: Runs, entry: Entry) -> None:
                 f"{entry.name}.zip",
                 "application/zip",
                 key="runs_export",
-                help="Weights, tokenizers, card, metrics and snapshots as one zip file.",
+                help=_EXPORTED + (_WITH_PAIRS if entry.summary.get("task") == "files" else ""),
             )
         if changes and st.button("Delete", key="runs_delete", disabled=fixed):
             _delete(runs, entry)

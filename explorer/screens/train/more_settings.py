@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -40,8 +39,8 @@ def choose_computation() -> dict[str, Any]:
     with columns[3]:
         threads = st.number_input(
             "CPU threads",
-            min_value=0,
-            max_value=os.cpu_count() or 1,
+            step=1,
+            value=0,
             key="train_threads",
             persist_state="session",
             help="0: as many as a batch of this size keeps busy. Another number may round other last digits.",

@@ -31,6 +31,7 @@ from model.config import UNTRAINED_TOKENIZERS, DataConfig, ModelConfig, TrainCon
 from model.presets import Preset
 
 _COLUMNS = 4
+_MODEL_GROUPS = (("Size", SIZES), ("Against learning by heart", REGULARISATION), ("Construction", ARCHITECTURE))
 
 
 def size_fields(preset: Preset, scope: str) -> Changes:
@@ -40,7 +41,8 @@ def size_fields(preset: Preset, scope: str) -> Changes:
     """
     shared: dict[str, Any] = {"cls": ModelConfig, "start": preset.model, "scope": scope}
     changes: Changes = ()
-    for names in (SIZES, REGULARISATION, ARCHITECTURE):
+    for heading, names in _MODEL_GROUPS:
+        st.caption(heading)
         changes += _fields(names, **shared)
     st.caption("Parts of the paper's model that can be removed, to see what they are for:")
     return changes + _fields(ABLATIONS, **shared)
@@ -54,7 +56,8 @@ def time_field(preset: Preset, scope: str) -> Changes:
 def training_fields(preset: Preset, scope: str) -> Changes:
     """How fast to learn, and with what safeguards; returns what differs from the preset."""
     changes: Changes = ()
-    for names in TRAINING:
+    for heading, names in TRAINING:
+        st.caption(heading)
         changes += _fields(names, cls=TrainConfig, start=preset.training, scope=scope)
     return changes
 
@@ -98,10 +101,11 @@ def _field(name: str, kind: Any, before: Any, help_text: str, key: str) -> Any:
     if kind is bool:
         return st.toggle(label, value=before, **shared)
     number: Callable[..., Any] = st.number_input
+    # Without bounds: the browser marks a number outside them red, but Start would use the one before it.
     if kind is int:
-        return int(number(label, value=int(before), min_value=0, step=increment(before), **shared))
+        return int(number(label, value=int(before), step=increment(before), **shared))
     start = float(before)
-    return float(number(label, value=start, min_value=0.0, step=increment(start), format="%g", **shared))
+    return float(number(label, value=start, step=increment(start), format="%g", **shared))
 
 
 def _escaped(text: str) -> str:
