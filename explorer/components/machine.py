@@ -55,6 +55,7 @@ def machine(
     encoded: Callable[[MachineView], bytes],
     details: Callable[[Opened, int, str], bytes | None],
     *,
+    stepped: Callable[[], None],
     key: str,
 ) -> MachineResult:
     """Draw the view and return what the browser reports.
@@ -62,21 +63,22 @@ def machine(
     `encoded` makes the block of a view and `details` that of what is open at a step of the decoding with this name,
     None if nothing is. A step and block that differ from those returned last time move the browser there: for it, that
     is another decoding. Without any report the browser draws anew, on the first run and after a switch of pages.
+    `stepped` is called before a run in which the browser reports another step (see :func:`step_reported`).
     """
     memory = st.session_state.setdefault(f"_{key}_start", {"turn": 0})
     state = st.session_state.get(key)
-    at = (view.step, view.opened)
-    if memory.get("seq") != view.seq or state is None or memory["returned"] != at:
-        memory.update(seq=view.seq, start=at, turn=memory["turn"] + (state is not None))
+    if memory.get("seq") != view.seq or state is None or _is_led(view, memory, state):
+        turn = memory["turn"] + (state is not None)
+        memory.update(seq=view.seq, start=(view.step, view.opened), turn=turn)
     start_step, start_opened = memory["start"]
-    view = dataclasses.replace(view, seq=f"{view.seq}.{memory['turn']}")
+    view = _named(view, memory)
     step, opened = _step(state, view), _opened(state, view)
     started = dataclasses.replace(view, step=start_step, opened=start_opened)
     with st.container(gap=None):
         result = _component(
             key=key,
             data={"name": key},  # never anything else: all of the code would be sent along again
-            on_at_change=_nothing,
+            on_at_change=stepped,
             on_open_change=_nothing,
             on_go_change=_nothing,
             width="stretch",
@@ -93,6 +95,26 @@ def machine(
         if block is not None:
             _carrier(key=f"{key}-details", data=block, height="content")
     return now
+
+
+def step_reported(key: str) -> int | None:
+    """The step in the browser's last message, from 1, unchecked against any decoding; None if there is none."""
+    state: Any = st.session_state.get(key)
+    at = state.get("at") if state else None
+    step = at.get("step") if at else None
+    return step if type(step) is int and step > 0 else None
+
+
+def _named(view: MachineView, memory: dict[str, Any]) -> MachineView:
+    """The view under the name that its messages bear: each turn of the server's has one of its own."""
+    return dataclasses.replace(view, seq=f"{view.seq}.{memory['turn']}")
+
+
+def _is_led(view: MachineView, memory: dict[str, Any], state: Any) -> bool:
+    """Whether the page wants another step or block than was returned to it and than the browser reports now."""
+    named = _named(view, memory)
+    step, opened = memory["returned"]
+    return view.step not in (step, _step(state, named)) or view.opened not in (opened, _opened(state, named))
 
 
 def _is_of(message: Any, view: MachineView) -> bool:

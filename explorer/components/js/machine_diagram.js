@@ -2,10 +2,10 @@
 // What is drawn and where comes from machine_plan.js; an open attention block shows its heads, an open head its parts.
 
 import { drawWires } from "./diagram.js";
-import { finder, make, makeButton, say } from "./dom.js";
+import { make, makeButton, say } from "./dom.js";
 import { boxTowards, foldedName, planMachine } from "./machine_plan.js";
 import { paintMap, paintRows, rowOf, rowsAt, scaleOf } from "./machine_pictures.js";
-import { PARTS, arrayOf, blockOf, isTarget, lineOf, markedRow, open, outwards, redraw, rowFor, shapeText, sidesOf, tokensOf, weightsRow } from "./machine_state.js";
+import { PARTS, arrayOf, blockOf, lineOf, markedRow, open, redraw, rowFor, shapeText, sidesOf, tokensOf, weightsRow } from "./machine_state.js";
 import { isolated } from "./canvas.js";
 import { wholePercent } from "./numbers.js";
 
@@ -301,14 +301,6 @@ function listenToArrows(S, stage, held) {
   }
   stage.onkeydown = (event) => {
     const at = buttons.indexOf(/** @type {HTMLButtonElement} */ (event.target));
-    if (event.key === "Escape" && S.opened.block) {
-      event.preventDefault();
-      event.stopPropagation();
-      const outer = outwards(S.opened), from = S.opened;
-      open(S, outer);
-      S.draw();
-      finder(stage)(`button[value="${openValue(outer.block ? outer : { ...from, head: 0, part: "" })}"]`)?.focus();
-    }
     // Clicked blocks leave the arrow keys to the steps.
     if (at < 0 || !event.key.startsWith("Arrow") || !buttons[at].matches(":focus-visible")) return;
     const shown = buttons.filter((button) => !button.hidden), sizes = shown.map((button) => {
@@ -328,5 +320,3 @@ export function looksAt(S, block, most) {
   const weights = weightsRow(S, block), tokens = tokensOf(S, sidesOf(block.attention)[1]);
   return weights.map((weight, i) => ({ weight, token: tokens[i], i })).sort((a, b) => b.weight - a.weight).slice(0, most).filter(({ weight }) => weight >= 0.005);
 }
-
-export const sideOfBlock = (/** @type {MachineBlock} */ block) => (isTarget(block) ? "target" : "source");

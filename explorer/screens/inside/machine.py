@@ -8,7 +8,7 @@ import re
 import streamlit as st
 
 from explorer.byte_cache import cached
-from explorer.components.machine import Departure, machine
+from explorer.components.machine import Departure, machine, step_reported
 from explorer.components.machine_blocks import ADDED
 from explorer.components.machine_details import check_opened, encode_details
 from explorer.components.machine_payload import MachineView, Opened, encode
@@ -44,11 +44,18 @@ def draw_machine_tab(shown: Translation, model: ModelDescription) -> None:
         whole = dataclasses.replace(opened, part="")  # one block serves all parts of a head
         return _details(seq, runtime.fingerprint(shown.model), whole, at, shown, view)
 
-    result = machine(view, encoded, details, key=KEY)
+    result = machine(view, encoded, details, stepped=_stepped, key=KEY)
     session.move(step=result.step)
     _BLOCK.write(text_of(result.opened))
     if result.departure is not None:
         _go(result.departure, shown, view)
+
+
+def _stepped() -> None:
+    """The session moves before the run, so that the address that the page writes names the step."""
+    step = step_reported(KEY)
+    if step is not None:
+        session.move(step=step)
 
 
 def text_of(opened: Opened) -> str:
