@@ -1,0 +1,66 @@
+"""The machine on Inside in a real browser: stepped, opened by mouse and by keyboard, read as a list, left by a link."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+Visit = Callable[[str], Page]
+
+
+def test_the_machine_is_stepped_opened_and_left(visit: Visit) -> None:
+    page = visit("/inside?model=adjective-swap&text=I+read+red+books&step=3")
+    machine = page.locator(".machine")
+    block = machine.locator(".diagram button.main")
+    whole = machine.locator(".diagram")
+    expect(block.filter(has_text="Cross- attention").or_(block.filter(has_text="Cross-attention"))).to_have_count(2)
+    expect(machine.locator(".says")).to_contain_text("reads lis → predicts livres")
+    inside = machine.locator(".sheet").evaluate("box => box.scrollWidth <= box.clientWidth")
+    assert inside, "two layers each need no scrolling at 1366 pixels"
+    bottom = whole.evaluate("box => box.getBoundingClientRect().bottom")
+    assert bottom < 768, "and are on the first screen"
+
+    machine.get_by_role("button", name="One step forward").click()
+    expect(machine.locator(".says")).to_contain_text("reads livres → predicts rouge")
+    expect(whole.locator(".target .tokens .current")).to_have_text(re.compile("4livres"))
+    page.wait_for_function("() => new URLSearchParams(location.search).get('step') === '4'")
+
+    # Opened by mouse: the attention into its heads, a head into its parts; every depth has something to say.
+    whole.get_by_role("button", name="Cross-attention, decoder layer 1").click()
+    expect(machine.locator(".panel h3")).to_have_text("Cross-attention, decoder layer 1")
+    expect(machine.locator(".projections figcaption")).to_contain_text("every head has read the whole vector")
+    whole.get_by_role("button", name="Head 2 of Cross-attention, decoder layer 1").click()
+    whole.get_by_role("button", name="Scores of head 2").click()
+    expect(machine.locator(".panel h3")).to_have_text("Cross-attention, decoder layer 1 › head 2 › Scores")
+    machine.get_by_role("tab", name="Numbers").click()
+    expect(machine.locator(".told td").first).to_contain_text("Scores Q·Kᵀ")
+    machine.get_by_role("tab", name="Formula").click()
+    expect(machine.locator(".told math")).to_have_count(1)
+    machine.get_by_role("tab", name="Code").click()
+    expect(machine.locator(".told mark").first).to_contain_text("scores = query @ key.transpose(-2, -1)")
+    page.wait_for_function("() => new URLSearchParams(location.search).get('block')?.endsWith('h2.scores')")
+
+    # By keyboard: Escape closes one level after the other, arrow keys lead on, Enter opens.
+    whole.get_by_role("button", name="Scores of head 2").press("Escape")
+    expect(machine.locator(".panel h3")).to_have_text("Cross-attention, decoder layer 1 › head 2")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    expect(machine.locator(".panel h3")).to_have_text("The whole machine")
+    page.keyboard.press("Tab")  # from here on, arrow keys lead from block to block
+    whole.get_by_role("button", name="Embedding, source").focus()
+    page.keyboard.press("ArrowRight")
+    expect(whole.get_by_role("button", name="Positions, source")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(machine.locator(".panel h3")).to_have_text("Positions, source")
+
+    machine.locator("summary").click()
+    items = machine.locator("details li")
+    expect(items.filter(has_text="Next word")).to_contain_text("rouge")
+    assert items.count() == len(set(items.all_text_contents())), "each block of the model is read out once"
+
+    whole.get_by_role("button", name="Masked decoder self-attention, decoder layer 2").click()
+    machine.get_by_role("button", name="Open in Attention →").click()
+    page.wait_for_url(re.compile(r"/attention\?.*kind=decoder"))
+    assert "layer=2" in page.url
