@@ -56,7 +56,7 @@ def scaled_dot_product_attention(
 
 
 class MultiHeadAttention(nn.Module):
-    """Several attentions side by side on slices of d_model, joined by one projection (§3.2.2)."""
+    """Several attentions side by side, each on its slice of the projections, joined by one more (§3.2.2)."""
 
     attention = staticmethod(scaled_dot_product_attention)  # subclasses use another one
 

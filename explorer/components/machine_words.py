@@ -35,7 +35,7 @@ _ATTENTION = {"encoder": "Self-attention", "decoder": "Masked self-attention", "
 def title_of(block: Block, config: ModelConfig) -> str:
     """The title of a block, without its layer."""
     if block.kind == "tokens":
-        return "Source tokens" if block.stack == "source" else "Target so far"
+        return "Source" if block.stack == "source" else "Target so far"
     if block.attention == "decoder" and not config.causal:
         return "Self-attention"
     return _ATTENTION[block.attention] if block.attention else _TITLES[block.kind]

@@ -24,7 +24,7 @@ const NEAR = 6; // between folded layers
 const NORM = 30;
 const SUM = 18; // the circle that adds
 /** The widths of blocks that the stream passes through. @type {Record<string, number>} */
-const WIDTHS = { tokens: 78, embedding: 62, memory: 56, linear: 54, softmax: 52, word: 118, lstm: 90, combine: 60 };
+const WIDTHS = { tokens: 78, embedding: 64, memory: 54, linear: 60, softmax: 49, word: 113, lstm: 90, combine: 60 };
 const RAISED = ["attention", "feed_forward", "positions", "initial"];
 const HEAD = 58; // a head of an open block, and a part of an open head
 const HEADS = 40; // the heads as a column, beside an open one

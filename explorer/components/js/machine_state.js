@@ -30,7 +30,7 @@ export const tokensOf = (S, side) => (side === "source" ? S.data.source.tokens :
 export const sidesOf = (kind) => (kind === "encoder" ? ["source", "source"] : kind === "decoder" ? ["target", "target"] : ["target", "source"]);
 
 /** The shape of a block's result at this step, as text. @param {number[]} shape @param {number} step */
-export const shapeText = (shape, step) => shape.map((size) => (size || step + 1).toLocaleString("en")).join(" × ");
+export const shapeText = (shape, step) => shape.map((size) => (size || step + 1).toLocaleString("en")).join("\u2009×\u2009");
 
 /** The weights of the row that is shown, mean over the heads, from what was sent first. @param {MachineState} S @param {MachineBlock} block */
 export function meanRow(S, block) {
