@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tests.import_mutants import IMPORT_CHANGES, IMPORT_TESTS
+from tests.machine_mutants import MACHINE_CHANGES, MACHINE_TESTS
 from tests.probe_mutants import PROBE_CHANGES, PROBE_TESTS
 
 ATTENTION, TRANSFORMER, STATE, VARIANTS, FUSED, TAP, RECORDING, SEARCH, EDITS, DROPOUT, MASKS, MASKING, PROBE = (
@@ -35,6 +36,7 @@ HEAD_SCORES, ROLES, LEXICAL, CELLS, BOOTSTRAP, WORDS, TERMS, ABLATION = (
 )
 TESTS: dict[str, tuple[str, ...]] = {
     **IMPORT_TESTS,
+    **MACHINE_TESTS,
     **PROBE_TESTS,
     ATTENTION: ("tests/model/test_attention.py", "tests/model/test_transformer.py", "tests/model/test_tap.py"),
     FUSED: ("tests/model/training/test_fused.py",),
@@ -149,6 +151,7 @@ _CUT_STREAM = 'rng = generator(seed, "cutoff", step, number)'
 
 MUTANTS: tuple[Mutant, ...] = (
     *(mutant for file, changes in IMPORT_CHANGES.items() for mutant in _of(file, *changes)),
+    *(mutant for file, changes in MACHINE_CHANGES.items() for mutant in _of(file, *changes)),
     *(mutant for file, changes in PROBE_CHANGES.items() for mutant in _of(file, *changes)),
     *_of(
         ATTENTION,
