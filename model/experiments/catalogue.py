@@ -177,7 +177,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             "embedding-scale",
             "Embeddings × √d_model or not",
             "The paper multiplies embeddings by √d_model before positions are added. What if it does not?",
-            SWAP,
+            REVERSE,
             (Arm("× √d_model"), Arm("× 1", "scale_embeddings=false")),
         ),
         Experiment(
