@@ -52,6 +52,7 @@ def test_grid_to_head_to_cell_by_mouse(visit: Visit, trace: AttentionTrace) -> N
     expect(page.locator(".tile")).to_have_count(10)
     page.get_by_role("button", name=re.compile("^Layer 2, head 2:")).click()
     canvas = page.locator("figure.cross canvas")
+    expect(canvas).to_have_attribute("data-plot", re.compile(","))
     left, top, cell, *_ = map(float, (canvas.get_attribute("data-plot") or "").split(","))
     canvas.click(position={"x": left + 3.5 * cell, "y": top + 2.2 * cell})
     weight = trace.cross[1, 1, 2, 3]

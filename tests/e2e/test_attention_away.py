@@ -245,6 +245,7 @@ def test_the_attention_of_another_model_is_loaded_and_shown(visit: Visit, tmp_pa
     expect(own.locator(".tile")).to_have_count(2 * 4)
     own.get_by_role("button", name=re.compile("^Layer 1, head 3:")).click()
     canvas = own.locator("figure.encoder canvas")
+    expect(canvas).to_have_attribute("data-plot", re.compile(","))
     left, top, cell, *_ = map(float, (canvas.get_attribute("data-plot") or "").split(","))
     canvas.click(position={"x": left + 1.5 * cell, "y": top + 4.2 * cell})
     expect(own.locator(".cell")).to_contain_text(f"{weights[0, 2, 4, 1]:.4f}")

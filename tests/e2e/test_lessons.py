@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -93,6 +94,7 @@ def test_a_lesson_by_keyboard_in_large_type(visit: Visit, lesson: Lesson) -> Non
 def test_a_figure_grows_with_the_type_and_knows_where_it_is_clicked(visit: Visit) -> None:
     page = visit("/lessons?lesson=attention&at=3&present=1")
     canvas = page.locator("canvas[data-plot]").first
+    expect(canvas).to_have_attribute("data-plot", re.compile(","))
     larger = canvas.evaluate("canvas => canvas.getBoundingClientRect().width / canvas.offsetWidth")
     assert larger > 1.4
     canvas.scroll_into_view_if_needed()
@@ -104,7 +106,7 @@ def test_a_figure_grows_with_the_type_and_knows_where_it_is_clicked(visit: Visit
     page.wait_for_timeout(400)  # the view reports 250 ms after the last click
     settle(page)
     page.get_by_role("button", name="Check what I did").click()
-    expect(page.locator("p", has_text="Done.")).to_be_visible()
+    expect(page.locator("p", has_text=re.compile(r"\bDone\.$"))).to_be_visible()
 
 
 def test_actions_in_the_figure_are_recognised(visit: Visit) -> None:
@@ -116,7 +118,7 @@ def test_actions_in_the_figure_are_recognised(visit: Visit) -> None:
     page.wait_for_timeout(400)  # the view reports 250 ms after the last move
     settle(page)
     page.get_by_role("button", name="Check what I did").click()
-    expect(page.locator("p", has_text="Done.")).to_be_visible()
+    expect(page.locator("p", has_text=re.compile(r"\bDone\.$"))).to_be_visible()
 
 
 def test_the_lesson_stays_open_on_another_page(visit: Visit) -> None:
@@ -129,7 +131,7 @@ def test_the_lesson_stays_open_on_another_page(visit: Visit) -> None:
     page.get_by_test_id("stMain").get_by_text("Lift the causal mask", exact=True).click()
     settle(page)
     side.get_by_role("button", name="Check what I did").click()
-    expect(side.locator("p", has_text="Done.")).to_be_visible()
+    expect(side.locator("p", has_text=re.compile(r"\bDone\.$"))).to_be_visible()
     side.locator(".st-key-lesson_onward button").click()
     on_step(page, next(lesson for lesson in LESSONS if lesson.name == "masks"), 5)
 

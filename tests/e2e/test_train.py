@@ -85,6 +85,7 @@ def test_a_run_from_start_to_translate(page: Page, server: Server, checkpoints: 
     expect(badge(page, "running")).to_be_visible(timeout=PATIENCE)
     expect(page).to_have_url(re.compile(r"run=mine"), timeout=PATIENCE)
     page.get_by_text("Its sharpest row is").wait_for()  # the first evaluation has drawn the watched sentence
+    expect(page.get_by_test_id("stProgress")).to_contain_text(re.compile(r"step [1-9]"))  # written apart
     first = step_of(page)
     expect(page.get_by_test_id("stVegaLiteChart").first).to_be_visible()
     caption = page.get_by_text(re.compile(r"^Training loss .* at step")).first
