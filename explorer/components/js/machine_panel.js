@@ -117,7 +117,7 @@ function seen(S, block) {
 /** What a picture shows. @param {MachineState} S @param {MachineBlock} block */
 function captionOf(S, block) {
   const { head, part } = S.opened, facts = S.data.facts[block.name];
-  if (!head && block.attention) return "Attention weights, mean over the heads: rows are queries, columns are keys; darker is more, grey is masked.";
+  if (!head && block.attention) return "Attention weights, mean over the heads: rows are queries, columns are keys; stronger colour is more, grey is masked.";
   if (!head) {
     const width = facts.picture?.width ?? 0, whole = facts.shape[facts.shape.length - 1];
     const columns = block.kind === "linear" ? "tokens" : `the first ${Math.min(width, whole)} of ${whole} numbers`;
@@ -125,7 +125,7 @@ function captionOf(S, block) {
     return `Rows are tokens, columns are ${columns} of ${what}; blue is below 0, orange above.`;
   }
   const shown = part || "weights";
-  if (shown === "weights") return "Attention weights of this head: rows are queries, columns are keys; darker is more.";
+  if (shown === "weights") return "Attention weights of this head: rows are queries, columns are keys; stronger colour is more.";
   if (shown === "scores" || shown === "masked") return "Scores of this head: rows are queries, columns are keys; blue is below 0, orange above, grey is masked.";
   return "Rows are tokens, columns are the numbers of this head; blue is below 0, orange above.";
 }

@@ -39,7 +39,7 @@ export function projectionsOf(S, block) {
     });
   }
   const which = head ? ` Head ${head} works with numbers ${(head - 1) * slice + 1} to ${head * slice} of each result.` : "";
-  const caption = `The whole vector of ${d} numbers is multiplied by each of three learned matrices (darker: larger weights). Only the results are cut into ${heads} slices of ${slice} numbers, one for each head: every head has read the whole vector.${which}`;
+  const caption = `The whole vector of ${d} numbers is multiplied by each of three learned matrices (stronger colour: larger weights). Only the results are cut into ${heads} slices of ${slice} numbers, one for each head: every head has read the whole vector.${which}`;
   figure.setAttribute("role", "img");
   figure.setAttribute("aria-label", caption);
   figure.append(make("figcaption", "", caption));
