@@ -119,7 +119,9 @@ def test_the_header_says_what_was_decoded(name: str) -> None:
         shape = header["facts"][block.name]["shape"]
         run = view.runs[-1]
         point = f"{block.name}.weights" if block.attention else block.result
-        if point in run.operations and block.kind not in ("softmax", "initial"):
+        if block.kind == "initial":
+            assert shape == [run[point].shape[0], run[point].shape[2]], "layer, batch, number"
+        elif point in run.operations and block.kind != "softmax":
             read = len(shown.path)
             assert [size or read for size in shape] == list(run[point].shape[1:]), block.name
 
@@ -224,6 +226,8 @@ def test_only_what_exists_can_be_opened() -> None:
 def test_no_tile_of_a_matrix_belongs_to_two_heads() -> None:
     matrix = np.zeros((24, 24), np.float32)
     matrix[8:16] = 1.0  # the results of the second of three heads
+    wide = np.repeat(np.eye(4, dtype=np.float32), 33, axis=0)  # 132 results of four heads
+    assert set(np.unique(pooled(wide, 4))) == {0.0, 1.0}, "a tile of two heads would be a mixture"
     small = pooled(matrix, 3)
     assert small.shape[1] % 3 == 0
     each = small.shape[1] // 3
