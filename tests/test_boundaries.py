@@ -37,7 +37,6 @@ SCRIPTS = sorted(
 # The packages of explorer/ from the bottom up: each may import itself and those before it.
 ROOMS = (
     "text",
-    "headline",
     "byte_cache",
     "attention",
     "translation",

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from explorer.headline import headline, headline_name
 from explorer.runs.lifecycle import Entry
 from explorer.runs.status import RunStatus, age
 from explorer.runs.viewer_mode import REASON
 from explorer.text import plural
+from explorer.translation.headline import headline, headline_name
 
 _YEAR_9999 = 253_370_000_000.0  # seconds since 1970
 
