@@ -40,7 +40,7 @@ def encode_kind(maps: AttentionMaps, *, name: str, seq: str) -> bytes:
         body = np.ascontiguousarray(maps.weights, dtype="<f4").tobytes()
     else:
         body = np.rint(255 * np.sqrt(np.clip(maps.weights, 0, 1))).astype(np.uint8).tobytes()
-    return _block(header, body + np.ascontiguousarray(maps.mask, dtype=np.uint8).tobytes())
+    return block(header, body + np.ascontiguousarray(maps.mask, dtype=np.uint8).tobytes())
 
 
 def kind_header(maps: AttentionMaps, *, name: str, seq: str, exact: bool) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def kind_header(maps: AttentionMaps, *, name: str, seq: str, exact: bool) -> dic
 def encode_numbers(maps: AttentionMaps, heads: Sequence[Head], *, name: str, seq: str) -> bytes:
     """The float32 weights of the requested heads (layer, head), counted from 1; head 0 is the mean of its layer."""
     header = {"name": name, "seq": seq, "kind": maps.kind, "form": maps.form, "given": heads}
-    return _block(header, b"".join(head_weights(maps, *head).astype("<f4").tobytes() for head in heads))
+    return block(header, b"".join(head_weights(maps, *head).astype("<f4").tobytes() for head in heads))
 
 
 def head_weights(maps: AttentionMaps, layer: int, head: int) -> NDArray[np.float32]:
@@ -91,7 +91,8 @@ def decode(block: bytes) -> tuple[dict[str, Any], bytes]:
     return header, block[4 + length :]
 
 
-def _block(header: dict[str, Any], body: bytes) -> bytes:
+def block(header: dict[str, Any], body: bytes) -> bytes:
+    """A block: the length of the header, the header, the numbers."""
     text = json.dumps(header, separators=(",", ":"), allow_nan=False).encode("ascii")
     text += b" " * (-len(text) % 4)
     return struct.pack("<I", len(text)) + text + body

@@ -33,9 +33,10 @@ def test_compute_statistics_and_open_a_card(visit: Visit) -> None:
     measured(page)
     expect(page.get_by_text("5 of 12 heads have a clear role")).to_be_visible()
     expect(page.get_by_test_id("stDataFrame").first).to_be_visible()
-    grid = page.get_by_test_id("stPlotlyChart").nth(2).bounding_box()
-    assert grid is not None
-    page.mouse.click(grid["x"] + 0.3 * grid["width"], grid["y"] + 90)  # the first thumbnail of cross-attention
+    page.get_by_role("button", name="Cross L1 H2: alignment").focus()
+    page.keyboard.press("ArrowLeft")
+    expect(page.get_by_role("button", name="Cross L1 H1: alignment")).to_be_focused()
+    page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Cross L1 H1: alignment (predicts)")).to_be_visible()
     expect(page.get_by_text(re.compile("over 199 sentences; beside uniform attention .* untrained"))).to_be_visible()
     expect(page.get_by_test_id("stPlotlyChart").first).to_be_visible()
@@ -46,13 +47,12 @@ def test_switch_heads_off_see_the_translation_change_undo_and_reopen(visit: Visi
     measured(page)
     tab(page, "Surgery")
     expect(page.get_by_text("Translation, unchanged:")).to_contain_text("thgildaeh")
-    for nth, across in enumerate((0.3, 0.8), start=1):
-        grid = page.get_by_test_id("stPlotlyChart").nth(2)
-        place = grid.bounding_box()
-        assert place is not None
-        page.mouse.click(place["x"] + across * place["width"], place["y"] + 90)  # a thumbnail of cross-attention
+    for head, count in ((1, 1), (1, 0), (1, 1), (2, 2)):
+        page.get_by_role("button", name=f"Cross L1 H{head}: alignment").click()
         settle(page)
-        expect(page.get_by_role("button", name=f"Change {nth} head")).to_be_enabled()
+        change = f"Change {count} head" if count else "Choose heads first"
+        expect(page.get_by_role("button", name=change)).to_be_enabled(enabled=count > 0)
+    expect(page.get_by_role("button", name="Cross L1 H2: alignment (predicts), ✓", pressed=True)).to_be_visible()
     page.get_by_role("button", name="Change 2 heads").click()
     settle(page)
     expect(page.get_by_text("The translation changes.")).to_be_visible()

@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 from streamlit.testing.v1 import AppTest
 
+from explorer.components.heads_payload import decode
+
 
 def as_read(text: str) -> str:
     """Markdown without its escapes and without the links of terms."""
@@ -46,6 +48,12 @@ def decoded(value: Any) -> Any:
     if isinstance(value, list):
         return [decoded(item) for item in value]
     return value
+
+
+def role_grids(at: AppTest) -> list[dict[str, Any]]:
+    """The grids of thumbnails on the page, one for each kind of attention."""
+    found = [decode(element.proto.bytes)[0] for element in at.get("bidi_component") if element.proto.bytes]
+    return [grid for header in found for grid in header.get("grids", ())]
 
 
 def tables(at: AppTest) -> list[pd.DataFrame]:

@@ -17,7 +17,7 @@ from explorer.web import runtime
 from tests.explorer import toy_grammar  # noqa: F401 - spaCy knows its component by name
 from tests.explorer.toy_models import save_toy
 from tests.pages.probe_page import forget, on_tab, opened, press, switch_off
-from tests.pages.teaching import plotted, tables, words
+from tests.pages.teaching import plotted, role_grids, tables, words
 from tests.paths import ROOT
 
 
@@ -44,12 +44,13 @@ def test_statistics_are_computed_with_sample_and_baselines(app: AppTest) -> None
     assert len(table) == 8 + 2 + 2
     assert table.loc[("cross", "L1 H1"), "alignment error rate"] <= 0.05
     assert table.loc[("cross", "L1 H1"), "role"] == "alignment (predicts)"
-    grids, maps = plotted(at)[:3], plotted(at)[3:]
+    maps, grids = plotted(at), role_grids(at)
     assert len(maps) == 3
     assert maps[0]["data"][0]["z"].shape == (2, 4)
-    assert [len(grid["data"][1]["x"]) for grid in grids] == [8, 2, 2], "a thumbnail for each head"
-    assert "Lp" not in said
-    assert "Ap = alignment (predicts)" in said
+    assert [len(grid["tiles"]) for grid in grids] == [8, 2, 2], "a thumbnail for each head"
+    captions = " ".join(grid["caption"] for grid in grids)
+    assert "Lp" not in captions
+    assert "Ap = alignment (predicts)" in captions
 
 
 def test_words_can_be_aligned_statistically_where_no_alignment_is_known(app: AppTest) -> None:

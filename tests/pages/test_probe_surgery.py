@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.probe_page import forget, on_tab, opened, press, switch_off
-from tests.pages.teaching import plotted, tables, words
+from tests.pages.teaching import role_grids, tables, words
 from tests.paths import ROOT
 
 pytestmark = pytest.mark.slow  # many model calls
@@ -52,16 +52,16 @@ def test_heads_are_chosen_and_left_on_the_grid(app: AppTest) -> None:
     at = on_tab(app, "Surgery")
 
     def marks() -> list[str]:
-        return [note["text"] for note in plotted(at)[2]["layout"]["annotations"] if note.get("bgcolor")]
+        return [tile["mark"] for tile in role_grids(at)[2]["tiles"] if tile["mark"]]
 
-    assert len(plotted(at)) == 3
+    assert len(role_grids(at)) == 3
     assert marks() == []
     assert at.button(key="surgery_do").disabled
     at.pills(key="surgery_heads_cross").set_value([(0, 0), (0, 1)]).run()
-    assert marks() == ["<b>✓</b>", "<b>✓</b>"]
+    assert marks() == ["✓", "✓"]
     assert at.button(key="surgery_do").label == "Change 2 heads"
     press(at, "surgery_do")
-    assert marks() == ["<b>off</b>", "<b>off</b>"]
+    assert marks() == ["off", "off"]
     assert at.button(key="surgery_do").disabled, "the next operation starts from no head"
 
 

@@ -5,7 +5,7 @@ import { buttonsOf, finder, say, sayAll } from "./dom.js";
 import { PLACES } from "./head_list.js";
 import { drawDiagram } from "./diagram.js";
 import { drawHeadChoice } from "./head_choice.js";
-import { chooseTile, drawGrids, moveInGrid } from "./heads_grid.js";
+import { chooseTile, drawGrids } from "./heads_grid.js";
 import { drawLines } from "./heads_lines.js";
 import { drawMaps, listenToHead } from "./heads_map.js";
 import { choosePalette, drawLegend } from "./heads_pictures.js";
@@ -21,6 +21,7 @@ import { clamp } from "./numbers.js";
 import { createPlayer, drawSteps, stepAfter } from "./player.js";
 import { listenToPresent } from "./present.js";
 import { drawBadges } from "./readout.js";
+import { moveInGrid } from "./tiles.js";
 import { numbered, tokenName } from "./token_names.js";
 import { DEFAULT_OPTIONS, VIEWS, readView } from "./view_text.js";
 

@@ -10,6 +10,7 @@ import { SIDES } from "./kinds.js";
 import { TITLES, capitalised, nameInKind, shortLayer, shortName } from "./names.js";
 import { presenting } from "./present.js";
 import { roomBelow } from "./screen_room.js";
+import { giveTabStop, tileOf } from "./tiles.js";
 
 /** @typedef {import("./types").HeadsState} HeadsState */
 /** @typedef {import("./types").Kind} Kind */
@@ -95,10 +96,7 @@ function drawGrid(S, m, canvas, grid, none, beside) {
     if (mine) pressed = button;
     return button;
   });
-  // Each grid has one Tab stop: the head in view, else the first.
-  const active = /** @type {ShadowRoot} */ (grid.getRootNode()).activeElement;
-  const stop = buttons.find((b) => b === active) ?? pressed ?? buttons[0];
-  for (const b of buttons) if (b.tabIndex !== (b === stop ? 0 : -1)) b.tabIndex = b === stop ? 0 : -1;
+  giveTabStop(grid, buttons, pressed);
   const top = topOf(S, false), painted = /** @type {HTMLCanvasElement & { painted?: string }} */ (canvas);
   const paint = [
     S.seq, m.kind, m.form, top, S.scale, S.palette, S.theme.ground, x, y, shown, row, compact, form, pixelRatio(grid),
@@ -171,42 +169,8 @@ function tileIn(S, cell) {
   return /** @type {HTMLButtonElement & { names?: string }} */ (cell.firstChild);
 }
 
-/** @param {EventTarget | null} target @returns {HTMLButtonElement | null} */
-const tileOf = (target) => /** @type {Element} */ (target).closest(".tile");
-
 /** @param {HeadsState} S @param {MouseEvent} event */
 export function chooseTile(S, event) {
   const [kind, layer, head] = tileOf(event.target)?.value.split(" ") ?? [];
   if (kind) openHead(S, /** @type {Kind} */ (kind), Number(layer), Number(head));
-}
-
-/**
- * Arrow keys move between thumbnails as they are arranged on the screen; Enter opens one.
- * @param {KeyboardEvent} event
- */
-export function moveInGrid(event) {
-  const here = tileOf(event.target);
-  const way = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
-  if (!here || (!way && event.key !== "Home" && event.key !== "End")) return;
-  event.preventDefault();
-  /** @type {HTMLButtonElement[]} */
-  const all = [.../** @type {Element} */ (event.currentTarget).querySelectorAll(/** @type {"button"} */ (".tile"))];
-  /** @type {HTMLButtonElement | undefined} */
-  let next = event.key === "Home" ? all[0] : all[all.length - 1];
-  if (way) {
-    const middle = (/** @type {Element} */ b) => {
-      const { x, y, width } = b.getBoundingClientRect();
-      return { x: x + width / 2, y };
-    };
-    const { x, y } = middle(here), spots = all.map((button) => ({ button, ...middle(button) }));
-    const ahead = spots.filter((b) => (way[0] ? way[0] * (b.x - x) > 1 && Math.abs(b.y - y) < 20 : way[1] * (b.y - y) > 9));
-    // Left and right: the nearest in this row. Up and down: the nearest row, then the nearest in that row.
-    const far = (/** @type {{ x: number, y: number }} */ b) =>
-      (way[0] ? 0 : 9999 * Math.round(Math.abs(b.y - y) / 9)) + Math.abs(b.x - x);
-    next = ahead.sort((a, b) => far(a) - far(b))[0]?.button;
-  }
-  if (!next) return;
-  here.tabIndex = -1;
-  next.tabIndex = 0;
-  next.focus();
 }

@@ -610,6 +610,34 @@ export interface FilmState extends Pick {
   thumbs: { layer: number; head: number; button: HTMLButtonElement; canvas: HTMLCanvasElement }[];
 }
 
+// Grids of roles
+
+/** Layer and head order. */
+export interface RoleTile {
+  name: string;
+  role: string;
+  letters: string;
+  /** Which categorical colour frames it; -1 without a clear role. */
+  colour: number;
+  mark: string;
+  chosen: boolean;
+}
+export interface RoleGrid {
+  kind: Kind;
+  layers: number;
+  heads: number;
+  /** Rows and columns of a map. */
+  bins: number;
+  /** The weight at the upper end of the colour scale. */
+  largest: number;
+  caption: string;
+  tiles: RoleTile[];
+}
+export interface RoleGridState {
+  box: HTMLElement;
+  click: (head: { kind: string; layer: number; head: number }) => void;
+}
+
 // Walk
 
 export interface WalkRow {

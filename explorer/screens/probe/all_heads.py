@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
 from explorer.attention.names import index_name
+from explorer.components.role_grid import role_grid_view
 from explorer.figures.measured_heads import layer_head_map, similarity_plot
-from explorer.figures.plotly_charts import Plot
-from explorer.figures.role_grid import THUMBNAILS, role_grid, score_scatter
+from explorer.figures.score_scatter import score_scatter
 from explorer.lessons.glossary import explained
 from explorer.probing.measurement import STATISTICS, WITHOUT_SINKS, Probe
+from explorer.probing.role_grid import THUMBNAILS, role_grids, role_table
 from explorer.probing.roles import RULE
 from explorer.probing.sample import Measured
 from explorer.probing.similarity import head_map
@@ -34,7 +33,8 @@ from explorer.screens.probe.sample_choice import align_words
 from explorer.text import plain
 from explorer.translation.model_description import ModelDescription
 from explorer.web import page_parts, session
-from model.config import ATTENTION_KINDS, AttentionKind
+from model.config import ATTENTION_KINDS
+from model.points import Head
 
 _ROW_PIXELS, _ROWS_SHOWN = 35, 8
 
@@ -64,40 +64,16 @@ def draw_heads(described: ModelDescription, measured: Measured) -> None:
             _draw_numbers(measured.probe)
 
 
-def head_grids(probe: Probe) -> dict[AttentionKind, Plot]:
-    """Thumbnails of all heads, by kind."""
-    known, grids = roles(probe), {}
-    for kind in ATTENTION_KINDS:
-        item = probe.kinds[kind]
-        places = {(layer, head): known[kind, layer, head] for layer, head in np.ndindex(item.n_layers, item.n_heads)}
-        grids[kind] = role_grid(item.relative, places, kind)
-    return grids
-
-
 def _draw_grid(probe: Probe) -> None:
-    for (kind, plot), column in zip(head_grids(probe).items(), st.columns(len(ATTENTION_KINDS)), strict=True):
-        with column:
-            st.markdown(f"##### {plain(plot.title)}")
-            st.plotly_chart(
-                plot.figure,
-                key=f"{_GRID}_{kind}",
-                alt=plot.caption,
-                on_select=partial(_open_card, kind),
-                selection_mode="points",
-                config={"displayModeBar": False},
-            )
-            st.caption(plain(plot.caption))
-            page_parts.draw_numbers(plot.table, plot.caption, f"{_GRID}_{kind}")
+    grids = role_grids(probe)
+    role_grid_view(grids, key=_GRID, on_click=_open_card)
+    page_parts.draw_numbers(role_table(grids), "The role of every head", _GRID, "The roles as a table")
 
 
-def _open_card(kind: AttentionKind) -> None:
+def _open_card(chosen: Head) -> None:
     """Open the card of the head that was clicked."""
-    points = st.session_state[f"{_GRID}_{kind}"]["selection"]["points"]
-    chosen = [point["customdata"] for point in points if point.get("customdata") is not None]
-    if not chosen:
-        return
-    layer, head = chosen[0]
-    session.move(kind=kind, layer=int(layer) + 1, head=int(head) + 1)
+    kind, layer, head = chosen
+    session.move(kind=kind, layer=layer + 1, head=head + 1)
     st.session_state["probe_tab"] = ONE_HEAD
 
 

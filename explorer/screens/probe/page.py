@@ -13,7 +13,7 @@ from explorer.probing.role_map import role_map_svg
 from explorer.probing.sample import Measured
 from explorer.probing.syntax import tags_of
 from explorer.probing.tables import number_rows
-from explorer.screens.probe.all_heads import ONE_HEAD, draw_heads, head_grids
+from explorer.screens.probe.all_heads import ONE_HEAD, draw_heads
 from explorer.screens.probe.cross_checks import draw_cross_checks, known_checks
 from explorer.screens.probe.findings import draw_findings
 from explorer.screens.probe.grammar import draw_grammar, grammar_of
@@ -36,9 +36,7 @@ SURGERY = "Surgery"
 
 def prepare() -> None:
     """Do ahead of the first visit what it would wait for; see :mod:`explorer.web.warm_up`."""
-    results = read_ahead()
-    if results is not None:
-        head_grids(results.probe)  # Plotly imports the parts of a figure when the first one is made
+    read_ahead()
 
 
 def draw() -> None:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import streamlit as st
 
 from explorer.attention.names import index_name
-from explorer.figures.role_grid import role_grid
+from explorer.components.role_grid import role_grid_view
 from explorer.probing.measurement import Probe
+from explorer.probing.role_grid import Place, role_grids
 from explorer.probing.sample import Measured
-from explorer.probing.tables import roles
 from explorer.text import plain
 from explorer.translation.head_change import Change, Kind
 from explorer.web import changes_in_force
 from model.config import ATTENTION_KINDS, AttentionKind, ModelConfig
 from model.points import Head
-
-Place = tuple[int, int]
 
 MARKS: dict[Kind, str] = {
     "zero": "off",
@@ -29,7 +25,6 @@ MARKS: dict[Kind, str] = {
     "output": "output",
 }
 CHOSEN = "✓"
-_CLICKS = "surgery_clicks"
 
 
 def chosen_heads() -> list[Head]:
@@ -72,40 +67,18 @@ def marks_of(kind: AttentionKind, changes: tuple[Change, ...], chosen: list[Plac
 
 
 def _draw_grids(probe: Probe) -> None:
-    known = roles(probe)
-    clicks = st.session_state.setdefault(_CLICKS, 0)
-    for kind, column in zip(ATTENTION_KINDS, st.columns(len(ATTENTION_KINDS)), strict=True):
-        item = probe.kinds[kind]
-        places = {place: known[kind, *place] for place in np.ndindex(item.n_layers, item.n_heads)}
-        marks = marks_of(kind, changes_in_force.changes(), list(st.session_state.get(_names_key(kind)) or ()))
-        plot = role_grid(item.relative, places, kind, marks, small=True)
-        words = "; ".join(f"{index_name(*place)} {mark}" for place, mark in sorted(marks.items()))
-        with column:
-            st.markdown(f"##### {plain(plot.title)}")
-            key = f"surgery_grid_{kind}_{clicks}"
-            st.plotly_chart(
-                plot.figure,
-                key=key,
-                alt=f"{plot.caption} {words}",
-                on_select=partial(_clicked, kind, key),
-                selection_mode="points",
-                config={"displayModeBar": False},
-            )
+    chosen = {kind: list(st.session_state.get(_names_key(kind)) or ()) for kind in ATTENTION_KINDS}
+    changes = changes_in_force.changes()
+    marks = {kind: marks_of(kind, changes, chosen[kind]) for kind in ATTENTION_KINDS}
+    role_grid_view(role_grids(probe, marks, chosen), key="surgery_grid", on_click=_choose_or_leave, choosing=True)
 
 
-def _clicked(kind: AttentionKind, key: str) -> None:
-    """Choose the head that was clicked, or leave it.
-
-    The next grid has another key: on this one Plotly holds the head selected, and a second click would say nothing.
-    """
-    points = st.session_state[key]["selection"]["points"]
-    places = [tuple(point["customdata"]) for point in points if point.get("customdata") is not None]
-    if not places:
-        return
-    st.session_state[_CLICKS] += 1
-    chosen = list(st.session_state.get(_names_key(kind)) or ())
-    place = (int(places[0][0]), int(places[0][1]))
-    st.session_state[_names_key(kind)] = [p for p in chosen if p != place] if place in chosen else [*chosen, place]
+def _choose_or_leave(clicked: Head) -> None:
+    """Choose the head that was clicked, or leave it."""
+    kind, *place = clicked
+    chosen: list[Place] = list(st.session_state.get(_names_key(kind)) or ())
+    head = (place[0], place[1])
+    st.session_state[_names_key(kind)] = [p for p in chosen if p != head] if head in chosen else [*chosen, head]
 
 
 def _names_key(kind: AttentionKind) -> str:

@@ -1,0 +1,119 @@
+// Thumbnails of all heads, lettered and framed by their roles; a click or Enter opens a head or chooses it.
+
+import { contextOf, readTheme } from "./colours.js";
+import { children, finder, make, makeButton, say } from "./dom.js";
+import { capitalised, shortHead, shortLayer } from "./names.js";
+import { wholePercent } from "./numbers.js";
+import { giveTabStop, moveInGrid, tileOf } from "./tiles.js";
+import { readBlock } from "./weight_blocks.js";
+
+/** @typedef {import("./types").RoleGrid} RoleGrid */
+/** @typedef {import("./types").RoleGridState} RoleGridState */
+/** @typedef {import("./types").RoleTile} RoleTile */
+/** @typedef {import("./types").Theme} Theme */
+
+/**
+ * Streamlit calls this again whenever the data or the theme changes.
+ * @param {import("./types").Mount<Uint8Array, "__rolegrid", RoleGridState>} mount
+ */
+export default function ({ data, parentElement: root, setTriggerValue }) {
+  const S = (root.__rolegrid ??= create(root));
+  S.click = (head) => setTriggerValue("clicked", head);
+  const { header, body } = readBlock(data), theme = readTheme(S.box);
+  const colours = getComputedStyle(S.box).getPropertyValue("--st-chart-categorical-colors").split(",");
+  S.box.classList.toggle("choosing", header.choosing);
+  let from = 0;
+  const boxes = children(S.box, header.grids.length, makeGrid);
+  header.grids.forEach((/** @type {RoleGrid} */ grid, /** @type {number} */ i) => {
+    const count = grid.tiles.length * grid.bins * grid.bins;
+    drawGrid(boxes[i], grid, new Uint8Array(body, from, count), header.choosing, theme, colours);
+    from += count;
+  });
+}
+
+/** @param {ParentNode} root @returns {RoleGridState} */
+function create(root) {
+  /** @type {HTMLElement} */
+  const box = finder(root)(".rolegrid");
+  /** @type {RoleGridState} */
+  const S = { box, click: () => {} };
+  box.onclick = (event) => {
+    const [kind, layer, head] = tileOf(event.target)?.value.split(" ") ?? [];
+    if (kind) S.click({ kind, layer: Number(layer), head: Number(head) });
+  };
+  return S;
+}
+
+function makeGrid() {
+  const tiles = Object.assign(make("div", "tiles"), { onkeydown: moveInGrid });
+  tiles.setAttribute("role", "group");
+  const legend = make("p", "legend", make("span"), make("i"), make("span"));
+  return make("figure", "", make("h5"), tiles, legend, make("figcaption"));
+}
+
+/**
+ * Draws the heads of one kind; a row is a layer.
+ * @param {HTMLElement} box
+ * @param {RoleGrid} grid
+ * @param {Uint8Array} levels [layer, head, bin, bin], steps of the colour scale
+ * @param {boolean} choosing
+ * @param {Theme} theme
+ * @param {string[]} colours of roles
+ */
+function drawGrid(box, grid, levels, choosing, theme, colours) {
+  const [title, tiles, legend, caption] = /** @type {HTMLElement[]} */ ([...box.children]);
+  const { kind, layers, heads, bins } = grid, area = bins * bins;
+  say(title, capitalised(kind));
+  say(caption, grid.caption);
+  say(legend.firstChild, "0");
+  say(legend.lastChild, `${wholePercent(grid.largest)} of the weight`);
+  tiles.setAttribute("aria-label", `${capitalised(kind)} heads`);
+  tiles.style.setProperty("--heads", `${heads}`);
+  const cells = children(tiles, layers * (heads + 1), () => make("div"));
+  const buttons = grid.tiles.map((tile, i) => {
+    const layer = Math.floor(i / heads), head = i % heads, cell = cells[layer * (heads + 1) + head + 1];
+    const button = buttonIn(cell);
+    button.value = `${kind} ${layer + 1} ${head + 1}`;
+    if (choosing) button.ariaPressed = `${tile.chosen}`;
+    writeTile(button, kind, tile, head + 1, colours[tile.colour] ?? "");
+    paintMap(/** @type {HTMLCanvasElement} */ (button.querySelector("canvas")), bins, levels.subarray(i * area, (i + 1) * area), theme);
+    return button;
+  });
+  for (let layer = 0; layer < layers; layer++) {
+    const cell = cells[layer * (heads + 1)];
+    cell.className = "layer";
+    say(cell, shortLayer(layer + 1));
+  }
+  giveTabStop(tiles, buttons, null);
+}
+
+/** The button in a cell, created if there is none. @param {HTMLElement} cell */
+function buttonIn(cell) {
+  if (cell.firstElementChild?.tagName !== "BUTTON") {
+    cell.className = "";
+    cell.replaceChildren(makeButton("tile", make("span", "names", make("small"), make("b")), make("span", "map", make("canvas"), make("em"))));
+  }
+  return /** @type {HTMLButtonElement} */ (cell.firstChild);
+}
+
+/** @param {HTMLButtonElement} button @param {string} kind @param {RoleTile} tile @param {number} head @param {string} colour */
+function writeTile(button, kind, tile, head, colour) {
+  const [name, letters, mark] = button.querySelectorAll("small, b, em");
+  say(name, shortHead(head));
+  say(letters, tile.letters);
+  say(mark, tile.mark);
+  button.classList.toggle("clear", tile.colour >= 0);
+  button.style.setProperty("--role", colour);
+  button.ariaLabel = button.title = titleOf(kind, tile);
+}
+
+/** What a thumbnail is called: "Encoder L1 H2: previous token, off". @param {string} kind @param {RoleTile} tile */
+const titleOf = (kind, { name, role, mark }) => `${capitalised(kind)} ${name}: ${[role, mark].filter(Boolean).join(", ")}`;
+
+/** One pixel for each cell; the style sheet enlarges them. @param {HTMLCanvasElement} canvas @param {number} bins @param {Uint8Array} levels @param {Theme} theme */
+function paintMap(canvas, bins, levels, { scale }) {
+  Object.assign(canvas, { width: bins, height: bins });
+  const image = new ImageData(bins, bins);
+  levels.forEach((level, i) => image.data.set([...scale[level], 255], 4 * i));
+  contextOf(canvas).putImageData(image, 0, 0);
+}
