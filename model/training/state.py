@@ -31,8 +31,8 @@ class Progress:
 
     `epoch` and `update` identify the next batches; `evaluated` is the last evaluated step; `best` the best scores so
     far; `waited` the number of evaluations since then; `latest` the newest scores, kept where weights are averaged;
-    `recent` the steps whose weights are averaged; `loss`, `nll` and `target_tokens` the sums since the last log line
-    (of a run in several processes they are not saved, and 0).
+    `recent` the steps whose weights are averaged; `loss`, `nll` and `target_tokens` the sums of all processes
+    since the last log line.
     """
 
     step: Count = 0

@@ -95,10 +95,10 @@ class Trainer:
         load_stored(self.model, weights)
         restore_optimizer(self.optimizer, self.model, tensors)
         self.progress = progress
-        if self.world.size == 1:
+        if self.world.is_main:  # the sums are those of all processes
             self._window.loss += progress.loss
             self._window.nll += progress.nll
-            self._window.target_tokens = progress.target_tokens
+        self._window.target_tokens = progress.target_tokens
 
     def fit(self) -> None:
         """Train until `max_steps`, or until patience runs out.
@@ -271,19 +271,23 @@ class Trainer:
         return twin, mean
 
     def save(self) -> None:
-        """Save the state to resume from."""
+        """Save the state to resume from; all processes must call this together."""
+        self.progress.loss, self.progress.nll = self.sums_since_log()
+        self.progress.target_tokens = self._window.target_tokens
         if self.run is None:
             return
-        if self.world.size == 1:  # the others' sums would have to be asked for, and a stop may concern only one process
-            self.progress.loss, self.progress.nll = self._window.loss.item(), self._window.nll.item()
-            self.progress.target_tokens = self._window.target_tokens
         tensors = {f"model.{name}": tensor for name, tensor in stored_weights(self.model).items()}
         save_state(self.run.folder, self.progress, tensors | optimizer_tensors(self.optimizer, self.model))
 
     # Reports
 
-    def _log_training(self, rate: float) -> None:
+    def sums_since_log(self) -> tuple[float, float]:
+        """Loss as optimised and plain NLL of all processes since the last log line; all must call this together."""
         loss, nll = self.world.sum(self._window.loss.item(), self._window.nll.item())
+        return loss, nll
+
+    def _log_training(self, rate: float) -> None:
+        loss, nll = self.sums_since_log()
         values = {
             "epoch": self.progress.epoch,
             "seconds": round(self.progress.seconds, 2),

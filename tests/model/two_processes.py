@@ -12,6 +12,7 @@ from model import scoring
 from model.training.device import Runtime
 from model.training.distributed import World, joined_world
 from model.training.evaluation import evaluate
+from model.training.optimizer import optimizer_tensors
 from model.training.trainer import StopRequested, Trainer
 from tests.model.engine import string_setup, syllable_task
 
@@ -130,6 +131,23 @@ def cut_off(world: World, gradient_accumulation_steps: int) -> dict[str, torch.T
     return {f"simcut.weights.{name}": t.clone().contiguous() for name, t in setup.model.state_dict().items()}
 
 
+def sums_after_resuming(world: World) -> dict[str, torch.Tensor]:
+    """Sums of the training loss since the last log line: after three updates, and after a resumed run's next two."""
+    trainer = trainer_for(world, torch.float64, 2 // world.size)
+    for _ in range(3):
+        trainer.update()
+    trainer.save()
+    tensors = {f"model.{name}": tensor for name, tensor in trainer.model.state_dict().items()}
+    tensors |= optimizer_tensors(trainer.optimizer, trainer.model)
+    resumed = trainer_for(world, torch.float64, 2 // world.size)
+    resumed.restore(trainer.progress, tensors)
+    for _ in range(2):
+        resumed.update()
+    saved = trainer.progress
+    numbers = (saved.loss, saved.nll, saved.target_tokens, *resumed.sums_since_log())
+    return {"sums": torch.tensor(numbers, dtype=torch.float64)}
+
+
 def main(folder: Path) -> None:
     """Write this process's results into the folder."""
     torch.set_num_threads(1)
@@ -138,5 +156,6 @@ def main(folder: Path) -> None:
         results = everything(world, gradient_accumulation_steps=2)
         results |= cut_anew(world, gradient_accumulation_steps=2)
         results |= cut_off(world, gradient_accumulation_steps=2)
+        results |= sums_after_resuming(world)
         results["stop.questions"] = torch.tensor([questions_until_stopped(world, which) for which in STOPS])
         safetensors.torch.save_file(results, folder / f"rank{world.rank}.safetensors")

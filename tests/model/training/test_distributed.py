@@ -76,10 +76,11 @@ def test_two_processes_are_one(shared: list[dict[str, torch.Tensor]]) -> None:
     alone = {}
     for part in (two_processes.everything, two_processes.cut_anew, two_processes.cut_off):
         alone |= part(World(), gradient_accumulation_steps=4)
+    alone |= two_processes.sums_after_resuming(World())
     for result in shared:
         assert result.keys() == alone.keys() | {"stop.questions"}
         for name, tensor in alone.items():
-            rounded = name.startswith(("gradient", "eval.sums"))  # computed or summed in float32
+            rounded = name.startswith(("gradient", "eval.sums", "sums"))  # computed or summed in float32
             tolerance = {"atol": 1e-5, "rtol": 1e-4} if rounded else {"atol": 1e-6, "rtol": 0.0}
             torch.testing.assert_close(result[name], tensor, msg=lambda why, name=name: f"{name}: {why}", **tolerance)
 
