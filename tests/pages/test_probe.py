@@ -114,7 +114,7 @@ def test_patching_shows_where_a_letter_is_carried(app: AppTest) -> None:
     assert "“b” becomes likeliest" in words(at)
 
 
-def test_cross_checks(app: AppTest) -> None:
+def test_cross_checks(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
     at = on_tab(app, "Cross-checks")
     assert not at.exception
     *maps, shares = plotted(at)
@@ -132,6 +132,15 @@ def test_cross_checks(app: AppTest) -> None:
     assert "in 50 sentences" in words(at)
     assert agreeing["kind"].tolist() == ["encoder", "encoder", "decoder", "cross"]
     assert sources["predictions"].tolist() == ["all", "first third", "middle third", "last third"]
+
+    def gone(*_: object) -> None:
+        raise runtime.NotTheModels("These numbers need the model itself: it is gone.")
+
+    monkeypatch.setattr(runtime, "norms", gone)  # a model that vanishes between two clicks
+    at.run()
+    assert not at.exception
+    assert "These numbers need the model itself: it is gone." in words(at)
+    assert "of these predictions come from the source on average" in words(at), "the parts below are drawn all the same"
 
 
 def test_own_sentences(app: AppTest) -> None:

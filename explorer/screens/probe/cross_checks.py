@@ -156,7 +156,11 @@ def _draw_maps(described: ModelDescription, shown: Translation) -> None:
     )
     n_layers = described.model_config.n_layers(kind)
     layer = left[1].selectbox("Layer", range(n_layers), format_func=lambda i: f"L{i + 1}", key=f"checks_layer_{kind}")
-    trace, (_, norms) = shown.trace, runtime.norms(shown, kind)
+    try:
+        trace, (_, norms) = shown.trace, runtime.norms(shown, kind)
+    except runtime.NotTheModels as missing:
+        st.info(plain(str(missing)))
+        return
     key = (f"value zeroing {kind} {layer}", described.name, runtime.fingerprint(described.name), shown.seq)
 
     def make() -> np.ndarray:
