@@ -35,6 +35,16 @@ Line = Annotated[str, Meta(max_length=1000, pattern=_LINE)]
 """A short text for a heading or a list."""
 
 
+MAX_SIDE = 5000
+# Line breaks and the marks of right-to-left writing (U+200E, U+200F) belong to sentences; what overrides the order does
+# not.
+SENTENCE = r"\A[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]*\Z"
+"""Text without control characters other than tab and line breaks, and without marks that reorder what follows."""
+
+Side = Annotated[str, Meta(min_length=1, max_length=MAX_SIDE, pattern=SENTENCE)]
+"""The source or the target of a pair, without spaces around it."""
+
+
 class FormatError(ValueError):
     """A JSON file that is damaged, or holds what it must not; the message says what, without the file's name."""
 
@@ -106,6 +116,19 @@ class Evaluation(Struct):
     """A line of metrics.jsonl, as far as its sample translations go."""
 
     samples: list[Sample] | None = None
+
+
+class Headings(Struct):
+    """The headings of a table of sentence pairs, or the keys of its lines if it is JSONL."""
+
+    headings: Annotated[list[Line], Meta(min_length=1, max_length=100)]
+
+
+class Pair(Struct):
+    """A row of a table of sentence pairs (TSV, CSV or JSONL), or a line of two parallel files."""
+
+    source: Side
+    target: Side
 
 
 class StoredPair(Struct):
@@ -183,6 +206,18 @@ def checked(value: Any, kind: type[Kind], optional: Sequence[str] = ()) -> tuple
                 raise FormatError(_sentence(str(error))) from None
             problems.append(_sentence(str(error)))
             value = {key: held for key, held in value.items() if key != part}
+
+
+def pair_problem(source: str, target: str) -> str:
+    """Why two texts are not a :class:`Pair`, in a few words; empty if they are."""
+    try:
+        msgspec.convert({"source": source, "target": target}, Pair)
+    except msgspec.ValidationError as error:
+        said = str(error)
+        if "regex" in said:
+            return "control characters, or marks that reorder text"
+        return "an empty side" if ">=" in said else f"more than {MAX_SIDE:,} characters"
+    return ""
 
 
 def fits(value: Any, kind: Any) -> bool:

@@ -68,10 +68,13 @@ def _holds(kind: Any) -> str:
     if isinstance(kind, inspect.FloatType):
         return f"a number{_range(kind)}"
     if isinstance(kind, inspect.StrType):
-        length = f" of at most {kind.max_length:,} characters" if kind.max_length else ""
+        least = "1 to" if kind.min_length else "at most"
+        length = f" of {least} {kind.max_length:,} characters" if kind.max_length else ""
         return f"text{length}" + (" without control and reordering characters" if kind.pattern else "")
     if isinstance(kind, inspect.ListType):
-        return f"a list: each {_holds(kind.item_type)}"
+        least = f"{kind.min_length} to" if kind.min_length else "at most"
+        length = f" of {least} {kind.max_length:,}" if kind.max_length else ""
+        return f"a list{length}: each {_holds(kind.item_type)}"
     if isinstance(kind, inspect.TupleType):
         return f"{len(kind.item_types)} values: each {_holds(kind.item_types[0])}"
     raise TypeError(f"say in words what {kind} may hold")

@@ -8,14 +8,18 @@ from __future__ import annotations
 from msgspec import Struct
 
 from explorer.export.manifest import ManifestFile
-from explorer.lessons.lesson_file import Front
+from explorer.lessons.lesson_format import Front, StepParts
 from explorer.translation.selection import LinkParameters
+from model.file_formats import Headings, Pair
 from model.format_documentation import table
 
 FORMATS: dict[str, type[Struct]] = {
     "a link, after the question mark": LinkParameters,
     "a manifest (JSON)": ManifestFile,
     "a lesson, between the lines `+++` (TOML)": Front,
+    "a lesson, a step": StepParts,
+    "a table of sentence pairs (TSV, CSV, JSONL), its first row": Headings,
+    "a table of sentence pairs, or two files line by line: a pair": Pair,
 }
 
 

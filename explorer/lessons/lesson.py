@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
 from explorer.lessons.expressions import Expression
 from explorer.translation.selection import Selection, from_query
@@ -11,7 +12,8 @@ from explorer.translation.selection import Selection, from_query
 PAGES = ("translate", "attention", "positions", "masks", "inside", "probe", "train", "runs", "experiments")
 IN_PLACE = ("translate", "attention")  # pages whose views can be shown inside a lesson
 # Controls of these views that a step may ask for; the others are left out.
-CONTROLS = ("views", "kinds", "steps", "bars", "temperature")
+Control = Literal["views", "kinds", "steps", "bars", "temperature"]
+CONTROLS: tuple[Control, ...] = get_args(Control)
 
 
 class LessonError(ValueError):

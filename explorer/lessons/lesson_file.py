@@ -7,44 +7,28 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Any
 from urllib.parse import parse_qsl
-
-import msgspec
-from msgspec import Meta, Struct
 
 from explorer.lessons.checks import validate
 from explorer.lessons.exercises import is_exercise, validate_exercise
 from explorer.lessons.expressions import Expression, TermError, as_number, read_expression
-from explorer.lessons.lesson import CONTROLS, PAGES, Choice, Lesson, LessonError, Link, Question, Step
+from explorer.lessons.lesson import Choice, Lesson, LessonError, Link, Question, Step
+from explorer.lessons.lesson_format import (
+    FRONT,
+    LABELS,
+    MAX_RECAP,
+    NEEDED,
+    RECAP,
+    misfit,
+    misfit_in_front,
+)
 from explorer.translation.selection import from_query, to_query
-from model.file_formats import fits
 
-MAX_BYTES, MAX_STEPS, MAX_TEXT, MAX_CHOICES, MAX_RECAP = 100_000, 30, 4_000, 8, 6
-LABELS = ("Open", "Then open", "Do", "Done", "Ask", "Check", "Within", "Right", "Wrong", "Claim", "Needs", "Controls")
+MAX_BYTES, MAX_STEPS = 100_000, 30
 PLACEHOLDER = re.compile(r"\{([a-z][^{}\n]*)\}")
 CODE = re.compile(r"(`[^`\n]*`)")
 
-Words = Annotated[str, Meta(max_length=MAX_TEXT)]
-Number = Annotated[int, Meta(ge=1, le=9_999)]
-
-
-class Front(Struct, forbid_unknown_fields=True):
-    """The front matter of a lesson, as its TOML names the parts."""
-
-    title: Words
-    about: Words
-    minutes: Number
-    order: Number = 1000
-    model: Words | None = None
-    text: Words | None = None
-    language: Words = "en"
-    recap: Annotated[list[Words], Meta(max_length=MAX_RECAP)] = msgspec.field(default_factory=list)
-
-
-_FRONT = get_type_hints(Front, include_extras=True)
-_NEEDED = tuple(item.name for item in msgspec.structs.fields(Front) if item.required)
-_RECAP = f"recap holds at most {MAX_RECAP} sentences, each in quotation marks"
 _LABEL = re.compile(rf"({'|'.join(sorted(LABELS, key=len, reverse=True))}):(?:\s+(.*))?")
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _MARKUP = re.compile(r"<[A-Za-z/!?]|!\[|]\((?!https?://)|javascript:|:material/", re.IGNORECASE)
@@ -132,30 +116,19 @@ def _front(lines: list[str], file: str) -> tuple[dict[str, Any], int]:
         raise _error(file, int(match[1]) + 1 if match else end, f"the front matter is not TOML: {error}") from None
     for key, value in values.items():
         line = next((i for i, text in enumerate(lines[:end], start=1) if text.strip().startswith(key)), 1)
-        if key not in _FRONT:
-            raise _error(file, line, f"'{key}' is unknown here; known are {', '.join(_FRONT)}")
-        if not fits(value, _FRONT[key]):
-            raise _error(file, line, _complaint(key, value))
-    if missing := [key for key in _NEEDED if not values.get(key)]:
+        if key not in FRONT:
+            raise _error(file, line, f"'{key}' is unknown here; known are {', '.join(FRONT)}")
+        if said := misfit_in_front(key, value):
+            raise _error(file, line, said)
+    if missing := [key for key in NEEDED if not values.get(key)]:
         raise _error(file, end + 1, f"the front matter lacks {', '.join(missing)}")
     return values, end + 1
-
-
-def _complaint(key: str, value: Any) -> str:
-    """What is wrong with the value of a key that does not fit."""
-    wanted = {int: "a whole number", str: "text in quotation marks", list: "a list of sentences in brackets"}
-    kind = {"minutes": int, "order": int, "recap": list}.get(key, str)
-    if type(value) is not kind:
-        return f"{key} must be {wanted[kind]}"
-    if kind is list:
-        return _RECAP
-    return f"{key} must be between 1 and 9,999" if kind is int else f"{key} has at most {MAX_TEXT:,} characters"
 
 
 def _recap(sentences: list[Any], lines: list[str], file: str) -> tuple[str, ...]:
     line = next((i for i, text in enumerate(lines, start=1) if text.strip().startswith("recap")), 1)
     if len(sentences) > MAX_RECAP or not all(isinstance(each, str) and each.strip() for each in sentences):
-        raise _error(file, line, _RECAP)
+        raise _error(file, line, RECAP)
     for sentence in sentences:
         _prose(sentence, line, file, first=line)
         if next(placeholders(sentence), None):
@@ -199,6 +172,8 @@ def _step(draft: _Draft, defaults: dict[str, str], file: str) -> Step:
     if not draft.title:
         raise _error(file, draft.line, "a step needs a title after '##'")
     text = "\n".join(draft.text).strip()
+    _fit("title", draft.title, draft.line, file)
+    _fit("text", text, draft.line, file)
     blank = next((i for i, line in enumerate(draft.text) if line), 0)
     _prose(text, draft.line, file, first=draft.line + 1 + blank)
     single: dict[str, tuple[int, str]] = {}
@@ -207,6 +182,7 @@ def _step(draft: _Draft, defaults: dict[str, str], file: str) -> Step:
         joined = " ".join(words).strip()
         if not joined:
             raise _error(file, line, f"there is nothing after '{label}:'")
+        _fit(label, _value(label, joined, line, file), line, file)
         if label == "Claim":
             claims.append(_expression(joined, line, file))
         elif label in single:
@@ -235,19 +211,30 @@ def _step(draft: _Draft, defaults: dict[str, str], file: str) -> Step:
         question=_question(draft, single, file),
         claims=tuple(claims),
         needs=_names(single.get("Needs", (0, ""))[1]),
-        controls=_controls(*single.get("Controls", (0, "")), file),
+        controls=_names(single.get("Controls", (0, ""))[1]),
     )
+
+
+def _value(label: str, written: str, line: int, file: str) -> Any:
+    """What follows a label, as :class:`StepParts` types it."""
+    if label == "Within":
+        number = as_number(written)
+        if number is None:
+            raise _error(file, line, f"'{written}' is not a number")
+        return number
+    if label in ("Needs", "Controls"):
+        return list(_names(written))
+    return [written] if label == "Claim" else written
+
+
+def _fit(part: str, value: Any, line: int, file: str) -> None:
+    """Refuse a part of a step that is not what :class:`StepParts` says."""
+    if said := misfit(part, value):
+        raise _error(file, line, said)
 
 
 def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
-
-
-def _controls(line: int, text: str, file: str) -> tuple[str, ...]:
-    names = _names(text)
-    if unknown := [name for name in names if name not in CONTROLS]:
-        raise _error(file, line, f"there is no control '{unknown[0]}'; they are {', '.join(CONTROLS)}")
-    return names
 
 
 def _question(draft: _Draft, single: dict[str, tuple[int, str]], file: str) -> Question | None:
@@ -260,9 +247,9 @@ def _question(draft: _Draft, single: dict[str, tuple[int, str]], file: str) -> Q
     for label in ("Check", "Right", "Wrong"):
         if label not in single:
             raise _error(file, line, f"the question lacks '{label}:'")
+    if draft.choices:
+        _fit("choices", [text for _, text in draft.choices], line, file)
     choices = tuple(_choice(number, text, file) for number, text in draft.choices)
-    if len(choices) == 1 or len(choices) > MAX_CHOICES:
-        raise _error(file, line, f"a question has 2 to {MAX_CHOICES} choices, or none for a typed answer")
     if len({choice.text for choice in choices}) < len(choices):
         raise _error(file, line, "two choices are the same")
     at, written = single["Check"]
@@ -274,8 +261,6 @@ def _question(draft: _Draft, single: dict[str, tuple[int, str]], file: str) -> Q
         raise _error(file, at, "choices with expressions are compared: write 'Check: largest' or 'Check: smallest'")
     within = single.get("Within")
     tolerance = as_number(within[1]) if within else None
-    if within and (tolerance is None or tolerance < 0):
-        raise _error(file, within[0], f"'{within[1]}' is not a number")
     check = None if pick else _expression(written, at, file)
     if check is not None and check.op and len(choices) != 2:
         raise _error(file, at, "a comparison is answered by two choices: the first if it holds, the second if not")
@@ -324,8 +309,6 @@ def placeholders(text: str) -> Iterator[str]:
 
 def _prose(text: str, line: int, file: str, *, first: int, answered: bool = False) -> None:
     """Refuse unsafe Markdown and invalid placeholders; {answer} is allowed only in texts shown after the answer."""
-    if len(text) > MAX_TEXT:
-        raise _error(file, line, f"a text has at most {MAX_TEXT:,} characters, this one {len(text):,}")
     for number, words in enumerate(text.split("\n"), start=first):
         bare = "".join(part for part in CODE.split(words) if not part.startswith("`"))
         if match := _MARKUP.search(bare):
@@ -347,8 +330,6 @@ def _query(query: dict[str, str]) -> list[tuple[str, str]]:
 
 def _link(text: str, defaults: dict[str, str], line: int, file: str) -> Link:
     page, _, written = text.removeprefix("/").partition("?")
-    if page not in PAGES:
-        raise _error(file, line, f"there is no page '{page}'; the pages are {', '.join(PAGES)}")
     try:
         given = dict(parse_qsl(written, keep_blank_values=True, strict_parsing=bool(written), max_num_fields=20))
     except ValueError:

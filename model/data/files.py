@@ -14,12 +14,11 @@ from pathlib import Path
 from model.config import DataConfig
 from model.data.tables import Table, read_lines, read_table
 from model.data.task import DataError, Example, Splits, Task
-from model.file_formats import FormatError, StoredPair, checked, decode
+from model.file_formats import FormatError, StoredPair, checked, decode, pair_problem
 from model.plurals import plural
 from model.text.pieces import clean
 
 DATA_FILE = "data.jsonl"
-MAX_CHARACTERS = 5000  # per side; anything longer is not a sentence
 MAX_VALID = 1000
 VALID_FRACTION = 0.1
 LARGE = 5000  # with this many pairs, a larger model becomes the default
@@ -122,10 +121,7 @@ def _checked(name: str, rows: list[tuple[int, str, str, str]], source_name: str,
     skipped: dict[str, list[int]] = {}
     for line, problem, source, target in rows:
         source, target = clean(source).strip(), clean(target).strip()
-        if not problem and not (source and target):
-            problem = "an empty side"
-        if not problem and max(len(source), len(target)) > MAX_CHARACTERS:
-            problem = f"more than {MAX_CHARACTERS} characters"
+        problem = problem or pair_problem(source, target)
         if problem:
             skipped.setdefault(problem, []).append(line)
         else:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from model.data.task import DataError
+from model.file_formats import FormatError, Headings, check, decode
 
 MAX_BYTES = 100 * 2**20
 _KINDS = {".tsv": "tsv", ".tab": "tsv", ".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
@@ -134,7 +134,7 @@ def read_table(path: Path, *, headings: Sequence[str] = (), header: bool | None 
     if has_header:
         width, rows = len(first), rows[1:]
     columns = tuple(cell.strip() for cell in first) if has_header else tuple(str(n + 1) for n in range(width))
-    return Table(path.name, columns, tuple(_checked(row, width) for row in rows), has_header)
+    return Table(path.name, _headings(path.name, columns), tuple(_checked(row, width) for row in rows), has_header)
 
 
 def _looks_like_headings(first: Sequence[str], others: Sequence[Sequence[str]]) -> bool:
@@ -160,6 +160,19 @@ def _looks_like_headings(first: Sequence[str], others: Sequence[Sequence[str]]) 
 def _may_be_heading(cell: str) -> bool:
     words = cell.split()
     return 0 < len(words) <= _LONGEST_HEADING and not any(c.isdigit() or c in _SENTENCE_MARKS for c in cell)
+
+
+def _headings(name: str, columns: tuple[str, ...]) -> tuple[str, ...]:
+    """The headings, if they can be shown in a box to choose from.
+
+    Raises:
+        DataError: there are too many, or one is too long or holds what changes the text around it.
+    """
+    try:
+        check({"headings": columns}, Headings)
+    except FormatError as unfit:
+        raise DataError(f"{name} {unfit}") from None
+    return columns
 
 
 def _checked(row: Row, width: int) -> Row:
@@ -206,8 +219,8 @@ def _jsonl(name: str, text: str) -> Table:
         if not line.strip():
             continue
         try:
-            cells = _strings(json.loads(line))
-        except (ValueError, RecursionError):
+            cells = _strings(decode(line.encode()))
+        except FormatError:
             rows.append(Row(number, (), "not JSON"))
             continue
         columns = columns or tuple(cells)
@@ -221,7 +234,7 @@ def _jsonl(name: str, text: str) -> Table:
         raise DataError(
             f'{name} holds no JSON objects with strings; a line should be like {{"source": …, "target": …}}.'
         )
-    return Table(name, columns, tuple(rows), has_header=not columns[0].isdecimal())
+    return Table(name, _headings(name, columns), tuple(rows), has_header=not columns[0].isdecimal())
 
 
 def _strings(value: object) -> dict[str, str]:

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from explorer.lessons.checks import CHECKS
 from explorer.lessons.expressions import Expression, Term
 from explorer.lessons.lesson import LessonError
-from explorer.lessons.lesson_file import LABELS, MAX_BYTES, MAX_STEPS, parse_lesson, read_lesson
+from explorer.lessons.lesson_file import MAX_BYTES, MAX_STEPS, parse_lesson, read_lesson
+from explorer.lessons.lesson_format import LABELS
 from tests.paths import ROOT
 
 FRONT = '+++\ntitle = "Eins"\nabout = "Über ein Modell."\nminutes = 5\nmodel = "reverse"\ntext = "hello"\n+++\n'
@@ -135,6 +136,29 @@ BROKEN = {
     "a number that nobody can compute": ("\n## A\n\nIt is {magic}.\n", FRONT, 11, "there is no check 'magic'"),
     "the answer before the answer": ("\n## A\n\nIt is {answer}.\n", FRONT, 11, "there is no check 'answer'"),
     "too many steps": ("\n## A\n" * (MAX_STEPS + 1), FRONT, 9 + 2 * MAX_STEPS, "at most 30 steps"),
+    "a mark that reorders text": ("\n## A\n\nDo: this\u202e\n", FRONT, 11, "marks that reorder text"),
+    "the same in a heading": ("\n## A\u202e\n", FRONT, 9, "marks that reorder text"),
+    "the same in the front matter": ("", FRONT.replace("hello", "hel\u202elo"), 6, "marks that reorder text"),
+    "a control character in a choice": (
+        "\n## A\n\nAsk: x\n- a\x07\n- b\nCheck: tokens side=source > 1\nRight: y\nWrong: z\n",
+        FRONT,
+        11,
+        "control characters",
+    ),
+    "a tolerance below zero": (
+        "\n## A\n\nAsk: x\nCheck: tokens side=source\nWithin: -1\nRight: y\nWrong: z\n",
+        FRONT,
+        13,
+        "Within is a number from 0",
+    ),
+    "a tolerance that is a word": (
+        "\n## A\n\nAsk: x\nCheck: tokens side=source\nWithin: two\nRight: y\nWrong: z\n",
+        FRONT,
+        13,
+        "'two' is not a number",
+    ),
+    "a control that there is not": ("\n## A\n\nControls: steps, knobs\n", FRONT, 11, "there is no control 'knobs'"),
+    "a claim that is too long": ("\n## A\n\nClaim: " + "a" * 5000 + "\n", FRONT, 11, "at most 4,000 characters"),
     "a long text": ("\n## A\n\n" + "word " * 1000, FRONT, 9, "at most 4,000 characters"),
 }
 
@@ -204,3 +228,10 @@ def test_every_check_says_what_it_answers_and_is_in_the_readme() -> None:
     for name, check in CHECKS.items():
         assert check.about.endswith("."), name
         assert f"`{name}`" in readme, f"the README does not list the check {name}"
+
+
+def test_the_readme_explains_every_label() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    labels = readme[readme.index("| label | what follows it |") :]
+    labels = labels[: labels.index("\n\n")]
+    assert [label for label in LABELS if f"`{label}`" not in labels] == []

@@ -111,23 +111,48 @@ def test_skipped_rows_are_counted_under_their_reasons(tmp_path: Path) -> None:
     assert pairs.skipped == {
         "a number of columns other than 2": (11, 14),
         "an empty side": (13, 15),
-        "more than 5000 characters": (16,),
+        "more than 5,000 characters": (16,),
     }
     assert pairs.n_skipped == 5
     assert pairs.skipped_sentence() == (
         "5 rows left out: a number of columns other than 2 (lines 11, 14); an empty side (lines 13, 15); "
-        "more than 5000 characters (line 16)."
+        "more than 5,000 characters (line 16)."
     )
 
 
 def test_skipped_lines_of_jsonl_are_counted_too(tmp_path: Path) -> None:
     lines = ['{"source": "a", "target": "b"}'] * 8 + ["{broken", '{"source": "a"}', '{"n": 1}', "[" * 100_000]
+    lines += ['{"source": "\\ud800", "target": "b"}', '{"source": "a", "target": ' + "1" * 5000 + "}"]
     pairs = read_pairs(write(tmp_path / "a.jsonl", "\n".join(lines)))
     assert pairs.skipped == {
-        "not JSON": (9, 12),
+        "not JSON": (9, 12, 13, 14),
         "keys other than those of the first line": (10,),
         "not strings": (11,),
     }
+
+
+def test_what_changes_the_text_around_it_is_left_out(tmp_path: Path) -> None:
+    """A mark of right-to-left writing belongs to its sentence and stays."""
+    lines = ["a\tb"] * 4 + ["c\u202ed\te", "f\x07\tg", "\u200fא\tb"]
+    pairs = read_pairs(write(tmp_path / "a.tsv", "\n".join(lines)))
+    assert pairs.skipped == {"control characters, or marks that reorder text": (5, 6)}
+    assert got(pairs)[-1] == ("\u200fא", "b")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a.csv", "sou\u202erce,target\n" + "1,2\n" * 4, "marks that reorder text, in 'headings[0]'"),
+        ("a.jsonl", '{"so\\u202eurce": "x", "target": "b"}\n' * 4, "marks that reorder text, in 'headings[0]'"),
+        ("a.tsv", ("\t".join("abc") * 100 + "\n") * 3, "is wrong at 'headings': expected `array` of length <= 100"),
+        ("a.jsonl", '{"' + "x" * 1001 + '": "x", "target": "b"}\n' * 4, "'headings[0]': expected `str` of length"),
+    ],
+)
+def test_headings_that_no_box_could_show_are_refused(tmp_path: Path, name: str, text: str, said: str) -> None:
+    with pytest.raises(DataError) as refused:
+        read_pairs(write(tmp_path / name, text))
+    assert str(refused.value).startswith(name)
+    assert said in str(refused.value)
 
 
 def test_many_line_numbers_are_not_all_named(tmp_path: Path) -> None:
@@ -252,16 +277,14 @@ def test_a_division_of_ones_own_must_not_leak() -> None:
 
 
 def test_pairs_are_kept_in_the_run_folder_and_come_back(tmp_path: Path) -> None:
-    source = write(
-        tmp_path / "a.jsonl", '{"source": "a\\ud800\\u2028b", "target": "c"}\n{"source": "ü", "target": "d"}\n'
-    )
+    source = write(tmp_path / "a.jsonl", '{"source": "a\\u2028b", "target": "c"}\n{"source": "ü", "target": "d"}\n')
     splits = split_pairs(read_pairs(source), valid_fraction=0.5)
     digest = save_splits(splits, tmp_path)
     assert digest == save_splits(splits, tmp_path)
     assert load_splits(tmp_path) == splits
     task = get_task("files", data_dir=tmp_path)
     assert task.splits == splits
-    assert {e.source for split in splits.values() for e in split} == {"a\ufffd\u2028b", "ü"}
+    assert {e.source for split in splits.values() for e in split} == {"a\u2028b", "ü"}
 
 
 @pytest.mark.parametrize(
