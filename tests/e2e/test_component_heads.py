@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from explorer.attention.attention_maps import attention_maps
 from explorer.attention.head_summary import summarise
@@ -35,6 +35,23 @@ def test_thumbnails_are_the_planted_heads_with_their_role(bench: HeadsBench, kin
         assert label == f"Layer 1, head {head}: 1.0 keys, {name} 100\u202f%"
     assert bench(f'.tile[value="{kind} 1 {len(roles) + 1}"] .mixed').count() == 1
     assert bench(".tile").count() == len(roles) + 2, "the heads and their mean"
+
+
+def test_the_head_that_is_pointed_at_is_large_and_said_in_words(bench: HeadsBench) -> None:
+    bench.mount(heads_trace(), kind="cross", layer=1, head=1, step=3)
+    mirror = [[CROSS["mirror"](query, N, N)] for query in range(N)]
+    bench('.tile[value="cross 1 2"]').hover()
+    expect(bench("figure.cross figcaption")).to_contain_text("layer 1 · head 2")
+    assert [[int(np.argmin(row))] for row in bench.map("cross")] == mirror
+    assert bench.text(".lead p:first-child").startswith(
+        "To write sah, having read 3 hund, layer 1 (head 2) looks at 3 saw 100 %"
+    )
+    assert "100 % of its weight is on the mirrored diagonal" in bench.text(".tells")
+    bench.page.mouse.move(0, 0)
+    expect(bench("figure.cross figcaption")).to_contain_text("layer 1 · head 1")
+    bench("figure.cross canvas").click(position=bench.point("cross", 1, 3))
+    expect(bench(".explorer")).to_have_attribute("data-view", "head")
+    expect(bench(".cell")).to_contain_text("4 the")
 
 
 def test_masked_thumbnails_are_grey_and_zero_is_not(bench: HeadsBench) -> None:

@@ -82,7 +82,6 @@ def test_opens_with_all_heads_of_the_example(app: AppTest) -> None:
     }
     assert blocks(at) == ["heads/cross"], "other kinds are sent when they are opened"
     assert not shown["trained"]
-    assert "A weight says where something was read" in notes(at)
 
 
 def test_a_link_restores_the_view_and_the_address_says_the_same(app: AppTest) -> None:

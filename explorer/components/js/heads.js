@@ -5,15 +5,15 @@ import { buttonsOf, finder, say, sayAll } from "./dom.js";
 import { PLACES } from "./head_list.js";
 import { drawDiagram } from "./diagram.js";
 import { drawHeadChoice } from "./head_choice.js";
-import { chooseTile, drawGrids } from "./heads_grid.js";
+import { chooseTile, drawGrids, peekAtTile } from "./heads_grid.js";
 import { drawLines } from "./heads_lines.js";
 import { drawMaps, listenToHead } from "./heads_map.js";
 import { choosePalette, drawLegend } from "./heads_pictures.js";
 import { drawSentence } from "./heads_sentence.js";
 import {
-  change, kindsShown, mapOf, mapsShown, openHead, positionOf, redraw, report, takeBlocks, update,
+  change, kindsShown, mapOf, mapsShown, openHead, positionOf, redraw, report, showsLarge, takeBlocks, update,
 } from "./heads_state.js";
-import { drawCaption, drawNumbers, drawReadout } from "./heads_text.js";
+import { drawCaption, drawLead, drawNumbers, drawReadout } from "./heads_text.js";
 import { hub } from "./hub.js";
 import { STEPPING, STEPPING_HELP, listenToKeys } from "./keys.js";
 import { KINDS } from "./kinds.js";
@@ -79,7 +79,7 @@ function create(root) {
   const find = finder(root), details = /** @type {HTMLDetailsElement} */ (find("details"));
   const S = /** @type {HeadsState} */ (/** @type {unknown} */ ({
     ...DEFAULT_OPTIONS, find, details, box: find(".explorer"), pick: {}, on: new Set(), step: 0, source: 0, col: null,
-    figures: {}, drawn: [], weights: new Map(), maps: new Map(), pictures: new Map(), taken: new WeakSet(),
+    peek: null, figures: {}, drawn: [], weights: new Map(), maps: new Map(), pictures: new Map(), taken: new WeakSet(),
     sort: { by: 0, sign: 1 }, draw: () => draw(S),
   }));
   for (const kind of KINDS) {
@@ -113,7 +113,18 @@ function create(root) {
     goTo(S, Number(slider.value) - 1);
   };
   find(".grids").onkeydown = moveInGrid;
-  find(".grids").onclick = (event) => chooseTile(S, event);
+  const grids = find(".grids");
+  grids.onclick = (event) => chooseTile(S, event);
+  grids.onpointerover = (event) => event.pointerType !== "touch" && peekAtTile(S, event);
+  for (const away of ["pointerleave", "focusout"]) {
+    grids.addEventListener(away, () => {
+      if (S.peek) redraw(S);
+      S.peek = null;
+    });
+  }
+  grids.addEventListener("focusin", (event) => {
+    if (/** @type {Element} */ (event.target).matches(":focus-visible")) peekAtTile(S, event);
+  });
   find(".why").onclick = () => {
     clearTimeout(S.reporting);
     S.setStateValue("at", positionOf(S));
@@ -185,7 +196,8 @@ function draw(S) {
   drawPlace(S);
   drawHeadChoice(S);
   // What is not shown is hidden before anything is measured.
-  for (const [part, view] of [[".figures", "head"], [".lines", "lines"], [".strip", "text"]]) S.find(part).hidden = S.view !== view;
+  for (const [part, view] of [[".figures", "head"], [".lines", "lines"], [".strip", "text"]]) S.find(part).hidden = S.view !== view && !(view === "head" && showsLarge(S));
+  drawLead(S); // its height decides how much room the pictures have
   drawGrids(S);
   drawMaps(S);
   drawLines(S);

@@ -5,7 +5,7 @@ import { children, make, makeButton, say } from "./dom.js";
 import { describeHead, listHeads } from "./head_list.js";
 import { fitCell, fitTile, fitTiles } from "./heads_layout.js";
 import { pictureOf, topOf } from "./heads_pictures.js";
-import { kindsShown, mapOf, openHead, rowInView, shownRows } from "./heads_state.js";
+import { kindsShown, mapOf, openHead, redraw, rowInView, showsLarge, shownRows } from "./heads_state.js";
 import { SIDES } from "./kinds.js";
 import { TITLES, capitalised, nameInKind, shortLayer, shortName } from "./names.js";
 import { presenting } from "./present.js";
@@ -17,9 +17,14 @@ import { giveTabStop, tileOf } from "./tiles.js";
 /** @typedef {import("./types").KindMap} KindMap */
 /** @typedef {{ layer: number, head: number }} Head */
 
+const LEAST_WIDE = 56; // of a thumbnail that has a large map beside it, in pixels
+
 /** @param {HeadsState} S */
 export function drawGrids(S) {
   const beside = S.view !== "heads", kinds = beside ? [S.kind] : kindsShown(S);
+  // A map of one head stands large beside the thumbnails, or below them where they need the width.
+  const across = S.data.kinds[S.kind].heads + 1, wide = S.box.clientWidth;
+  S.box.dataset.large = !showsLarge(S) ? "" : wide >= 760 && across * LEAST_WIDE < 0.55 * wide ? "beside" : "below";
   const boxes = children(S.find(".grids"), kinds.length, () => {
     const grid = make("div", "tiles");
     grid.setAttribute("role", "group");
@@ -105,7 +110,7 @@ function drawGrid(S, m, canvas, grid, none, beside) {
   if (painted.painted === paint) return;
   painted.painted = paint;
   if (!tiles.length) paper(canvas, 0, 0);
-  else paintTiles(S, m, canvas, grid, buttons, pictureOf(S, m, tiles, top), { x, y, shown, row, marked: !compact });
+  else paintTiles(S, m, canvas, grid, buttons, pictureOf(S, m, tiles, top), { x, y, shown, row, marked: !beside });
 }
 
 /**
@@ -172,5 +177,19 @@ function tileIn(S, cell) {
 /** @param {HeadsState} S @param {MouseEvent} event */
 export function chooseTile(S, event) {
   const [kind, layer, head] = tileOf(event.target)?.value.split(" ") ?? [];
-  if (kind) openHead(S, /** @type {Kind} */ (kind), Number(layer), Number(head));
+  if (!kind) return;
+  openHead(S, /** @type {Kind} */ (kind), Number(layer), Number(head));
+  if (event.detail) tileOf(event.target)?.blur(); // after a click, arrow keys step; after Enter, they move on from here
+}
+
+/**
+ * The head that is pointed at or focused by keyboard is shown large, until the pointer or the focus leaves.
+ * @param {HeadsState} S
+ * @param {Event} event
+ */
+export function peekAtTile(S, event) {
+  const [kind, layer, head] = tileOf(event.target)?.value.split(" ") ?? [], at = `${kind} ${layer} ${head}`;
+  if (!kind ? !S.peek : S.peek && at === `${S.peek.kind} ${S.peek.layer} ${S.peek.head}`) return;
+  S.peek = kind ? { kind: /** @type {Kind} */ (kind), layer: Number(layer), head: Number(head) } : null;
+  redraw(S);
 }

@@ -7,7 +7,9 @@ import { contextOf, inkOn } from "./colours.js";
 import { say } from "./dom.js";
 import { fitCells } from "./heads_layout.js";
 import { level, pictureOf, topOf } from "./heads_pictures.js";
-import { chooseCell, columnInView, kindsShown, mapOf, redraw, rowInView, rowOf, shownRows, weightsOf } from "./heads_state.js";
+import {
+  chooseCell, columnInView, headInView, kindsShown, mapOf, openHead, redraw, rowInView, rowOf, showsLarge, shownRows, weightsOf,
+} from "./heads_state.js";
 import { FUTURE, KINDS, SIDES } from "./kinds.js";
 import { AXES, PREDICTED_ROWS, TITLES, layerName, nameInLayer } from "./names.js";
 import { cellNumber, clamp } from "./numbers.js";
@@ -39,12 +41,13 @@ export const rowTitle = (S, kind) => (kind !== "encoder" && S.next ? PREDICTED_R
 
 /** @param {HeadsState} S */
 export function drawMaps(S) {
-  const kinds = S.view === "head" ? kindsShown(S) : [], sheet = S.find(".figures");
+  const sheet = S.find(".figures"), large = showsLarge(S) && sheet.clientWidth > 0; // a lesson leaves the large map out
+  const kinds = S.view === "head" || large ? kindsShown(S) : [];
   for (const kind of KINDS) S.figures[kind].box.hidden = !kinds.includes(kind);
   const several = kinds.length > 1, room = sheet.clientWidth;
   const maps = kinds.map((kind) => labelsOf(S, kind, several ? NARROW : LABEL)).filter((labels) => labels !== null);
   // Side by side, all maps have cells of one size; where they would be too small to read, one map is below the other.
-  const space = several ? clamp(roomBelow(sheet, presenting(S.box)) - UNDER, 220, 560) : Math.max(230, roomBelow(sheet, presenting(S.box)) - 40);
+  const space = several ? clamp(roomBelow(sheet, presenting(S.box)) - UNDER, 220, 560) : Math.max(230, roomBelow(sheet, presenting(S.box)) - (large ? 50 : 40));
   const shared = fitCells(maps.map(sizeOf), room - GAP * (maps.length - 1) - 6, space), apart = several && shared < SMALLEST;
   sheet.classList.toggle("apart", apart);
   for (const kind of kinds) nameHead(S, kind);
@@ -59,9 +62,9 @@ const sizeOf = ({ m, left, right, over, above }) => ({ beside: left + Math.max(r
 
 /** @param {HeadsState} S @param {Kind} kind */
 function nameHead(S, kind) {
-  const f = S.figures[kind], m = mapOf(S, kind), { layer, head } = S.pick[kind];
+  const f = S.figures[kind], m = mapOf(S, kind), { layer, head } = headInView(S, kind);
   sayKind(f.title, kind, TITLES[kind]);
-  say(f.about, `${layerName(layer)} · ${nameInLayer(head)}` + (kindsShown(S).length > 1 ? "" : ` · ${S.data.model}`) + (m ? "" : " · loading …"));
+  say(f.about, `${layerName(layer)} · ${nameInLayer(head)}` + (kindsShown(S).length > 1 || S.view === "heads" ? "" : ` · ${S.data.model}`) + (m ? "" : " · loading …"));
   f.canvas.hidden = !m;
   f.canvas.setAttribute("aria-label", `${TITLES[kind]}, ${f.about.textContent}. Arrow keys move between cells; with Shift they mark rows and columns.`);
 }
@@ -91,7 +94,7 @@ function labelsOf(S, kind, most) {
 
 /** @param {HeadsState} S @param {MapLabels} labels @param {number} cell */
 function drawHead(S, { m, names, others, keys, left, right, over, wideKeys }, cell) {
-  const { kind } = m, f = S.figures[kind], { layer, head } = S.pick[kind];
+  const { kind } = m, f = S.figures[kind], { layer, head } = headInView(S, kind);
   const { values, exact } = weightsOf(S, m, layer, head), { ink, ground, font } = S.theme;
   const flat = cell > wideKeys + 5, top = Math.ceil(AXIS + (flat ? 20 : wideKeys * Math.sin(TILT) + 12));
   const shown = shownRows(S, m), wide = m.keys * cell, high = shown * cell, row = rowInView(S, m), column = columnInView(S, m);
@@ -225,7 +228,10 @@ export function listenToHead(S, kind) {
     S.drag = null;
     if (!m || !cell || S.dragged) return;
     if (cell.query < 0 || cell.key < 0) mark(m, cell, cell);
-    else chooseCell(S, m, cell.query, cell.key);
+    else {
+      if (S.view === "heads") openHead(S, kind, S.pick[kind].layer, S.pick[kind].head);
+      chooseCell(S, m, cell.query, cell.key);
+    }
     redraw(S);
   };
   canvas.onkeydown = (event) => {

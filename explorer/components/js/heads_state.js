@@ -46,6 +46,16 @@ export const mapOf = (S, kind) => S.maps.get(`${kind} ${formOf(S, kind)}`);
 /** The kinds in view; several only in the views that can show them side by side. @param {HeadsState} S */
 export const kindsShown = (S) => (S.beside && (S.view === "heads" || S.view === "head") ? S.data.order : [S.kind]);
 
+/**
+ * The head of a kind whose map and whose row are shown: among all heads the one pointed at, else the one that is picked.
+ * @param {HeadsState} S
+ * @param {Kind} kind
+ */
+export const headInView = (S, kind) => (S.view === "heads" && S.peek?.kind === kind ? S.peek : S.pick[kind]);
+
+/** Whether one map stands large with the pictures of all heads. @param {HeadsState} S */
+export const showsLarge = (S) => S.view === "heads" && kindsShown(S).length < 2;
+
 /** The maps in view that have arrived. @param {HeadsState} S */
 export const mapsShown = (S) => kindsShown(S).map((kind) => mapOf(S, kind)).filter((m) => m !== undefined);
 
@@ -119,7 +129,7 @@ export function report(S) {
   if (S.player.playing()) return;
   const lacks = kindsShown(S).some((kind) => {
     const m = mapOf(S, kind), { layer, head } = S.pick[kind];
-    const heads = S.view === "heads" ? [] : showsSeveral(S) ? [...S.on] : [head];
+    const heads = showsSeveral(S) ? [...S.on] : S.view === "heads" && !showsLarge(S) ? [] : [head];
     return !m || heads.some((h) => !weightsOf(S, m, layer, h).exact);
   });
   S.reporting = setTimeout(() => S.setStateValue("at", positionOf(S)), lacks ? SOON : PAUSE);
@@ -134,7 +144,7 @@ export function update(S) {
 /** Applies changed options. @param {HeadsState} S @param {Partial<HeadsState>} changes */
 export function change(S, changes) {
   const before = S.kind;
-  Object.assign(S, changes, { focus: null, hover: null });
+  Object.assign(S, changes, { focus: null, hover: null, peek: null });
   if (before !== S.kind) Object.assign(S, { col: null, brush: null, on: new Set([S.pick[S.kind].head]) });
   if ("words" in changes || "next" in changes) S.brush = null;
   update(S);

@@ -3,10 +3,11 @@
 import { make, say, sayAll } from "./dom.js";
 import { PLACES, describeHead, listHeads } from "./head_list.js";
 import {
-  columnInView, kindsShown, linedHeads, mapOf, rowInView, rowOf, showsSeveral, shownRows, weightsOf,
+  columnInView, headInView, kindsShown, linedHeads, mapOf, rowInView, rowOf, showsLarge, showsSeveral, shownRows,
+  weightsOf,
 } from "./heads_state.js";
 import { SIDES } from "./kinds.js";
-import { TITLES, layerName, shortHead, shortName } from "./names.js";
+import { TITLES, layerName, nameInLayer, shortHead, shortName } from "./names.js";
 import { fourDecimals, percent, plural, wholePercent } from "./numbers.js";
 import { MASKED, WHY_MASKED, line, looksAt } from "./readout.js";
 import { drawTable } from "./table.js";
@@ -92,7 +93,7 @@ export function drawCaption(S) {
   const m = mapOf(S, S.kind), box = S.find(".caption");
   if (!m) return say(box, "");
   if (S.view === "heads") {
-    return sayAll(box, ...describeRow(S, m), " ", describeGrids(S).join(" "), " Marks beside a picture: the row named here. Click a picture to enlarge it.");
+    return say(box, describeGrids(S).join(" "));
   }
   const { layer, head } = S.pick[S.kind], query = S.focus?.side === "query" ? S.focus.at : rowInView(S, m);
   const sentence = (/** @type {number} */ h) => {
@@ -109,10 +110,53 @@ export function drawCaption(S) {
   sayAll(box, ...pieces);
 }
 
-/** "L4 mean: reads *spielen* → predicts *im* looks at *football* 64 %.", of the head that is picked. @param {HeadsState} S @param {KindMap} m */
-function describeRow(S, m) {
-  const { layer, head } = S.pick[m.kind], query = rowInView(S, m), row = rowOf(S, m, layer, head, query);
-  return [`${shortName(layer, head)}: `, ...rowName(m, query), ...looksAt(row, m.columns, SIDES[m.kind][1], 3, row.exact)];
+/**
+ * Above the pictures of all heads: what the head in view looks at, how a picture is read, and what to do next. Beside
+ * the large map: what the head favours.
+ * @param {HeadsState} S
+ */
+export function drawLead(S) {
+  const kind = S.hover?.kind ?? S.kind, m = S.view === "heads" ? mapOf(S, kind) : undefined, box = S.find(".lead");
+  box.hidden = !m;
+  if (!m) return;
+  const [said, read, next] = box.children, { layer, head } = headInView(S, kind), query = S.hover?.query ?? rowInView(S, m);
+  const [side, keySide] = SIDES[kind], row = rowOf(S, m, layer, head, query), keys = looksAt(row, m.columns, keySide, 3, row.exact);
+  const which = head ? nameInLayer(head) : `mean of its ${plural(m.heads, "head")}`;
+  const whose = `${layerName(layer)} (${which})`, name = numbered(m.rows, query, side);
+  if (m.predicted.length) sayAll(said, "To write ", tokenName(m.predicted[query], "target"), ", having read ", name, `, ${whose}`, ...keys);
+  else sayAll(said, "In ", whose, ", ", name, ...keys);
+  const [rows, columns] = WORDS[kind], strong = S.box.dataset.theme === "dark" ? "lighter" : "darker";
+  say(read, `Each picture is one head. Rows: ${rows}. Columns: ${columns}. The ${strong}, the more weight.`);
+  const phone = S.box.clientWidth < 760, large = phone ? "tap a picture to open that head" : "point at a picture to see it large, click it to open it";
+  const walk = S.last < 1 || kind === "encoder" ? "" : phone ? "; ▸ above goes to the next word" : "; → goes to the next word";
+  sayAll(next, make("b", "", "Next: "), `${showsLarge(S) ? large : "click a picture to open that head"}${walk}.`);
+  say(S.find(".tells"), !showsLarge(S) ? "" : head ? favours(m, layer, head) : `The average of the ${plural(m.heads, "head")} of this layer.`);
+}
+
+/** What the rows and the columns of a map are, for somebody who sees one for the first time. @type {Record<string, [string, string]>} */
+const WORDS = {
+  encoder: ["the words that look", "the words looked at"],
+  decoder: ["the word read → the word written next", "the words written before"],
+  cross: ["the word read → the word written next", "the words of the source"],
+};
+
+/** Where a head looks that favours a place. @type {Record<string, string>} */
+const PLACES_IN_WORDS = {
+  itself: "the word itself",
+  previous: "the word before",
+  next: "the next word",
+  first: "the first word",
+  last: "the last one",
+  diagonal: "the diagonal (first word to first word, … last to last)",
+  mirror: "the mirrored diagonal (first word to last, … last to first)",
+};
+
+/** "Looks at about 1.8 keys (tokens) at a time; 62 % of its weight is on the diagonal (…)." @param {KindMap} m @param {number} layer @param {number} head */
+function favours(m, layer, head) {
+  const { keys, role, mixed } = describeHead(m, layer, head), at = role.indexOf(" ");
+  const habit = mixed ? ", not enough for a clear habit" : "", where = PLACES_IN_WORDS[role.slice(0, at)];
+  const place = at < 0 ? "" : `; ${role.slice(at + 1)} of its weight is on ${where}${habit}`;
+  return keys === "no choice" ? "It has no choice: only one key is visible." : `On average it looks at ${keys} (tokens) at a time${place}.`;
 }
 
 /** The number of heads shown, and which of them look at the fewest and at the most keys. @param {HeadsState} S */
@@ -126,7 +170,7 @@ function describeGrids(S) {
     if (!heads.length) return `${TITLES[kind]}: ${count}.`;
     const [sharp, wide] = [heads[0], heads[heads.length - 1]].map(({ layer, head }) =>
       ({ name: shortName(layer, head), ...describeHead(m, layer, head) }));
-    const others = heads.length > 1 ? `, ${wide.name} at the most keys (${wide.keys})` : "";
+    const others = heads.length > 1 ? `, ${wide.name} at the most (${wide.keys})` : "";
     return `${TITLES[kind]}: ${count}. ${sharp.name} looks at the fewest keys (${sharp.keys}; ${sharp.mixed ? "mixed, " : ""}${sharp.role})${others}.`;
   });
 }

@@ -493,6 +493,8 @@ export interface HeadsState extends ViewOptions {
   last: number;
   kind: Kind;
   pick: Record<Kind, Pick>;
+  /** The head that is pointed at among all heads. */
+  peek: (Pick & { kind: Kind }) | null;
   step: number;
   /** The encoder row, and the column or none, as tokens. */
   source: number;

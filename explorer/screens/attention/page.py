@@ -26,7 +26,6 @@ def draw() -> None:
         st.markdown(f"#### {plain(opened.shown.text) or '(nothing: the model ended at once)'}")
         if opened.selection.path is not None:
             st.badge("a chosen path", color="orange")
-        st.caption("A weight says where something was read, not why the model decided so.", width="content")
     changes_in_force.draw_edited(opened.shown)
     if opened.shown.notes:
         st.caption(explained(" ".join(opened.shown.notes)))
