@@ -7,9 +7,11 @@ import { buttonsOf, sayAll } from "./dom.js";
 import { weightsOf } from "./stepper_payload.js";
 import { sentenceOf } from "./stage_words.js";
 import { stageView } from "./stage_lines.js";
+import { gapsFrom, meeting } from "./stage_routes.js";
 import { currentRow, redraw, tokenSpans } from "./stepper_state.js";
 
 /** @typedef {import("./types").Curve} Curve */
+/** @typedef {import("./types").Gap} Gap */
 /** @typedef {import("./types").Side} Side */
 /** @typedef {import("./types").Span} Span */
 /** @typedef {import("./types").StageView} StageView */
@@ -32,9 +34,9 @@ export function measureStage(S) {
         bottom: (bottom - frame.top) / by, hidden };
     });
   }
-  // Curves to a second line of chips would end at the first: there, they are drawn over the chips.
+  // Curves to a second line of chips would end at the first: there, they are drawn over the chips, in their gaps.
   const broken = (/** @type {{ top: number }[]} */ boxes) => boxes.length > 1 && boxes[boxes.length - 1].top > boxes[0].top + 8;
-  stage.classList.toggle("over", broken(S.boxes.target));
+  stage.classList.toggle("over", broken(S.boxes.source) || broken(S.boxes.target));
   S.stageSize = { width: stage.clientWidth, height: stage.clientHeight };
 }
 
@@ -69,14 +71,19 @@ function curveOf(S, { from, column }, line) {
   const x0 = (a.left + a.right) / 2, x1 = (b.left + b.right) / 2;
   const id = `${column < 0 ? "row" : "column"} ${S.kind} ${line.side} ${line.index}`;
   if (from.side !== line.side) {
-    const y0 = from.side === "source" ? a.bottom : a.top, y1 = line.side === "source" ? b.bottom : b.top;
-    return { id, x0, y0, x1, y1, bend: 0, weight: line.weight, from: from.side, to: line.side };
+    const end = (/** @type {Side} */ side, /** @type {import("./types").Box} */ box, /** @type {Span} */ span) => {
+      const gaps = gapsFrom(S.boxes[side], box, side);
+      return { gaps, ...meeting(box, side, gaps, side === "target" && span[1] === S.step + 2) };
+    };
+    const start = end(from.side, a, from.span), goal = end(line.side, b, line.span);
+    return { id, x0: start.x, y0: start.y, x1: goal.x, y1: goal.y, bend: 0, weight: line.weight, from: from.side, to: line.side,
+      out: start.gaps, home: goal.gaps };
   }
   // Arcs within a sentence use the room between the two: below the source, above the target.
   const below = from.side === "source", y0 = below ? a.bottom : a.top, y1 = below ? b.bottom : b.top;
   const bend = (below ? 1 : -1) * Math.min(16 + 0.16 * Math.abs(x1 - x0), 84);
   const loop = Math.abs(x1 - x0) < 2 ? 7 : 0; // a token that looks at itself
-  return { id, x0: x0 + loop, y0, x1: x1 - loop, y1, bend, weight: line.weight, from: from.side, to: line.side };
+  return { id, x0: x0 + loop, y0, x1: x1 - loop, y1, bend, weight: line.weight, from: from.side, to: line.side, out: [], home: [] };
 }
 
 /** @param {StepperState} S @param {Side} side @param {Span} span */
@@ -126,12 +133,27 @@ function paint(S) {
   const ctx = paper(canvas, width, height, S.zoom);
   ctx.lineCap = "round";
   // Heavy curves last, so that thin ones do not cross them out.
-  for (const { x0, y0, x1, y1, bend, weight, from, to } of [...S.curves].sort((a, b) => a.weight - b.weight)) {
+  for (const { x0, y0, x1, y1, bend, weight, from, to, out, home } of [...S.curves].sort((a, b) => a.weight - b.weight)) {
     ctx.beginPath();
     ctx.moveTo(x0, y0);
-    const middle = (y0 + y1) / 2;
     if (bend) ctx.bezierCurveTo(x0, y0 + bend, x1, y1 + bend, x1, y1);
-    else ctx.bezierCurveTo(x0, middle, x1, middle, x1, y1);
+    else {
+      // Through the gaps of its own sentence, over to the other, and through the gaps of that one from outside to inside.
+      let x = x0, y = y0;
+      const curveTo = (/** @type {number} */ toX, /** @type {number} */ toY) => {
+        const middle = (y + toY) / 2;
+        ctx.bezierCurveTo(x, middle, toX, middle, toX, toY);
+        [x, y] = [toX, toY];
+      };
+      const pass = (/** @type {Gap} */ gap, /** @type {number} */ enter, /** @type {number} */ leave) => {
+        curveTo(gap.x, enter);
+        ctx.lineTo(gap.x, leave);
+        y = leave;
+      };
+      for (const gap of out) pass(gap, gap.near, gap.far);
+      for (const gap of [...home].reverse()) pass(gap, gap.far, gap.near);
+      curveTo(x1, y1);
+    }
     const ink = ctx.createLinearGradient(x0, y0, x1 === x0 && y1 === y0 ? x1 + 1 : x1, y1), alpha = 0.2 + 0.7 * weight;
     ink.addColorStop(0, `rgb(${rgb(S.theme[from])} / ${alpha})`.replaceAll(",", " "));
     ink.addColorStop(1, `rgb(${rgb(S.theme[to])} / ${alpha})`.replaceAll(",", " "));

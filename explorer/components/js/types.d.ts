@@ -233,6 +233,15 @@ export interface Curve {
   weight: number;
   from: Side;
   to: Side;
+  /** The gaps between words through which it leaves its own sentence and reaches the other, from either end. */
+  out: Gap[];
+  home: Gap[];
+}
+/** A gap between two words of a line, and the edges of that line. */
+export interface Gap {
+  x: number;
+  near: number;
+  far: number;
 }
 export interface Box {
   left: number;
