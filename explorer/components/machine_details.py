@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.components.machine_blocks import MEMORY, Block
-from explorer.components.machine_payload import Opened, is_target, pack
+from explorer.components.machine_payload import Opened, full_colour, is_target, pack
 from model.analysis.point_code import NoCode, code_of
 from model.config import ATTENTION_KINDS, ModelConfig
 from model.points import points
@@ -104,6 +104,7 @@ def encode_details(
         "code": _code(model, block),
         "arrays": _layout(arrays),
         "heads": run[f"{block.name}.weights"].shape[1] if block.attention else 0,
+        "full": full_colour(arrays["heads"]) if block.attention else 1.0,
     }
     return pack(header, list(arrays.values()))
 

@@ -5,7 +5,8 @@ each block's `picture` in the header points:
 
 - `rows`: the first numbers of each token's vector, [row, number], as recorded at the block's result. For the positions,
   the vectors that are added; for the logits, those of the likeliest tokens.
-- `map`: the attention weights, mean over the heads, [query, key].
+- `map`: the attention weights, mean over the heads, [query, key]; the `scale` of both is the number that has the full
+  colour.
 
 Rows of the target are those of a run over the whole path: a causal row is the same at every step. A decoder that is not
 causal computes all rows anew at every step; then row r of step t (both from 0) is at t · (t + 1) / 2 + r.
@@ -176,7 +177,8 @@ def _picture(view: MachineView, block: Block) -> tuple[dict[str, Any], Floats] |
         name = f"{block.name}.weights"
         keys = view.trace.weights(_kind(block)).shape[-1]
         maps = [_wide(run[name].value[0].float().mean(dim=0).numpy(), keys) for run in _runs_for(view, block)]
-        return {"kind": "map", "side": _side(block), "scale": 1.0}, np.concatenate(maps)
+        numbers = np.concatenate(maps)
+        return {"kind": "map", "side": _side(block), "scale": full_colour(numbers)}, numbers
     if block.kind == "linear":
         rows = np.concatenate([run["logits"].value[0].float().numpy() for run in _runs_for(view, block)])
         if view.stepwise:  # only the newest row predicts
@@ -201,6 +203,14 @@ def _described(numbers: Floats, side: str) -> dict[str, Any]:
     """`scale` is the size of a number that has the full colour: nearly all are smaller."""
     scale = float(np.quantile(np.abs(numbers), 0.98)) if numbers.size else 1.0
     return {"kind": "rows", "side": side, "scale": float(f"{max(scale, 1e-9):.4g}")}
+
+
+def full_colour(weights: Floats) -> float:
+    """The weight that has the full colour of a small map: the median of the largest weights of its rows.
+
+    Where attention is spread over many tokens, no weight is near 1, and a scale up to 1 would show a blank map.
+    """
+    return float(f"{max(float(np.median(weights.max(axis=-1))), 1e-6):.4g}")
 
 
 def _runs_for(view: MachineView, block: Block) -> Sequence[Walk]:

@@ -74,9 +74,43 @@ test("the layer of an open block is unfolded, however narrow the page, and so is
   const open = planMachine(blocks, 300, wish(false, { open: "decoder.3.cross_attn", heads: 8, parts: 0 }));
   assert.deepEqual(open.frames.filter(({ stack }) => stack === "decoder").map(({ layer }) => layer), [4]);
   const box = open.boxes.find(({ name }) => name === "decoder.3.cross_attn");
-  assert.equal(box.width, openWidth(8, 0));
+  assert.equal(box.width, openWidth(8, 0, 2));
   const wanted = planMachine(blocks, 300, wish(false, { unfolded: { encoder: [5, 2] } }));
   assert.deepEqual(wanted.frames.filter(({ stack }) => stack === "encoder").map(({ layer }) => layer), [5]);
+});
+
+for (const [depth, heads, parts] of [[2, 4, 7], [4, 4, 7], [4, 8, 0], [4, 4, 0]]) {
+  test(`${depth} + ${depth} layers with ${parts ? "a head" : `${heads} heads`} open fit the width, in two rows where one is too wide`, () => {
+    for (const pre of [false, true]) {
+      for (const stack of ["encoder", "decoder"]) {
+        const open = `${stack}.1.self_attn`, plan = planMachine(transformer(depth, depth, pre), WIDTH, wish(pre, { open, heads, parts }));
+        assert.ok(plan.width <= WIDTH, `${plan.width}`);
+        assert.equal(plan.boxes.find(({ name }) => name === open).width, openWidth(heads, parts, plan.rows));
+        for (const [i, a] of plan.boxes.entries()) {
+          for (const b of plan.boxes.slice(i + 1)) {
+            assert.ok(a.x + a.width <= b.x || b.x + b.width <= a.x || a.y + a.height <= b.y || b.y + b.height <= a.y, `${a.name} and ${b.name}`);
+          }
+        }
+      }
+    }
+  });
+}
+
+test("with little room, folded layers beside each other are one block, and each of them can be told", () => {
+  const plan = planMachine(transformer(6, 6, true), WIDTH, wish(true, { open: "decoder.2.self_attn", heads: 8, parts: 7 }));
+  const folded = plan.boxes.filter(({ kind, stack }) => kind === "folded" && stack === "decoder");
+  assert.deepEqual(folded.map(({ layer, last }) => [layer, last]), [[1, 2], [4, 6]]);
+  assert.ok(folded[1].names.includes("decoder.5.cross_attn"));
+  assert.equal(plan.wires.filter(({ flow }) => flow === "memory").length, 3, "one to the open layer and one to each group");
+});
+
+test("the memory and the way back are written beside their lines, clear of all blocks", () => {
+  const { labels, boxes } = planMachine(transformer(2, 2, false), WIDTH, wish(false));
+  assert.deepEqual(labels.map(({ flow }) => flow), ["memory", "loop"]);
+  for (const { y, text } of labels) {
+    assert.ok(text);
+    for (const box of boxes) assert.ok(box.y + box.height <= y - 12 || box.y >= y, box.name);
+  }
 });
 
 test("in post-norm the norm comes after the sum on the stream, in pre-norm before the sublayer and above the stream", () => {

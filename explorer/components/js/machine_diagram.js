@@ -17,6 +17,8 @@ import { wholePercent } from "./numbers.js";
 
 const LINES = 7; // tokens in a box of tokens
 const OPTIONS = 5; // words in the box of the next word
+/** What stands before a part of a head, where it does not follow from the part before. @type {Record<string, string>} */
+const SIGNS = { query: "", key: "·", value: "×" };
 /** The parts of a head that are maps of scores or weights. */
 const MAPS = ["scores", "masked", "weights"];
 
@@ -46,8 +48,8 @@ function build(S) {
   const held = focus && stage.contains(focus) ? /** @type {HTMLButtonElement} */ (focus).value : null;
   S.pictures = [];
   const frames = plan.frames.map((frame) => frameOf(frame));
-  const boxes = plan.boxes.flatMap((box) => boxOf(S, box));
-  stage.replaceChildren(drawWires(plan.wires, plan.width, plan.height), ...frames, ...boxes);
+  const boxes = plan.boxes.flatMap((box) => boxOf(S, box)), labels = plan.labels.map((label) => labelOf(label));
+  stage.replaceChildren(drawWires(plan.wires, plan.width, plan.height), ...frames, ...labels, ...boxes);
   Object.assign(stage.style, { width: `${plan.width}px`, height: `${plan.height}px` });
   listenToArrows(S, stage, held);
   reveal(S, plan.boxes.find(({ name: each }) => each === opened.block));
@@ -70,6 +72,13 @@ function frameOf({ stack, layer, x, y, width, height }) {
   return box;
 }
 
+/** What a line carries, written above it. @param {import("./types").MachinePlan["labels"][0]} label */
+function labelOf({ text, flow, x, y }) {
+  const label = make("span", `label ${flow}`, text);
+  Object.assign(label.style, { left: `${x}px`, top: `${y - 13}px` });
+  return label;
+}
+
 /** @param {HTMLElement} element @param {{ x: number, y: number, width: number, height: number }} box */
 const place = (element, { x, y, width, height }) =>
   Object.assign(element.style, { left: `${x}px`, top: `${y}px`, width: `${width}px`, height: `${height}px` });
@@ -79,7 +88,8 @@ function boxOf(S, box) {
   const side = box.stack === "source" || box.stack === "encoder" ? "source" : "target";
   if (box.kind === "folded") return [foldedOf(S, box, side)];
   const block = /** @type {MachineBlock} */ (blockOf(S, box.name)), facts = S.data.facts[box.name];
-  const holder = make("div", `block ${box.kind} ${side} ${block.attention}`);
+  const tight = S.plan?.tight[side === "source" ? "encoder" : "decoder"] ? " tight" : "";
+  const holder = make("div", `block ${box.kind} ${side} ${block.attention}${tight}`);
   place(holder, box);
   const isOpen = S.opened.block === block.name;
   holder.classList.toggle("open", isOpen);
@@ -115,9 +125,10 @@ export function nameOf(S, { name, layer, stack, kind, attention }) {
 
 /** @param {MachineState} S @param {MachineBox} box @param {string} side */
 function foldedOf(S, box, side) {
-  const { stack, layer } = box, last = /** @type {MachineBlock} */ (blockOf(S, box.names[box.names.length - 1]));
-  const button = makeButton(`block folded ${side}`, make("b", "", `Layer ${layer}`), pictureOf(S, last), make("small", "", "unfold"));
-  const name = `${stack === "encoder" ? "Encoder" : "Decoder"} layer ${layer}, folded: its result. Click to unfold.`;
+  const { stack, layer } = box, end = box.last ?? layer, last = /** @type {MachineBlock} */ (blockOf(S, box.names[box.names.length - 1]));
+  const layers = end > layer ? `layers ${layer}–${end}` : `layer ${layer}`, several = end > layer;
+  const button = makeButton(`block folded ${side}`, make("b", "", layers[0].toUpperCase() + layers.slice(1)), pictureOf(S, last), make("small", "", "unfold"));
+  const name = `${stack === "encoder" ? "Encoder" : "Decoder"} ${layers}, folded: ${several ? "their" : "its"} result. Click to unfold${several ? " the first" : ""}.`;
   Object.assign(button, { value: foldedName(stack, layer), title: name });
   button.setAttribute("aria-label", name);
   place(button, box);
@@ -149,7 +160,7 @@ export function paintPicture(S, block, canvas, picture, stepwise) {
   }
   const keys = tokensOf(S, sidesOf(block.attention)[1]).length, values = new Float32Array(count * keys);
   for (let r = 0; r < count; r++) values.set(rowOf(S.body, picture, stepwise, S.step, r).subarray(0, keys), r * keys);
-  paintMap(canvas, S.theme, { values, keys, rows: count, marked, maskedAt: maskOf(S, block) });
+  paintMap(canvas, S.theme, { values, keys, rows: count, scale: picture.scale, marked, maskedAt: maskOf(S, block) });
 }
 
 /** Which cells the mask closes: what comes later, for a causal decoder. @param {MachineState} S @param {MachineBlock} block @returns {(row: number, key: number) => boolean} */
@@ -220,7 +231,9 @@ function insideOf(S, block) {
   const { head } = S.opened, count = S.data.diagram.heads[/** @type {Kind} */ (block.attention)] ?? 1;
   const heads = make("div", "heads", ...Array.from({ length: count }, (_, h) => headOf(S, block, h + 1, head > 0)));
   const inside = make("div", head ? "inside parts" : "inside", heads);
-  if (head) for (const part of partsOf(S, block)) inside.append(make("span", "then", part === "key" ? "·" : part === "value" ? "×" : part === "query" ? "" : "→"), partOf(S, block, part));
+  const parts = partsOf(S, block), rows = S.plan?.rows ?? 1;
+  if (head) inside.append(make("div", "flow", ...parts.map((part) => make("div", "stage", make("span", "then", SIGNS[part] ?? "→"), partOf(S, block, part)))));
+  inside.style.setProperty("--columns", `${Math.ceil((head ? parts.length : count) / rows)}`);
   return inside;
 }
 
@@ -243,7 +256,7 @@ function headOf(S, block, head, narrow) {
     const shown = queries === "source" ? rows : S.step + 1, wide = tokensOf(S, keys).length, row = rowFor(S, queries);
     const part = new Float32Array(shown * wide);
     for (let r = 0; r < shown; r++) part.set(values.subarray(r * columns, r * columns + wide), r * wide);
-    paintMap(canvas, S.theme, { values: part, keys: wide, rows: shown, marked: row, maskedAt: maskOf(S, block) });
+    paintMap(canvas, S.theme, { values: part, keys: wide, rows: shown, scale: S.details?.full ?? 1, marked: row, maskedAt: maskOf(S, block) });
     const line = [...part.subarray(row * wide, (row + 1) * wide)], best = line.indexOf(Math.max(...line));
     say(top, `${isolated(tokensOf(S, keys)[best])} ${wholePercent(line[best])}`);
   });
@@ -282,7 +295,7 @@ export function paintPart(S, block, part, canvas) {
   if (part === "weights") {
     const values = new Float32Array(shown * wide);
     rows.forEach((row, r) => values.set(row, r * wide));
-    paintMap(canvas, S.theme, { values, keys: wide, rows: shown, marked, maskedAt: maskOf(S, block) });
+    paintMap(canvas, S.theme, { values, keys: wide, rows: shown, scale: S.details?.full ?? 1, marked, maskedAt: maskOf(S, block) });
   } else paintRows(canvas, S.theme, dark, { rows, scale: scaleOf(array.values), marked });
   return `${shown} × ${wide}`;
 }

@@ -40,18 +40,22 @@ export function drawPanel(S) {
 
 /** The whole, in a few sentences with the numbers of this step. @param {MachineState} S @returns {Node[]} */
 function overview(S) {
-  const { data, step } = S, { encoder, decoder, positions } = data.diagram, sources = data.source.tokens.length;
-  const added = positions === "sinusoidal" || positions === "learned" ? ", and a vector for its position is added" : "";
+  const { data, step } = S, { encoder, decoder, positions, blocks } = data.diagram, sources = data.source.tokens.length;
+  const added = blocks.some(({ kind }) => kind === "positions") ? ", and a vector for its position is added" : "";
   const read = tokensOf(S, "target"), predicted = data.target.predicted[step], share = data.target.probabilities[step];
-  const lstm = !positions;
+  const lstm = !positions, name = (/** @type {string} */ text) => make("b", "", text);
+  const before = data.stepwise ? "all tokens written so far" : "itself and the tokens before it";
   return [
-    make("p", "", make("b", "", "Encoder: "), `${plural(sources, "source token")} become ${plural(sources, "vector")} of ${data.numbers} numbers (embedding)${added}. `,
-      `${plural(encoder.length, "layer")} ${lstm ? "of LSTM read them in order" : "let each token look at the others (self-attention)"}. The result, the memory, goes to the decoder.`),
-    make("p", "", make("b", "", "Decoder: "), `it reads the target so far, ${plural(read.length, "token")} up to `, token(S, "target", step), `. ${plural(decoder.length, "layer")} `,
-      lstm ? "of LSTM read it in order, and attention looks at the memory (cross-attention)." : "let each token look at those before it (masked self-attention) and at the memory (cross-attention)."),
-    make("p", "", make("b", "", "Next word: "), `the last vector becomes a score for each of ${data.vocabulary.toLocaleString("en")} words (linear), and these become probabilities (softmax). Chosen: `,
+    make("p", "", name("Encoder: "), `each of ${plural(sources, "source token")} becomes a vector of ${data.numbers} numbers (embedding)${added}. `,
+      ...(lstm ? [`${plural(encoder.length, "layer")} of LSTM read them in order.`] : [`In ${plural(encoder.length, "layer")}, each token looks at all the others: `, name("self-attention"), "."]),
+      " The result, one vector for each source token, is the ", name("memory"), ": all that goes to the decoder."),
+    make("p", "", name("Decoder: "), `it reads the target so far, ${plural(read.length, "token")} up to `, token(S, "target", step), `. `,
+      ...(lstm ? [`${plural(decoder.length, "layer")} of LSTM read it in order, and `] : [`In ${plural(decoder.length, "layer")}, each token looks at ${before} (`, name(data.stepwise ? "self-attention" : "masked self-attention"), "), and "]),
+      "then at the memory (", name("cross-attention"), ")."),
+    make("p", "", name("Next word: "), `the last vector becomes a score for each of ${data.vocabulary.toLocaleString("en")} target tokens (linear), and the scores become probabilities (softmax). Chosen: `,
       make("bdi", "token target", predicted), `, ${wholePercent(share)}. In the next step the decoder reads it.`),
-    make("p", "hint", "Choose a block to open it: a layer into its parts, attention into its heads, a head into queries, keys, scores and values. The arrow keys step; rows of a picture are tokens, and the frame marks the token of this step."),
+    make("p", "hint", "Attention has thick frames; choose any block to open it. Rows of the pictures are tokens: above, the frame marks ",
+      token(S, "source", S.row), " (choose another one in ", name("Source"), "), below, the token just read, ", token(S, "target", step), ". The arrow keys step."),
   ];
 }
 
@@ -117,7 +121,8 @@ function seen(S, block) {
 /** What a picture shows. @param {MachineState} S @param {MachineBlock} block */
 function captionOf(S, block) {
   const { head, part } = S.opened, facts = S.data.facts[block.name];
-  if (!head && block.attention) return "Attention weights, mean over the heads: rows are queries, columns are keys; stronger colour is more, grey is masked.";
+  const full = wholePercent(head ? S.details?.full ?? 1 : facts.picture?.scale ?? 1), grey = block.attention === "decoder" && !S.data.stepwise ? ", grey is masked" : "";
+  if (!head && block.attention) return `Attention weights, mean over the heads: rows are queries, columns are keys; full colour is ${full} or more${grey}.`;
   if (!head) {
     const width = facts.picture?.width ?? 0, whole = facts.shape[facts.shape.length - 1];
     const columns = block.kind === "linear" ? "tokens" : `the first ${Math.min(width, whole)} of ${whole} numbers`;
@@ -125,8 +130,8 @@ function captionOf(S, block) {
     return `Rows are tokens, columns are ${columns} of ${what}; blue is below 0, orange above.`;
   }
   const shown = part || "weights";
-  if (shown === "weights") return "Attention weights of this head: rows are queries, columns are keys; stronger colour is more.";
-  if (shown === "scores" || shown === "masked") return "Scores of this head: rows are queries, columns are keys; blue is below 0, orange above, grey is masked.";
+  if (shown === "weights") return `Attention weights of this head: rows are queries, columns are keys; full colour is ${full} or more${grey}.`;
+  if (shown === "scores" || shown === "masked") return `Scores of this head: rows are queries, columns are keys; blue is below 0, orange above${shown === "masked" ? grey : ""}.`;
   return "Rows are tokens, columns are the numbers of this head; blue is below 0, orange above.";
 }
 

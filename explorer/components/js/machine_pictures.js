@@ -83,10 +83,10 @@ export function paint(canvas, { columns, rows, colourOf, marked = -1, ink }) {
   ctx.strokeRect(line, (marked * h) / rows + line, w - 2 * line, Math.max(h / rows - 2 * line, 1));
 }
 
-/** A map of weights. @param {HTMLCanvasElement} canvas @param {Theme} theme @param {{ values: ArrayLike<number>, keys: number, rows: number, marked: number, maskedAt: (row: number, key: number) => boolean }} map */
-export function paintMap(canvas, theme, { values, keys, rows, marked, maskedAt }) {
+/** A map of weights, of which `scale` has the full colour. @param {HTMLCanvasElement} canvas @param {Theme} theme @param {{ values: ArrayLike<number>, keys: number, rows: number, scale: number, marked: number, maskedAt: (row: number, key: number) => boolean }} map */
+export function paintMap(canvas, theme, { values, keys, rows, scale, marked, maskedAt }) {
   const masked = rgb(theme.masked);
-  paint(canvas, { columns: keys, rows, marked, ink: theme.ink, colourOf: (row, key) => (maskedAt(row, key) ? masked : shade(theme, values[row * keys + key])) });
+  paint(canvas, { columns: keys, rows, marked, ink: theme.ink, colourOf: (row, key) => (maskedAt(row, key) ? masked : shade(theme, values[row * keys + key] / scale)) });
 }
 
 /** Vectors below each other. @param {HTMLCanvasElement} canvas @param {Theme} theme @param {boolean} dark @param {{ rows: ArrayLike<number>[], scale: number, marked: number }} vectors */

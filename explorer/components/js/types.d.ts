@@ -738,6 +738,8 @@ export interface MachineBox {
   leave: [number, number];
   /** The circle on the stream where positions are added. */
   sum?: [number, number];
+  /** The last of several layers that are folded into one block. */
+  last?: number;
 }
 export interface MachinePlan {
   width: number;
@@ -745,6 +747,12 @@ export interface MachinePlan {
   boxes: MachineBox[];
   frames: { stack: string; layer: number; x: number; y: number; width: number; height: number }[];
   wires: Wiring[];
+  /** What is written above a line, from its left end. */
+  labels: { text: string; flow: string; x: number; y: number }[];
+  /** In how many rows the open block shows its heads or parts. */
+  rows: number;
+  /** By stack, whether its blocks are narrower than usual. */
+  tight: Record<string, boolean>;
 }
 /** A line with an arrow at its end: its points, and what flows there. */
 export interface Wiring {
@@ -805,6 +813,8 @@ export interface MachineDetails {
   step: number;
   opened: MachineOpened;
   heads: number;
+  /** The weight that has the full colour in the maps of heads. */
+  full: number;
   numbers: {
     point: string; title: string; shape: number[]; parameters: number; mean: number | null; deviation: number | null; side: Side;
   }[];

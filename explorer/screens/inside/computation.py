@@ -13,6 +13,7 @@ from explorer.byte_cache import cached
 from explorer.components.walk import WalkRow, walk_view
 from explorer.figures import model_internals as figures
 from explorer.figures.plotly_charts import Columns
+from explorer.lessons.glossary import explained
 from explorer.screens.inside.operation_names import (
     axes_of,
     meaning_of,
@@ -114,7 +115,7 @@ def draw_computation_tab(shown: Translation, model: ModelDescription) -> None:
     with left:
         opened = _choose_operation(part, rows_of(run, part, config))
         st.caption(
-            plain(
+            explained(
                 f"{part}, {norm}. A line leads from a result to the operation that reads it, and the last column names "
                 f"the rows; heavy lines are residual connections, filled dots have parameters. Choose an operation to "
                 f"open it."
@@ -155,7 +156,7 @@ def _everything(run: Walk, config: ModelConfig) -> Columns:
 def _open(model: ModelDescription, shown: Translation, run: Walk, operation: Operation, config: ModelConfig) -> None:
     """Draw one operation: its purpose, its inputs and its output."""
     st.markdown(f"##### {plain(title_of(operation.name))}")
-    st.markdown(plain(meaning_of(operation.name, config)))
+    st.markdown(explained(meaning_of(operation.name, config)))
     read = read_words(operation, part_of(operation.name, config), config)
     st.caption(
         plain(

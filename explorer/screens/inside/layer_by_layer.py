@@ -7,6 +7,7 @@ import streamlit as st
 from explorer.attention.names import layer_name
 from explorer.figures import model_internals as figures
 from explorer.figures.plotly_charts import Columns
+from explorer.lessons.glossary import explained
 from explorer.screens.inside.computation import choose_step, walked
 from explorer.translation.model_description import ModelDescription
 from explorer.translation.translator import Translation
@@ -37,9 +38,11 @@ def draw_layers_tab(shown: Translation, model: ModelDescription) -> None:
         draw_table(stage_columns(predictions, model.target), "The last row's prediction after each stage")
         norm = "the last layer norm and " if model.model_config.norm_first else ""
         st.caption(
-            f"Keep in mind: {norm}the output projection learned to read the last layer only. Earlier layers write for "
-            f"the next layer and not for it, so a strange word there does not mean that the model 'thinks' it. The "
-            f"last line is the real prediction."
+            explained(
+                f"Keep in mind: {norm}the output projection learned to read the last layer only. Earlier layers write "
+                f"for the next layer and not for it, so a strange word there does not mean that the model 'thinks' it. "
+                f"The last line is the real prediction."
+            )
         )
 
 

@@ -6,7 +6,7 @@ import streamlit as st
 
 from explorer.figures import model_internals as figures
 from explorer.lessons.glossary import explained
-from explorer.text import count, plain
+from explorer.text import count
 from explorer.translation.model_description import ModelDescription
 from explorer.web.page_parts import URL, draw_plot
 from model.analysis.size import PAPER, PAPER_VOCABULARY, budget
@@ -53,7 +53,7 @@ def draw_size_tab(model: ModelDescription) -> None:
     st.caption(explained(beside_the_paper(sizes, total)))
     loaded = sum(part.parameters for part in budget(model.model_config, 1, 1))
     st.caption(
-        plain(
+        explained(
             f"Source, target and output share one vocabulary and one matrix here, and positions are sinusoidal. The "
             f"loaded model has {count(loaded)} parameters. FLOPs are those of the matrix products of one "
             f"teacher-forced pass, a multiplication and its addition counted as two. The number of heads changes "

@@ -6,6 +6,7 @@ import streamlit as st
 from torch import Tensor
 
 from explorer.figures import model_internals as figures
+from explorer.lessons.glossary import explained
 from explorer.screens.inside.computation import choose_step, walked
 from explorer.text import quoted
 from explorer.translation.model_description import ModelDescription
@@ -49,8 +50,10 @@ def draw_prediction_tab(shown: Translation, model: ModelDescription) -> None:
     least = [least_loss(len(probabilities), e) for e in EPSILONS]
     draw_plot(figures.smoothing_plot(EPSILONS, losses, least, epsilon), "smooth_curve")
     st.caption(
-        f"This model was trained with label smoothing {model.train_config.label_smoothing:g}. Temperature is for "
-        f"sampling; greedy search takes the likeliest token at any temperature."
+        explained(
+            f"This model was trained with label smoothing {model.train_config.label_smoothing:g}. Temperature is for "
+            f"sampling; greedy search takes the likeliest token at any temperature."
+        )
     )
 
 

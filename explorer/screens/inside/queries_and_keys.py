@@ -7,6 +7,7 @@ import torch
 
 from explorer.figures import model_internals as figures
 from explorer.figures.plotly_charts import Columns, numbered
+from explorer.lessons.glossary import explained
 from explorer.screens.inside.computation import key_tokens, rows_tokens, walked
 from explorer.translation.model_description import ModelDescription
 from explorer.translation.translator import Translation
@@ -41,9 +42,11 @@ def draw_similarity_tab(shown: Translation, model: ModelDescription) -> None:
         matches = match_columns(strongest_matches(query, key, weights), rows, keys)
         draw_table(matches, "The key that each query looks at most, and the similarity of the two vectors")
         st.caption(
-            "A query looks at the keys with the largest dot product, and those need not lie next to it: the product "
-            "grows with the length of a key as well as with its direction, and it is taken in all dimensions of the "
-            "head."
+            explained(
+                "A query looks at the keys with the largest dot product, and those need not lie next to it: the "
+                "product grows with the length of a key as well as with its direction, and it is taken in all "
+                "dimensions of the head."
+            )
         )
 
 

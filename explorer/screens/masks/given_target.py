@@ -8,6 +8,7 @@ from explorer.attention.names import name_in_kind
 from explorer.byte_cache import cached
 from explorer.figures import masks as figures
 from explorer.figures.plotly_charts import Columns, numbered
+from explorer.lessons.glossary import explained
 from explorer.screens.masks.teacher_forced import padded, reading
 from explorer.text import plain
 from explorer.translation.model_description import ModelDescription
@@ -55,7 +56,7 @@ def draw_target_tab(shown: Translation, model: ModelDescription) -> None:
         st.markdown(f"##### Probability of the {token}")
         draw_table(columns, f"The probability of the {token} with the mask and without it")
         masked, bare = sentences.probability_of_target(closed, 0), sentences.probability_of_target(opened, 0)
-        st.caption(target_caption(masked, bare, causal=model.model_config.causal, token=token))
+        st.caption(explained(target_caption(masked, bare, causal=model.model_config.causal, token=token)))
 
 
 def _with_target(shown: Translation) -> tuple[Translation, bool]:

@@ -7,6 +7,7 @@ import streamlit as st
 
 from explorer.attention.names import TITLES_WITHOUT_MASK, name_in_kind
 from explorer.figures import masks as figures
+from explorer.lessons.glossary import explained
 from explorer.screens.masks.teacher_forced import companions, padded, reading
 from explorer.translation.model_description import ModelDescription
 from explorer.translation.padded_sentences import PaddedSentences
@@ -97,4 +98,4 @@ def _draw_scores(done: Reading, sentences: PaddedSentences, at: Head, row: int, 
         caption += f"Real tokens give padding {share:.0f} % of their attention on average. "
     if kind == "decoder":
         caption += f"They give {100 * attention_to_future(weights, real):.0f} % to later positions."
-    st.caption(caption)
+    st.caption(explained(caption))

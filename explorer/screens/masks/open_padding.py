@@ -7,8 +7,9 @@ import streamlit as st
 
 from explorer.byte_cache import cached
 from explorer.figures.plotly_charts import Columns, numbered
+from explorer.lessons.glossary import explained
 from explorer.screens.masks.teacher_forced import companions, padded, reading
-from explorer.text import plain, plural, quoted
+from explorer.text import plural, quoted
 from explorer.translation.model_description import ModelDescription
 from explorer.translation.padded_sentences import PaddedSentences
 from explorer.translation.translator import Translation
@@ -44,7 +45,7 @@ def draw_padding_tab(shown: Translation, model: ModelDescription) -> None:
         "largest change (percentage points)": [round(100 * largest_change(alone, run), 5) for run in runs.values()],
     }
     draw_table(columns, "Translations without padding, with closed padding and with open padding")
-    st.caption(plain(_padding_caption(alone, closed, opened if n else None)))
+    st.caption(explained(_padding_caption(alone, closed, opened if n else None)))
     sentences = padded(shown, companions(shown))
     if len(sentences.texts) > 1:
         _draw_batch(shown, sentences)
@@ -87,7 +88,7 @@ def _draw_batch(shown: Translation, sentences: PaddedSentences) -> None:
     draw_table(columns, "Attention to padding and probability of the right token, with padding closed and open")
     worst = int(np.argmax(columns["to padding, open (%)"]))
     st.caption(
-        plain(
+        explained(
             f"To padding: encoder self-attention, mean over layers, heads and real tokens. Right: the probability of "
             f"the right next token. With open padding, {quoted(sentences.texts[worst])} gives padding "
             f"{columns['to padding, open (%)'][worst]:.0f} %; its translation would then depend on the other sentences "

@@ -9,6 +9,7 @@ from explorer.attention.names import name_in_kind
 from explorer.byte_cache import cached
 from explorer.figures import masks as figures
 from explorer.figures.plotly_charts import Columns
+from explorer.lessons.glossary import explained
 from explorer.text import plain, plural
 from explorer.translation.model_description import ModelDescription
 from explorer.translation.translator import Translation
@@ -32,9 +33,11 @@ def draw_decoding_tab(shown: Translation, model: ModelDescription) -> None:
     spoken = opened if lifted else closed
     st.markdown(f"**{plain(target.decode(spoken.path)) or '(nothing)'}**")
     st.caption(
-        "With cached keys and values a step has one query, the newest token, and all it can see is its past: there is "
-        "no future to hide. With the mask lifted, each step runs the whole prefix again and lets earlier rows look at "
-        "later ones."
+        explained(
+            "With cached keys and values a step has one query, the newest token, and all it can see is its past: there "
+            "is no future to hide. With the causal mask lifted, each step runs the whole prefix again and lets earlier "
+            "rows look at later ones."
+        )
     )
     last = len(spoken.path)
     step = int(st.slider("Step", 1, last, last, key=f"decode_step_{last}", bind=URL)) if last > 1 else 1
