@@ -7,6 +7,7 @@ _MACHINE = ("tests/explorer/components/test_machine.py",)
 MACHINE_TESTS: dict[str, tuple[str, ...]] = dict.fromkeys((PAYLOAD, DETAILS), _MACHINE)
 
 _MAPS = "maps = [_wide(run[name].value[0].float().mean(dim=0).numpy(), keys) for run in _runs_for(view, block)]"
+_FULL = 'return float(f"{max(float(np.median(weights.max(axis=-1))), 1e-6):.4g}")'
 _ADDED = "numbers = view.added[block.name][:, :NUMBERS]"
 _PLACE = 'pictures[block.name] = {**pictured, "at": end, "rows": numbers.shape[0], "width": numbers.shape[1]}'
 _ROWS = "rows = np.array((value[0, head - 1] if value.dim() == 4 else value[0]).numpy())"
@@ -26,6 +27,12 @@ MACHINE_CHANGES: dict[str, tuple[tuple[str, str, str], ...]] = {
         ),
         ("return view.runs if is_target(block) else view.runs[-1:]", "view.runs if is_target(block) else ", ""),
         ("return [config.n_decoder_layers, config.d_model]", "config.d_model", "config.d_ff"),
+        (_FULL, "np.median(weights.max(axis=-1))", "weights.max()"),
+        (
+            'return {"kind": "map", "side": _side(block), "scale": full_colour(numbers)}, numbers',
+            "full_colour(numbers)",
+            "1.0",
+        ),
         ("rows = 0 if is_target(block) else n_src", "n_src", "n_src - 1"),
     ),
     DETAILS: (

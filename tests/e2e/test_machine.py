@@ -33,6 +33,7 @@ def test_the_machine_is_stepped_opened_and_left(visit: Visit) -> None:
     expect(machine.locator(".projections figcaption")).to_contain_text("every head has read the whole vector")
     whole.get_by_role("button", name="Head 2 of Cross-attention, decoder layer 1").click()
     whole.get_by_role("button", name="Scores of head 2").click()
+    assert machine.locator(".sheet").evaluate("box => box.scrollWidth <= box.clientWidth"), "an open head fits, too"
     expect(machine.locator(".panel h3")).to_have_text("Cross-attention, decoder layer 1 › head 2 › Scores")
     machine.get_by_role("tab", name="Numbers").click()
     expect(machine.locator(".told td").first).to_contain_text("Scores Q·Kᵀ")

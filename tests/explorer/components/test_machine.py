@@ -12,7 +12,7 @@ import torch
 
 from explorer.components.machine_blocks import Block, blocks_of
 from explorer.components.machine_details import check_opened, encode_details, pooled
-from explorer.components.machine_payload import NUMBERS, MachineView, Opened, encode, is_target, unpack
+from explorer.components.machine_payload import NUMBERS, MachineView, Opened, encode, full_colour, is_target, unpack
 from explorer.components.machine_words import parts_of
 from explorer.components.model_diagram import whole_diagram_of
 from explorer.translation.translator import Translation, Translator
@@ -235,6 +235,17 @@ def test_no_tile_of_a_matrix_belongs_to_two_heads() -> None:
     assert small[:, each : 2 * each].min() == 1
     assert small[:, 2 * each :].max() == 0
     assert pooled(np.arange(12, dtype=np.float32).reshape(4, 3), 2).shape == (3, 4), "in by out"
+
+
+def test_the_usual_peak_of_a_row_has_the_full_colour() -> None:
+    spread = np.full((3, 2, 5), 0.2, np.float32)
+    assert full_colour(spread) == pytest.approx(0.2)
+    rows = np.array([[1.0, 0.0, 0.0], [0.5, 0.4, 0.1], [0.3, 0.3, 0.4]], np.float32)
+    assert full_colour(rows) == 0.5, "neither the largest weight of all nor the mean"
+    view, _ = made("multi30k-en-de", "some")
+    for block, picture, numbers in pictures(view):
+        if block.attention:
+            assert picture["scale"] == pytest.approx(np.median(numbers.max(axis=1)), rel=1e-3)
 
 
 def test_heads_read_whole_vectors() -> None:
