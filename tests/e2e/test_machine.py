@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
+from tests.browser import settle
+
 Visit = Callable[[str], Page]
 
 
@@ -49,8 +51,12 @@ def test_the_machine_is_stepped_opened_and_left(visit: Visit) -> None:
     page.keyboard.press("Escape")
     page.keyboard.press("Escape")
     expect(machine.locator(".panel h3")).to_have_text("The whole machine")
+    page.wait_for_function("() => !new URLSearchParams(location.search).has('block')")
+    settle(page)
     page.keyboard.press("Tab")  # from here on, arrow keys lead from block to block
-    whole.get_by_role("button", name="Embedding, source").focus()
+    embedding = whole.get_by_role("button", name="Embedding, source")
+    embedding.focus()
+    expect(embedding).to_be_focused()
     page.keyboard.press("ArrowRight")
     expect(whole.get_by_role("button", name="Positions, source")).to_be_focused()
     page.keyboard.press("Enter")
