@@ -21,11 +21,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import streamlit as st
 
 from explorer.byte_cache import cached
-from explorer.translation.model_summary import facts, story, title
-from explorer.web import model_queue
-from model import faults
+from explorer.web import model_list, model_queue
 from model.config import DecodeConfig
-from model.folder import UNFORESEEN, CheckpointError, list_models
+from model.folder import CheckpointError
 
 if TYPE_CHECKING:
     from explorer.attention.aggregates import Floats
@@ -153,18 +151,7 @@ def broken_models() -> dict[str, str]:
 # A class that steps together requests the list many times a second; a new model may take a second to appear.
 @st.cache_resource(ttl=1.0, max_entries=4, show_spinner=False)
 def _summaries(checkpoints: str) -> list[dict[str, Any]]:
-    return [_as_listed(summary) for summary in list_models(checkpoints)]
-
-
-def _as_listed(summary: dict[str, Any]) -> dict[str, Any]:
-    """A summary whose lines in the sidebar can be written; one that cannot is an error of its own model only."""
-    try:
-        if summary["error"] is None:
-            title(summary), story(summary), facts(summary)
-    except Exception as fault:
-        faults.report(fault)
-        return summary | {"error": UNFORESEEN}
-    return summary
+    return model_list.summaries(checkpoints)
 
 
 def models_changed() -> None:
