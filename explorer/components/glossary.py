@@ -18,7 +18,8 @@ _component = st.components.v2.component(
     js=bundle.script("glossary.js"),
 )
 # All of it, always: a message of this size is sent once per browser tab, a smaller one again with each script run.
-_TERMS = {address_of(entry.term): [entry.term, entry.plain, entry.explanation] for entry in GLOSSARY}
+# A tuple: of a dictionary or a list, Streamlit asks pandas whether it is a table, and imports it for that.
+_TERMS = tuple((address_of(entry.term), entry.term, entry.plain, entry.explanation) for entry in GLOSSARY)
 
 
 def glossary() -> None:

@@ -12,10 +12,11 @@ const EDGE = 8; // from the edge of the window, in pixels
 
 /**
  * Streamlit calls this again when the theme changes; it calls the returned function once, at unmount.
- * @param {import("./types").Mount<{ terms: Terms }, "__glossary", () => void>} mount
+ * @param {import("./types").Mount<{ terms: [address: string, ...Terms[string]][] }, "__glossary", () => void>} mount
  */
 export default function ({ data: { terms }, parentElement: root }) {
-  root.__glossary ??= listenToTerms(/** @type {HTMLElement} */ (finder(root)(".tip")), terms);
+  root.__glossary ??= listenToTerms(/** @type {HTMLElement} */ (finder(root)(".tip")),
+    Object.fromEntries(terms.map(([address, ...entry]) => [address, entry])));
   return root.__glossary;
 }
 
