@@ -31,7 +31,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def playwright() -> Iterator[Playwright]:
     """Playwright's driver. Without a Chromium the test is skipped; on the CI machine it fails."""
-    if find_chromium() is None:
+    if find_chromium(for_tests=True) is None:
         reason = "no Chromium is installed (HEADLIGHT_BROWSER may name one)"
         if os.environ.get("CI", "").lower() in ("1", "true"):
             pytest.fail(reason)
@@ -44,7 +44,7 @@ def playwright() -> Iterator[Playwright]:
 @pytest.fixture(scope="session")
 def browser(playwright: Playwright) -> Iterator[Browser]:
     """Headless Chromium."""
-    chromium = launch(playwright)
+    chromium = launch(playwright, for_tests=True)
     yield chromium
     chromium.close()
 
