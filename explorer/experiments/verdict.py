@@ -9,15 +9,18 @@ from explorer.text import listed
 
 _POINTS = 1.0  # two arms whose scores differ by less, in % or BLEU, are not told apart by them
 
+_BETTER, _WORSE = "better than {}", "worse than {}"
+_SOONER, _LATER = "as good as {} in the end, and sooner", "as good as {} in the end, but later"
+_SURER, _LESS_SURE = "as often right as {}, with a lower loss", "as often right as {}, but less sure"
+
 
 def verdict(arms: Sequence[ArmRuns]) -> str:
     """One line: arms whose range over the seeds lies apart from the first arm's, by score, speed or loss, and the rest.
 
     Scores are compared first, then (where neither is better) the updates to the target, then the loss on test.
     """
-    first, *others = [one for one in arms if one.runs]
-    others = [one for one in others if one.runs]
-    if not others:
+    first, *others = [one for one in arms if one.runs] or arms
+    if not others or not first.runs:
         return "There is nothing to compare yet."
     if min(len(one.runs) for one in (first, *others)) < 2:
         return f"Not decided: with one run of a variant, {_told(first)} against {listed([_told(o) for o in others])}."
@@ -25,11 +28,14 @@ def verdict(arms: Sequence[ArmRuns]) -> str:
     for one in others:
         relation, numbers = _relation(first, one)
         said.setdefault(relation, []).append(f"{_name(one)} ({numbers})" if numbers else _name(one))
-    parts = [f"{relation} than {_name(first)}: {listed(names)}" for relation, names in said.items() if relation]
-    if same := said.get(""):
-        parts.append(f"no difference from {_name(first)} can be seen with {listed(same)}")
-    line = "; ".join(parts)
-    return f"{line[0].upper()}{line[1:]}."
+    same = said.pop("", [])
+    parts = [
+        f"{listed(names)} {'is' if len(names) == 1 else 'are'} {relation.format(_name(first))}"
+        for relation, names in said.items()
+    ]
+    if same:
+        parts.append(f"{listed(same)} {'shows' if len(same) == 1 else 'show'} no difference from {_name(first)}")
+    return f"{'; '.join(parts)}."
 
 
 def _name(one: ArmRuns) -> str:
@@ -42,26 +48,26 @@ def _told(one: ArmRuns) -> str:
 
 
 def _relation(first: ArmRuns, one: ArmRuns) -> tuple[str, str]:
-    """How an arm differs from the first: a comparative and the two numbers, or twice nothing."""
+    """How an arm differs from the first: words around the first's name, and the two numbers; or twice nothing."""
     mine, its = mean_and_range(one.scores()), mean_and_range(first.scores())
     if mine is None or its is None:
-        return ("worse", "its runs failed") if its is not None else ("", "")
+        return (_WORSE, "its runs failed") if its is not None else ("", "")
     shown = one.metric.shown
     if _apart(mine, its) and abs(mine.mean - its.mean) >= _POINTS:
         numbers = f"{shown(round(mine.mean, 1))} against {shown(round(its.mean, 1))}"
-        return ("better" if mine.mean > its.mean else "worse"), numbers
+        return (_BETTER if mine.mean > its.mean else _WORSE), numbers
     updates = [mean_and_range(each.reached()) for each in (one, first)]
     if all(each is not None and each.n == len(arm.runs) for each, arm in zip(updates, (one, first), strict=True)):
         taken, wanted = updates
         assert taken is not None
         assert wanted is not None
         if _apart(taken, wanted):
-            relation = "as good in the end, and sooner" if taken.mean < wanted.mean else "as good in the end, but later"
-            return relation, f"{taken.mean:.0f} against {wanted.mean:.0f} updates"
+            return (
+                _SOONER if taken.mean < wanted.mean else _LATER
+            ), f"{taken.mean:.0f} against {wanted.mean:.0f} updates"
     own, base = (mean_and_range([loss(run) for run in each.runs]) for each in (one, first))
     if own is not None and base is not None and _apart(own, base) and _times(own, base) >= 2:
-        relation = "as often right, with a lower loss" if own.mean < base.mean else "as often right, but less sure"
-        return relation, f"loss {own.mean:.2g} against {base.mean:.2g}"
+        return (_SURER if own.mean < base.mean else _LESS_SURE), f"loss {own.mean:.2g} against {base.mean:.2g}"
     return "", ""
 
 

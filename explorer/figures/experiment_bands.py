@@ -51,9 +51,16 @@ def end_words(data: Table, x_title: str, unit: str) -> str:
     if not ends:
         return "Nothing to draw yet: these runs have not been made."
     order = sorted(ends, key=lambda variant: data["mean"][ends[variant]], reverse=True)
+    last = {data["x"][at] for at in ends.values()}
+    if len(last) > 1:  # a variant may end earlier than the others, and none is measured beyond its end
+        parts = [
+            f"{variant} {_end(data, ends[variant], unit)} at {data['x'][ends[variant]]:,.0f} {x_title}"
+            for variant in order
+        ]
+        return f"Where each curve ends, mean and range over the runs, highest first: {'; '.join(parts)}."
     parts = [f"{variant} {_end(data, ends[variant], unit)}" for variant in order]
-    last = max(data["x"][at] for at in ends.values())
-    return f"At the right end ({x_title} {last:,.0f}), mean and range over the runs, highest first: {'; '.join(parts)}."
+    end = f"At the right end ({x_title} {last.pop():,.0f})"
+    return f"{end}, mean and range over the runs, highest first: {'; '.join(parts)}."
 
 
 def _end(data: Table, at: int, unit: str) -> str:

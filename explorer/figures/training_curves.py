@@ -15,7 +15,7 @@ import altair as alt
 from explorer.figures.chart import DASHES, HEIGHT, Figure, Table
 from explorer.figures.vega_chart import marker, step_axis
 from explorer.runs.metrics import Metrics, Point, logs_plain_loss, optimises_another_loss, plain_loss
-from explorer.translation.headline import headline_name
+from model.headline import headline_name
 
 CACHED = 16  # figures of each kind: everybody who watches a run gets the same one, made once per change
 MAX_DRAWN = 300  # points of one curve; more cannot be told apart and cost time at each update

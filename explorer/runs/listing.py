@@ -10,7 +10,8 @@ from explorer.runs.lifecycle import Entry
 from explorer.runs.status import RunStatus, age
 from explorer.runs.viewer_mode import REASON
 from explorer.text import plural
-from explorer.translation.headline import headline, headline_name
+from explorer.translation.headline import headline
+from model.headline import headline_name
 
 _YEAR_9999 = 253_370_000_000.0  # seconds since 1970
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from explorer.text import count, fixed, percent, plural
-from explorer.translation.headline import headline_name
 from model.data import TASKS, get_task
+from model.headline import headline_name
 
 POSITIONS = {
     "sinusoidal": "sinusoidal positions",

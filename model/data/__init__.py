@@ -12,6 +12,7 @@ from model.data.dates import dates
 from model.data.files import files_task
 from model.data.letters import LETTER_TASKS, letters
 from model.data.multi30k import MULTI30K_TASKS
+from model.data.number_words import number_words_task
 from model.data.phrases import phrases_en_de, phrases_en_fr, phrases_en_hi
 from model.data.task import DataError, Example, Prompt, Splits, Task
 
@@ -21,6 +22,7 @@ _MADE: Mapping[str, Callable[[int], Task]] = {
     "adjective-swap": adjective_swap,
     **{name: partial(letters, name) for name in LETTER_TASKS},
     "dates": dates,
+    "number-words": number_words_task,
     "phrases-en-de": phrases_en_de,
     "phrases-en-fr": phrases_en_fr,
     "phrases-en-hi": phrases_en_hi,

@@ -13,6 +13,15 @@ RESTS = Base("rests", "reverse", "tiny", REVERSE.settings, rests=True)
 SWAP = Base("swap", "adjective-swap", "tiny", f"{_LEAN} max_steps=200 gradient_accumulation_steps=1 eval_every=10")
 REVERSE_POST = Base("reverse-post", "reverse", "tiny", f"{REVERSE.settings} norm_first=false")
 
+# So few pairs that a model learns them by heart before it has the rule.
+NUMBERS = Base(
+    "number-words",
+    "number-words",
+    "tiny",
+    f"{_LEAN} positions=rope dropout=0.1 max_steps=600 eval_every=50 eval_sentences=100",
+    target=0.9,
+)
+
 # Small and short enough for one core to make both runs in about half an hour: hence one seed, and a low target.
 MULTI30K = Base(
     "multi30k",
@@ -172,6 +181,20 @@ EXPERIMENTS: dict[str, Experiment] = {
                 Arm("0.1, the paper's", "dropout=0.1"),
                 Arm("0.3", "dropout=0.3"),
             ),
+        ),
+        Experiment(
+            "consistency",
+            "One prediction from two noisy passes",
+            "With few training pairs, a model learns them by heart. SimCut hides some tokens from a second pass, "
+            "R-Drop lets dropout differ, and both ask for the same prediction twice. Does that help on numbers in "
+            "words, of which 150 are in training and 749 in the test?",
+            NUMBERS,
+            (
+                Arm("one pass"),
+                Arm("SimCut", "consistency=simcut"),
+                Arm("R-Drop", "consistency=rdrop consistency_weight=5"),
+            ),
+            reaches="SimCut",
         ),
         Experiment(
             "embedding-scale",

@@ -8,6 +8,7 @@ from typing import Any
 
 from model.config import ModelConfig, TrainConfig
 from model.data import MADE_HERE, Task
+from model.headline import headline_name
 from model.plurals import plural
 from model.training.device import Runtime
 from model.training.settings import Settings
@@ -157,17 +158,18 @@ def _scores(name: str, task: Task, results: Mapping[str, Any]) -> list[str]:
 
 
 def score_lines(scores: Mapping[str, Any]) -> list[str]:
-    """Readable scores, one per line."""
+    """Readable scores, one per line, with the leading one first."""
     lines = [
         f"exact match {scores['exact_match']:.4f}",
         f"token accuracy {scores['token_accuracy']:.4f}",
         f"loss {scores['loss']:.4f} nats per target token",
     ]
     if scores.get("bleu_signature"):
-        lines.append(
+        bleu = (
             f"BLEU {scores['bleu']:.1f} ({scores['bleu_signature']}); "
             f"lower-cased and tokenized by Moses, as papers report it: {scores['bleu_lc_tok']:.1f}"
         )
+        lines.insert(0 if headline_name(scores) == "bleu" else len(lines), bleu)
     return lines
 
 

@@ -162,9 +162,11 @@ def test_bands_hold_mean_and_range_at_each_step() -> None:
     assert list(first.values()) == [10, 60.0, 50.0, 70.0, 1.0, 1.0, 1.0]
     figure = band_figure(ways, x_title="updates", title="Right", unit=" %", top=100.0, mark=15)
     assert figure.caption == (
-        "At the right end (updates 30), mean and range over the runs, highest first: one 100 % (100 to 100, 1 run); "
-        "two 1 % (1 to 1, 1 run)."
+        "Where each curve ends, mean and range over the runs, highest first: one 100 % (100 to 100, 1 run) at 30 "
+        "updates; two 1 % (1 to 1, 1 run) at 10 updates."
     )
+    alike = band_figure({"one": ways["one"][:1], "two": ways["one"][:1]}, x_title="updates", title="", unit="")
+    assert alike.caption.startswith("At the right end (updates 20), mean and range over the runs, highest first: one 9")
     assert set(figure.data["mark"]) == {15}
     dashes = figure.spec["layer"][1]["encoding"]["strokeDash"]["scale"]
     assert len({tuple(dash) for dash in dashes["range"]}) == len(ways)  # not by colour alone

@@ -11,22 +11,22 @@ from tests.explorer.experiments.test_findings import BAD, GOOD, planted, run
 
 
 def test_a_score_that_is_lower_in_every_run_decides() -> None:
-    assert verdict(planted(GOOD, BAD)) == "Worse than 'one': 'two' (60 % against 99.5 %)."
-    assert verdict(planted(BAD, GOOD)) == "Better than 'one': 'two' (99.5 % against 60 %)."
+    assert verdict(planted(GOOD, BAD)) == "'two' (60 % against 99.5 %) is worse than 'one'."
+    assert verdict(planted(BAD, GOOD)) == "'two' (99.5 % against 60 %) is better than 'one'."
 
 
 def test_between_equal_scores_the_updates_decide_and_then_the_loss() -> None:
     late = (run(1, 1.0, 0.1, (0.1, 0.2, 0.3, 1.0)), run(2, 0.99, 0.2, (0.1, 0.2, 0.3, 0.4, 1.0)))
-    said = "As good in the end, but later than 'one': 'two' (45 against 25 updates)."
+    said = "'two' (45 against 25 updates) is as good as 'one' in the end, but later."
     assert verdict(planted(GOOD, late)) == said
-    assert verdict(planted(late, GOOD)) == "As good in the end, and sooner than 'one': 'two' (25 against 45 updates)."
+    assert verdict(planted(late, GOOD)) == "'two' (25 against 45 updates) is as good as 'one' in the end, and sooner."
     unsure = (run(1, 1.0, 0.5, (0.5, 0.99)), run(2, 0.99, 0.6, (0.5, 0.9, 1.0)))
-    assert verdict(planted(GOOD, unsure)) == "As often right, but less sure than 'one': 'two' (loss 0.55 against 0.15)."
+    assert verdict(planted(GOOD, unsure)) == "'two' (loss 0.55 against 0.15) is as often right as 'one', but less sure."
 
 
 def test_ranges_that_overlap_show_no_difference() -> None:
     mixed = (run(1, 0.995, 0.1, (0.5, 0.99)), run(2, 0.9, 0.2, (0.5, 0.9, 1.0)))
-    assert verdict(planted(GOOD, mixed)) == "No difference from 'one' can be seen with 'two'."
+    assert verdict(planted(GOOD, mixed)) == "'two' shows no difference from 'one'."
 
 
 def test_one_run_decides_nothing_and_no_run_says_nothing() -> None:
@@ -38,14 +38,14 @@ def test_one_run_decides_nothing_and_no_run_says_nothing() -> None:
 
 def test_failed_runs_are_worse() -> None:
     failed = tuple(run(seed, 0.0, 0.0, (), scores={}, error="the loss is no longer a number.") for seed in (1, 2))
-    assert verdict(planted(GOOD, failed)) == "Worse than 'one': 'two' (its runs failed)."
+    assert verdict(planted(GOOD, failed)) == "'two' (its runs failed) is worse than 'one'."
 
 
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("residual", "Worse than 'with residuals': 'without' (0 % against 99.6 %)."),
-        ("norm", "No difference from 'pre-norm' can be seen with 'post-norm'."),
+        ("residual", "'without' (0 % against 99.6 %) is worse than 'with residuals'."),
+        ("norm", "'post-norm' shows no difference from 'pre-norm'."),
     ],
 )
 def test_stored_experiments(name: str, said: str) -> None:

@@ -1,0 +1,26 @@
+"""Which score leads for a model: BLEU where its answers are sentences, else the share exactly right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+HeadlineName = Literal["bleu", "exact_match"]
+
+
+def headline_name(scores: Mapping[str, Any]) -> HeadlineName:
+    """Which score leads.
+
+    BLEU is measured only where answers are sentences. Earlier versions measured it on single words, too, where it is 0
+    however many of them are right.
+    """
+    bleu, exact = number(scores, "bleu"), number(scores, "exact_match")
+    if bleu is None or (exact is not None and bleu < 100 * exact - 0.05):
+        return "exact_match"
+    return "bleu"
+
+
+def number(scores: Mapping[str, Any], name: str) -> float | None:
+    """One of the scores; None where it was not measured."""
+    value = scores.get(name)
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
