@@ -300,7 +300,7 @@ def _run(launch: Launch, setup: Setup, options: argparse.Namespace) -> int:
         folder = launch.checkpoints / setup.name
         if finished:
             results = json.loads((folder / CONFIG).read_text(encoding="utf-8"))["results"]
-            told = ", ".join(score_lines(results["test"])[:3])
+            told = ", ".join(line.partition(" (")[0] for line in score_lines(results["test"])[:3])
             print(f"{setup.name} finished: {told}, on the split '{results['split']}'.")
             if said := _diagnosis(folder):
                 print(said, file=sys.stderr)

@@ -12,6 +12,7 @@ from explorer.runs.settings import ALWAYS_DRAWN, TOKENS, value_of
 from explorer.web.selected_run import NEW, choose_run
 from model.config import DataConfig, ModelConfig, TrainConfig
 
+_FILLED = "train_filled_from"
 _MORE_SETTINGS = ("train_init", "train_device", "train_precision", "train_threads", "train_compile")
 
 
@@ -28,8 +29,12 @@ def fill_form(
     device: str = "auto",
     precision: str = "auto",
     threads: int = 0,
+    source: str = "",
 ) -> None:
-    """Fill the form with a task, a preset and changes, as if chosen there; all other fields are reset to the preset."""
+    """Fill the form with a task, a preset and changes, as if chosen there; all other fields are reset to the preset.
+
+    `source` says what it was filled from, which the form tells until a run is started or another task chosen.
+    """
     scope = f"{task}_{preset}"
     for key in [key for key in st.session_state if str(key).startswith((f"train_{scope}_", f"train_{task}_"))]:
         del st.session_state[key]
@@ -48,3 +53,15 @@ def fill_form(
     for name, text in changes.items():
         st.session_state[field_key(task if name in TOKENS else scope, name)] = value_of(hints[name], text)
     choose_run(NEW)
+    st.session_state[_FILLED] = (task, source)
+
+
+def filled_from(task: str) -> str:
+    """What another page has filled the form for this task from; empty if none has."""
+    known, source = st.session_state.get(_FILLED, ("", ""))
+    return str(source) if known == task else ""
+
+
+def forget_filling() -> None:
+    """Say no longer that the form was filled: a run was started."""
+    st.session_state.pop(_FILLED, None)

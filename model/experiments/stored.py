@@ -8,11 +8,17 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from platformdirs import user_data_path
+
+from model.commands import INSTALLED, typed
 from model.config import with_current_names
 from model.experiments.recipe import Recipe
 from model.folder import CheckpointError, read_json, write_bytes
 
-RESULTS = Path(__file__).parent / "results"
+SHIPPED_RESULTS = Path(__file__).parent / "results"
+RESULTS = user_data_path("headlight", appauthor=False) / "experiments" if INSTALLED else SHIPPED_RESULTS
+"""Where results are stored: an installed package is not the place for a person's own."""
+
 
 TRAIN = ("step", "loss")
 VALID = ("step", "loss", "exact_match", "token_accuracy")
@@ -52,9 +58,20 @@ class StoredRun:
     rests: dict[str, dict[str, list[float]]] = field(default_factory=dict)
     error: str = ""
 
+    @property
+    def typed_command(self) -> str:
+        """The command as one types it here: `headlight train …` where Headlight is installed."""
+        return as_typed(self.command)
+
     def score(self, name: str, split: str = "test") -> float | None:
         """One score on one split; None if it was not measured."""
         return self.scores.get(split, {}).get(name)
+
+
+def as_typed(command: str) -> str:
+    """A recorded training command as one types it here."""
+    recorded = "python -m model.train"
+    return typed("model.train") + command.removeprefix(recorded) if command.startswith(recorded) else command
 
 
 def path_of(recipe: Recipe, folder: Path = RESULTS) -> Path:
@@ -65,13 +82,13 @@ def path_of(recipe: Recipe, folder: Path = RESULTS) -> Path:
 def read_runs(recipe: Recipe, folder: Path = RESULTS) -> tuple[StoredRun, ...]:
     """The stored runs of a recipe, sorted by seed; empty if it has not been run.
 
+    What is missing in `RESULTS` is read from the results that came with Headlight.
+
     Raises:
         ResultError: the file is damaged, or holds the runs of another recipe than its name says.
     """
-    path = path_of(recipe, folder)
-    if not path.is_file():
-        path = folder / f"{recipe.former_name}.json"
-    if not path.is_file():
+    path = _find(recipe, folder)
+    if path is None:
         return ()
     try:
         held = read_json(path)
@@ -86,6 +103,13 @@ def read_runs(recipe: Recipe, folder: Path = RESULTS) -> tuple[StoredRun, ...]:
             f"{path.name} was made with other settings than the catalogue has now; run the experiment again."
         )
     return tuple(sorted(runs, key=lambda run: run.seed))
+
+
+def _find(recipe: Recipe, folder: Path) -> Path | None:
+    """The file with the runs of a recipe, which earlier versions may have named otherwise."""
+    folders = (folder, SHIPPED_RESULTS) if folder == RESULTS else (folder,)
+    paths = (where / f"{name}.json" for where in folders for name in (recipe.name, recipe.former_name))
+    return next((path for path in paths if path.is_file()), None)
 
 
 def write_run(recipe: Recipe, run: StoredRun, folder: Path = RESULTS) -> None:

@@ -117,6 +117,7 @@ def test_run_again_fills_the_train_form(
     at.selectbox(key=f"experiment_seed_{name}").set_value(3).run()
     button(at, "Run it again on the Train page").click().run()
     assert not at.exception
+    assert "This form was filled from the experiment '" in words(at)
     options = parser().parse_args(command(at)[3:])
     assert (options.task, options.preset) == (recipe.base.task, recipe.preset)
     stored = parser().parse_args(recipe.command(3)[3:])

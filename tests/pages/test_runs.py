@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from explorer.runs import wrong_answers
 from explorer.runs.archive import export
 from explorer.web import runtime
 from model.folder import CONFIG, METRICS, SHIPPED, SNAPSHOTS, read_config, write_json
@@ -230,6 +231,20 @@ def test_there_may_be_nothing_to_compare(app: AppTest, checkpoints: Path) -> Non
     at = on_tab(app, "Compare curves")
     assert not at.exception
     assert "There is nothing to compare yet" in words(at)
+
+
+def test_all_wrong_validation_answers(app: AppTest, checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wrong_answers, "MOST", 6)
+    save_toy(checkpoints / "toy", "reverse")
+    at = on_tab(app, "Wrong answers")
+    button(at, "Find all wrong validation answers").click().run()
+    assert not at.exception
+    assert "6 of 6 validation answers of 315, evenly chosen, are not exactly the right one (100.0 %)" in words(at)
+    table = at.dataframe[-1].value
+    assert list(table.columns) == ["source", "right answer", "model's answer"]
+    assert (table["source"].str[::-1] == table["right answer"]).all()
+    write_status(checkpoints / "toy", "running")
+    assert "its wrong answers can be listed once that has ended" in words(at.run())
 
 
 def test_heads_form_over_the_snapshots(app: AppTest, checkpoints: Path) -> None:

@@ -34,7 +34,7 @@ from explorer.web.training_form import fill_form
 from model.commands import typed
 from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import DEVICE, PRECISION, SPARING, THREADS, Experiment
-from model.experiments.stored import ResultError
+from model.experiments.stored import ResultError, as_typed
 
 EXPERIMENT = "experiment"  # key of the box, and name of its URL parameter
 _ADDRESS = Parameter(EXPERIMENT)
@@ -210,13 +210,22 @@ def _repeat(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
         if st.button("Run it again on the Train page", type="primary", width="stretch"):
             kept = {key: value for key, value in recipe.settings.items() if key not in SPARING}
             changes = {**kept, "seed": str(chosen_seed)}
-            fill_form(recipe.base.task, recipe.preset, changes, device=DEVICE, precision=PRECISION, threads=THREADS)
+            fill_form(
+                recipe.base.task,
+                recipe.preset,
+                changes,
+                device=DEVICE,
+                precision=PRECISION,
+                threads=THREADS,
+                source=f"the experiment '{experiment.title}', variant '{arms[number or 0].label}', seed {chosen_seed}",
+            )
             st.switch_page("pages/train.py")
     with st.expander("The commands that made these runs"):
         st.caption(plain(f"All missing runs at once: {typed('model.experiments')} {experiment.name}"))
         for one in arms:
             st.markdown(f"**{plain(one.label)}**")
-            lines = [run.command for run in one.runs] or [" ".join(one.recipe.command(experiment.base.seeds[0]))]
+            missing = as_typed(" ".join(one.recipe.command(experiment.base.seeds[0])))
+            lines = [run.typed_command for run in one.runs] or [missing]
             st.code("\n".join(lines), language="bash", wrap_lines=True)
             if one.runs:
                 st.caption(plain(duration_sentence(one)))

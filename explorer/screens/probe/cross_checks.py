@@ -19,11 +19,12 @@ from explorer.probing.sample import Measured
 from explorer.probing.syntax import targets_of
 from explorer.probing.word_classes import classes_of, languages
 from explorer.screens.probe.grammar import grammar_of
-from explorer.screens.probe.progress import asked, known, measurement_key, with_progress
+from explorer.screens.probe.progress import measurement_key
 from explorer.text import percent, plain, quoted
 from explorer.translation.model_description import ModelDescription
 from explorer.translation.translator import InputError, Translation
 from explorer.web import page_parts, runtime, session
+from explorer.web.long_work import asked, known, with_progress
 from explorer.web.measurements import store
 from model.analysis.cross_checks import value_zeroing
 from model.analysis.source_share import SourceShareError, source_shares

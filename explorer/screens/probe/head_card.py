@@ -29,10 +29,11 @@ from explorer.probing.roles import role_of, second_job
 from explorer.probing.sample import Measured
 from explorer.probing.tables import head_numbers, title_of
 from explorer.screens.probe.importance import known_importance
-from explorer.screens.probe.progress import asked, known, measurement_key, some_observations, with_progress
+from explorer.screens.probe.progress import measurement_key, some_observations
 from explorer.text import plain, quoted
 from explorer.translation.model_description import ModelDescription
 from explorer.web import page_parts, runtime, session
+from explorer.web.long_work import asked, known, with_progress
 from model.analysis.recorded_batches import Observed
 from model.analysis.score_terms import ScoreTermsError
 from model.checkpoint import LoadedModel

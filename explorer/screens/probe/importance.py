@@ -10,10 +10,11 @@ from explorer.figures.measured_heads import layer_head_map, pruning_plot
 from explorer.lessons.glossary import explained
 from explorer.probing.importance import Importance, PruningCurve, measure_curve, measure_importance
 from explorer.probing.sample import Measured
-from explorer.screens.probe.progress import asked, known, measurement_key, with_progress
+from explorer.screens.probe.progress import measurement_key
 from explorer.text import plain
 from explorer.translation.model_description import ModelDescription
 from explorer.web import page_parts, runtime
+from explorer.web.long_work import asked, known, with_progress
 from model.analysis.importance import ByKind, least_first
 from model.config import ATTENTION_KINDS, AttentionKind
 

@@ -1,48 +1,23 @@
-"""Long measurements on the Probe page: a progress bar, stopping and resuming, and results from the server's store."""
+"""Measurements of the Probe page by model and sample, and the sentences of the sample as the model reads them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, TypeVar
-
-import streamlit as st
 
 from explorer.probing.reporting import Report, unheard
 from explorer.probing.sample import Measured, SampleChoice, observe_again
-from explorer.text import plain
 from explorer.translation.model_description import ModelDescription
 from explorer.web import runtime
-from explorer.web.measurements import PATIENCE, Key, store
+from explorer.web.long_work import with_progress
+from explorer.web.measurements import Key, store
 from model.analysis.recorded_batches import Observed
 from model.checkpoint import LoadedModel
-
-Result = TypeVar("Result")
-_STOPPED, _ASKED = "probe_stopped", "probe_asked"
 
 
 def measurement_key(described: ModelDescription, choice: SampleChoice, what: str) -> Key:
     """The key of one measurement of a model, with its current files, on a sample."""
     return (what, described.name, runtime.fingerprint(described.name), choice.key)
-
-
-def known(key: Key) -> Any | None:
-    """A result that has already been measured, or None."""
-    return store().known(key)
-
-
-def asked(key: Key, label: str, *, by_link: bool = False) -> bool:
-    """Draw a button that starts long work, until it has been pressed; whether it has been.
-
-    `by_link`: the address shows what only this work can show, so whoever follows it has asked.
-    """
-    started: set[Key] = st.session_state.setdefault(_ASKED, set())
-    if by_link:
-        started.add(key)
-    if key in started:
-        return True
-    st.button(label, type="primary", key=f"ask-{'-'.join(key)}", on_click=started.add, args=(key,))
-    return False
 
 
 def observations(described: ModelDescription, measured: Measured) -> tuple[Observed, ...] | None:
@@ -68,46 +43,3 @@ def some_observations(described: ModelDescription, measured: Measured, indices: 
 
     key = measurement_key(described, measured.choice, f"sentences {sorted(set(indices))}")
     return store().quick(key, make)
-
-
-def with_progress(key: Key, make: Callable[[Report], Result], label: str) -> Result | None:
-    """A result from the store, or computed now behind a progress bar with a Stop button; None while it is stopped.
-
-    The work runs in a server thread: a click restarts this script, and the new run finds the work in progress.
-    """
-    result: Result | None = known(key)
-    if result is not None:
-        return result
-    stopped: set[Key] = st.session_state.setdefault(_STOPPED, set())
-    name = "-".join(key)
-    if key in stopped:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.button("Go on", key=f"go-{name}", on_click=stopped.discard, args=(key,))
-            st.caption(plain(f"{label}: stopped. For {PATIENCE / 60:.0f} minutes it can continue where it stopped."))
-        return None
-    place = st.empty()
-    with place.container(horizontal=True, vertical_alignment="center"):
-        bar = st.progress(0.0, text=plain(label))
-        st.button("Stop", key=f"stop-{name}", on_click=_stop, args=(key,))
-
-    def report(done: float, text: str) -> None:
-        # Also where nothing has changed: only in a call like this one does Streamlit notice that Stop was pressed.
-        bar.progress(min(max(done, 0.0), 1.0), text=plain(text or label))
-
-    try:
-        result = store().get(key, make, report)
-    except Exception:  # not Streamlit's own signals: the next run redraws the bar. The caller reports the error
-        place.empty()
-        raise
-    place.empty()
-    return result
-
-
-def _stop(key: Key) -> None:
-    st.session_state[_STOPPED].add(key)
-    store().stop(key)
-
-
-def forget_stops() -> None:
-    """Allow stopped work to start again, after the sample has changed."""
-    st.session_state[_STOPPED] = set()

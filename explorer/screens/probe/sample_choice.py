@@ -21,11 +21,12 @@ from explorer.probing.sample import (
     measured_before,
 )
 from explorer.probing.sample_address import from_link, to_link
-from explorer.screens.probe.progress import forget_stops, known, measurement_key, with_progress
+from explorer.screens.probe.progress import measurement_key
 from explorer.text import plain, plural
 from explorer.translation.model_description import ModelDescription
 from explorer.web import runtime
 from explorer.web.address import Parameter
+from explorer.web.long_work import forget_stops, known, with_progress
 from explorer.web.measurements import store
 from explorer.web.viewer_mode import closed
 from model.data.scenes import scenes

@@ -15,7 +15,6 @@ from explorer.probing.importance import SENTENCES, progress_check
 from explorer.probing.quality import Quality, quality_of, quality_words, subsample
 from explorer.probing.reporting import Report
 from explorer.probing.sample import Measured
-from explorer.screens.probe.progress import with_progress
 from explorer.screens.probe.sample_choice import chosen
 from explorer.screens.probe.surgery_tools import draw_tools
 from explorer.text import plain, plural, quoted
@@ -24,6 +23,7 @@ from explorer.translation.model_description import ModelDescription
 from explorer.translation.translator import InputError, Translation
 from explorer.translation.word_changes import changes_in_words, word_spans
 from explorer.web import changes_in_force, runtime
+from explorer.web.long_work import with_progress
 from explorer.web.measurements import Key, store
 from model.analysis.importance import batches_of, mean_outputs
 from model.checkpoint import LoadedModel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.runs.lifecycle import Runs
+from explorer.runs.lifecycle import Entry, Runs
 from explorer.runs.listing import description
 from explorer.runs.progress import diagnosis
 from explorer.runs.viewer_mode import viewing
@@ -16,6 +16,7 @@ from explorer.text import plain
 from explorer.web import runtime
 from explorer.web.run_metrics import metrics_of
 from explorer.web.selected_run import ENTRY, draw_missing, run_box
+from explorer.web.wrong_answers import draw_wrong_answers
 
 
 def draw() -> None:
@@ -42,13 +43,26 @@ def draw() -> None:
     st.caption(plain(description(entry, read_only=viewing())))
     if (entry.status is None or not entry.busy) and (said := diagnosis(metrics_of(runs, entry.name), True).sentence):
         st.caption(plain(said))
-    heads, curves, new = st.tabs(["Watch heads form", "Compare curves", "Import"], on_change="rerun", key="runs_tab")
+    titles = ["Watch heads form", "Compare curves", "Wrong answers", "Import"]
+    heads, curves, wrong, new = st.tabs(titles, on_change="rerun", key="runs_tab")
     if heads.open:
         with heads:
             draw_heads(runs, entry)
     if curves.open:
         with curves:
             draw_comparison(runs, entries, entry.name)
+    if wrong.open:
+        with wrong:
+            _wrong_answers(entry)
     if new.open:
         with new:
             draw_import(runs)
+
+
+def _wrong_answers(entry: Entry) -> None:
+    if entry.problem or not entry.summary.get("model"):
+        st.info("There is no model in this folder that could be asked.")
+    elif entry.busy:
+        st.info("It is being trained: its wrong answers can be listed once that has ended.")
+    else:
+        draw_wrong_answers(entry.name)

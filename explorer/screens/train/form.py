@@ -24,6 +24,7 @@ from explorer.text import count, plain, why
 from explorer.web.faults import contained
 from explorer.web.figures import draw_figure
 from explorer.web.selected_run import choose_run
+from explorer.web.training_form import filled_from, forget_filling
 from explorer.web.viewer_mode import closed
 from model.data import TASKS
 from model.folder import CheckpointError
@@ -46,11 +47,14 @@ def draw_form(runs: Runs) -> None:
     _draw_busy(runs)
     if closed("Training is"):
         return
+    origin = st.container()
     left, right = st.columns([6, 5], gap="large")
     with left:
         data = choose_data(runs.checkpoints)
     if data is None:
         return
+    if source := filled_from(data.task):
+        origin.info(plain(f"This form was filled from {source}. Change what you like, then start."))
     with right:
         data = _with_tokens(data, left)
         preset = data.adapted(_preset(data))
@@ -200,5 +204,6 @@ def _start(runs: Runs, order: TrainingOrder) -> None:
         return
     st.session_state.pop(_REFUSED, None)
     st.session_state.pop(_NAME, None)
+    forget_filling()
     choose_run(order.name)
     st.rerun()

@@ -39,6 +39,7 @@ from explorer.web.run_metrics import metrics_of
 from explorer.web.selected_run import NEW, choose_run
 from explorer.web.train_again import draw_again
 from explorer.web.viewer_mode import closed
+from explorer.web.wrong_answers import draw_wrong_answers
 from model.folder import CheckpointError
 
 # Seconds between updates of an active run. Only two parts update: each costs Streamlit more than it costs us.
@@ -61,6 +62,7 @@ def draw_run(runs: Runs, name: str) -> None:
     draw_sentence(runs, name, watching=busy and not viewing())
     st.fragment(contained("run_answers")(_answers), run_every=_ANSWERS_SECONDS if busy else None)(runs, name)
     if not busy and runs.folder(name).is_dir():
+        draw_wrong_answers(name)
         label = "Watch its heads form, from the first step to the last"
         st.page_link("pages/runs.py", label=label, icon=":material/movie:", query_params={"entry": name})
     with st.expander("The command"):

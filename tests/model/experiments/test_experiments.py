@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shlex
 from dataclasses import replace
@@ -13,6 +14,7 @@ from model import train
 from model.config import FORMER_NAMES, ConfigError
 from model.data import get_task
 from model.experiments import __main__ as command
+from model.experiments import stored
 from model.experiments.catalogue import EXPERIMENTS, get_experiment
 from model.experiments.recipe import Arm, Base, Experiment, Recipe
 from model.experiments.runner import Job, expected_seconds, jobs_of
@@ -210,3 +212,23 @@ def test_a_corpus_is_asked_for(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     for name in from_folder:
         assert command.main([name, "--results", str(tmp_path)]) == 0
         assert f"{name} is skipped: it reads a corpus, so it needs --data-dir." in capsys.readouterr().err
+
+
+def test_an_installed_headlight_stores_results_elsewhere_and_still_reads_those_that_came_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = EXPERIMENTS["norm"].recipe(EXPERIMENTS["norm"].arms[0])
+    shipped = path_of(recipe).read_bytes()
+    monkeypatch.setattr(stored, "RESULTS", tmp_path)
+    runs = read_runs(recipe, tmp_path)
+    assert [run.seed for run in runs] == [1, 2, 3]
+    write_run(recipe, dataclasses.replace(runs[1], seconds=1.0), tmp_path)
+    assert [run.seconds == 1.0 for run in read_runs(recipe, tmp_path)] == [False, True, False]
+    assert path_of(recipe, stored.SHIPPED_RESULTS).read_bytes() == shipped
+
+
+def test_a_recorded_command_is_shown_as_one_types_it_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded = "python -m model.train --task reverse"
+    assert stored.as_typed(recorded) == recorded
+    monkeypatch.setattr(stored, "typed", lambda module: f"headlight {module.removeprefix('model.')}")
+    assert stored.as_typed(recorded) == "headlight train --task reverse"
