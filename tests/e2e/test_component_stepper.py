@@ -243,6 +243,10 @@ def test_words_of_one_token_need_no_switch(bench: Bench) -> None:
 
 def test_source_chips_carry_the_cross_attention_of_the_step(bench: Bench) -> None:
     bench.mount(planted_view(step=2, layer=1, head=2))  # looks one place to the right
+    bench.frame()
+    assert bench(".source .chip").evaluate_all("all => all.map((chip) => chip.style.getPropertyValue('--weight'))") == [
+        *("0.000", "0.000", "1.000", "0.000", "0.000")
+    ], "the fill says the weight, whatever the width of the word"
     assert [n.strip() for n in bench(".source .meter").all_inner_texts()] == ["", "", "100\u202f%", "", ""]
 
 

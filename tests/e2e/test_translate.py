@@ -61,6 +61,8 @@ def test_open_and_see_a_translation(visit: Visit) -> None:
     field = page.get_by_role("textbox", name=re.compile("Type a sentence"))
     expect(field).to_have_value(get_task(model).examples[0].source)
     expect(page.get_by_role("heading", level=4)).to_contain_text(re.compile(r"\w+ \w+"))
+    not_the_last = re.compile(r"^step (\d+) of (?!\1$)\d+$")  # the last step predicts <eos>
+    expect(page.locator(".controls output")).to_have_text(not_the_last)
     expect(page.locator("figure")).to_have_count(3)
     for kind in ("encoder", "decoder", "cross"):
         expect(page.locator(f"figure.{kind} p")).to_contain_text("looks at")
@@ -148,6 +150,15 @@ def test_typing_a_sentence_does_not_step(visit: Visit) -> None:
     at_step(page, 3, 5)
 
 
+def test_the_hint_says_what_the_screen_says(visit: Visit) -> None:
+    """Both speak of the word that is predicted, which the row names, too."""
+    page = visit("/?model=adjective-swap&text=I+read+red+books&step=3&layer=2")
+    expect(page.get_by_text("to predict “livres” it looks at “books”, then back at “red”")).to_be_visible()
+    expect(page.locator(".says")).to_contain_text(re.compile(r"^To write livres, .* looks at 4\sbooks"))
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".says")).to_contain_text(re.compile(r"^To write rouge, .* looks at 3\sred"))
+
+
 def test_fork_and_go_back(visit: Visit) -> None:
     page = visit("/?model=adjective-swap&text=I+read+red+books&step=1")
     translated(page, "je lis livres rouge")
@@ -175,7 +186,9 @@ def test_a_copied_link_opens_the_same_view_elsewhere(visit: Visit, elsewhere: Vi
     page.get_by_role("button", name="Copy link").click()
     other = elsewhere(page.url)
     expect(other.locator(".line.target")).to_have_text(page.locator(".line.target").text_content() or "")
+    expect(other.locator(".reads")).to_contain_text("chosen:")
     assert other.locator(".reads").inner_text() == page.locator(".reads").inner_text()
+    expect(other.get_by_role("button", name="Back to the model's own choice")).to_be_visible()
     assert counter(other) == counter(page)
     for tab in (page, other):
         expect(tab.get_by_role("button", name="Encoder self")).to_have_attribute("aria-pressed", "true")
@@ -223,6 +236,8 @@ def test_odd_sentences_are_drawn(visit: Visit, text: str) -> None:
     page = visit("/?model=adjective-swap")
     sentence(page, text)
     expect(page.locator(".source .chip").last).to_contain_text("<eos>")
+    if "好" in text:  # what lies outside what the model can do is said beside the answer
+        expect(page.get_by_text("this is far from them")).to_be_visible()
     assert page.locator('[data-testid="stException"]').count() == 0
     if len(text) > 4000:
         expect(page.get_by_text(re.compile("reads at most"))).to_be_visible()

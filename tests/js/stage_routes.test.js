@@ -27,7 +27,8 @@ test("the word being written is met at its right end, where nothing stands yet; 
 
 test("a word of the first line of the source is reached between the words below it; lines out of sight are not passed", () => {
   const third = [box(0, 90, 86)], all = [...first, ...second, ...third];
-  assert.deepEqual(gapsFrom(all, first[2], "source").map(({ x, near, far }) => [x, near, far]), [[124, 43, 81], [94, 86, 124]]);
+  assert.deepEqual(gapsFrom(all, first[1], "source").map(({ x, near, far }) => [x, near, far]), [[124, 43, 81], [124, 86, 124]]);
+  assert.deepEqual(gapsFrom(all, first[2], "source").map(({ x }) => x), [172, 172], "straight down where the lines are shorter");
   const scrolled = all.map((each) => ({ ...each, hidden: each.top > 80 }));
   assert.equal(gapsFrom(scrolled, first[2], "source").length, 1);
 });

@@ -28,7 +28,8 @@ export function gapsFrom(boxes, from, side) {
   let at = (from.left + from.right) / 2;
   return lines.map((line) => {
     const [top, bottom] = [Math.min(...line.map((box) => box.top)), Math.max(...line.map((box) => box.bottom))];
-    const gaps = line.map((box, i) => (i + 1 < line.length ? (box.right + line[i + 1].left) / 2 : box.right + PAST));
+    const wanted = at;  // beside the last word of a line, everything is free
+    const gaps = line.map((box, i) => (i + 1 < line.length ? (box.right + line[i + 1].left) / 2 : Math.max(box.right + PAST, wanted)));
     at = gaps.reduce((best, gap) => (Math.abs(gap - at) < Math.abs(best - at) ? gap : best));
     return { x: at, near: up ? bottom : top, far: up ? top : bottom };
   });

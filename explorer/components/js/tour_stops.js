@@ -50,7 +50,7 @@ export const STOPS = [
     title: "The translation grows word by word",
     place: (S) => S.find(".line.target"),
     words: (S) => {
-      const so = S.data.target.predicted.slice(0, S.step).flatMap((text) => [tokenName(text, "target"), " "]);
+      const so = S.data.target.predicted.slice(0, S.step).flatMap((text, i) => [i ? " " : "", tokenName(text, "target")]);
       return [...(so.length ? ["So far it has written ", ...so, ". "] : ["Nothing is written yet. "]), "The word that it is writing now is ", written(S), "."];
     },
   },
