@@ -38,7 +38,12 @@ TESTS: dict[str, tuple[str, ...]] = {
     **IMPORT_TESTS,
     **MACHINE_TESTS,
     **PROBE_TESTS,
-    ATTENTION: ("tests/model/test_attention.py", "tests/model/test_transformer.py", "tests/model/test_tap.py"),
+    ATTENTION: (
+        "tests/model/test_attention.py",
+        "tests/model/test_transformer.py",
+        "tests/model/test_tap.py",
+        "tests/model/decoding/test_stepping.py",
+    ),
     FUSED: ("tests/model/training/test_fused.py",),
     TRANSFORMER: ("tests/model/test_transformer.py", "tests/model/decoding/test_stepping.py"),
     STATE: ("tests/model/decoding/test_stepping.py",),
@@ -334,7 +339,7 @@ MUTANTS: tuple[Mutant, ...] = (
         ("shift = 1 if read else 0", "1 if read else 0", "0"),
         ("cells.append(own - shuffled / (len(rows) - 1))", " - shuffled / (len(rows) - 1)", " + 0.0 * shuffled"),
     ),
-    *_of(CELLS, (_INDUCTION, "after(same &", "(same &"), (_INDUCTION, "distance < 0", "distance <= 0")),
+    *_of(CELLS, (_INDUCTION, "after(same &", "(same &"), (_INDUCTION, "distance < 0", "distance > 0")),
     *_of(
         BOOTSTRAP,
         ("ordered = np.sort(resampled, axis=0)  # NaN comes last", "np.sort(resampled, axis=0)", "resampled"),
@@ -368,7 +373,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         ABLATION,
         ("cross_kv, start = model.decoder.project_memory(model.encoder.norm(x)), 0", ", 0", ", first"),
-        ('edited = kind != "encoder" and layer == first', "layer == first", "True"),
+        ('edited = kind != "encoder" and layer == first', "layer == first", "layer != first"),
         ("return bootstrap.of_ratio(other.nll - self.nll, self.tokens)", " - self.nll", ""),
     ),
 )

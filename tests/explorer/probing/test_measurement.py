@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
+from explorer.probing.lexical_cells import lexical_cells
 from explorer.probing.measurement import STATISTICS, WITHOUT_SINKS, Probe, Tally, sentence_scores
 from explorer.probing.pattern_cells import diagonal, mirror
 from explorer.probing.roles import MARGIN, MIN_SENTENCES, NO_ROLE, TOO_FEW, role_of, second_job, shortfall
@@ -127,6 +131,31 @@ def test_a_planted_lexical_head_is_told_from_one_that_knows_positions() -> None:
         "sink: end of sentence",
     ]
     assert probe.gold == "tokens"
+
+
+def test_the_lexical_score_is_the_smaller_of_two_so_that_reading_backwards_is_not_knowing_words() -> None:
+    order = (7, 5, 6, 4, 2, 3, 1, 0)
+    item = observed(
+        9, 9, cross=(lambda q, keys: one_hot(max(keys - 2 - q, 0), keys),), alignment=tuple((key,) for key in order)
+    )
+    cells = lexical_cells(item)
+    assert cells is not None
+    along, against, rows = cells
+    weights = item.trace.weights("cross")[0, 0]
+    by_hand = [float((weights * one).sum(axis=1)[rows].mean()) for one in (along, against)]
+    assert by_hand[1] < by_hand[0] - 0.1, "only beside the mirrored diagonal is it seen to know positions alone"
+    assert sentence_scores(item, "cross")["lexical"][0, 0] == pytest.approx(by_hand[1])
+
+
+@pytest.mark.parametrize(("uniform", "untrained", "deviation"), [(0.02, 0.5, 0.1), (0.5, 0.12, 0.1)])
+def test_a_role_needs_its_margin_over_both_baselines(uniform: float, untrained: float, deviation: float) -> None:
+    measured: Any = SimpleNamespace(
+        estimate=SimpleNamespace(low=np.array([[0.9]])),
+        over_uniform=SimpleNamespace(low=np.array([[uniform]])),
+        over_untrained=SimpleNamespace(low=np.array([[untrained]])),
+        untrained_std=np.array([deviation]),
+    )
+    assert shortfall(measured, 0, 0) == pytest.approx(MARGIN - 0.02)
 
 
 def test_where_all_partners_lie_alike_words_cannot_be_told_from_positions() -> None:

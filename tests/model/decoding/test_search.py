@@ -280,3 +280,11 @@ def test_the_limit_counts_the_end_and_follows_the_source() -> None:
         assert len(found.path) <= 2 * n_source + 10
     [[short]] = decode_batch(model, sources(4), DecodeConfig(max_length=1))
     assert len(short.path) == 1
+
+
+def test_a_sentence_that_has_ended_stays_ended_beside_a_longer_one() -> None:
+    short, long = {(): {A: 1.0}}, {(): {B: 1.0}, (B,): {B: 1.0}, (B, B): {A: 1.0}}
+    model = TableModel([short, long])
+    steps = list(greedy(model.step, model.start(), limit=9))
+    assert [step.tokens.tolist() for step in steps] == [[A, B], [EOS, B], [PAD, A], [PAD, EOS]]
+    assert [step.finished for step in steps] == [(False, False), (True, False), (True, False), (True, True)]
