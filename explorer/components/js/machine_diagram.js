@@ -4,7 +4,7 @@
 import { drawWires } from "./diagram.js";
 import { make, makeButton, say } from "./dom.js";
 import { boxTowards, foldedName, planMachine } from "./machine_plan.js";
-import { paintMap, paintRows, rowOf, rowsAt, scaleOf } from "./machine_pictures.js";
+import { measure, paintMap, paintRows, rowOf, rowsAt, scaleOf } from "./machine_pictures.js";
 import { PARTS, arrayOf, blockOf, lineOf, markedRow, open, redraw, rowFor, shapeText, sidesOf, tokensOf, weightsRow } from "./machine_state.js";
 import { isolated } from "./canvas.js";
 import { wholePercent } from "./numbers.js";
@@ -25,10 +25,16 @@ const MAPS = ["scores", "masked", "weights"];
 /** Draws the diagram; it is built anew only when something is opened, closed or folded. @param {MachineState} S */
 export function drawMachine(S) {
   const name = JSON.stringify([S.data.seq, S.width, S.opened.block, S.opened.head, S.unfolded, S.box.dataset.theme]);
-  if (name !== S.built) build(S);
+  const anew = name !== S.built, stage = S.find(".diagram");
+  if (anew) build(S);
   S.built = name;
   for (const picture of S.pictures) picture();
-  for (const button of S.find(".diagram").querySelectorAll("button")) button.setAttribute("aria-pressed", `${button.value === openValue(S.opened)}`);
+  if (anew) measure(stage.querySelectorAll("canvas"));
+  const value = openValue(S.opened);
+  for (const button of stage.querySelectorAll("button")) {
+    const pressed = `${button.value === value}`;
+    if (button.ariaPressed !== pressed) button.ariaPressed = pressed;
+  }
 }
 
 /** @param {MachineOpened} opened */
@@ -146,7 +152,15 @@ function pictureOf(S, block) {
   const canvas = make("canvas", "picture"), { picture } = S.data.facts[block.name], { stepwise } = S.data;
   canvas.setAttribute("aria-hidden", "true");
   if (!picture) canvas.hidden = true;
-  else S.pictures.push(() => paintPicture(S, block, canvas, picture, stepwise));
+  else {
+    let painted = "";
+    S.pictures.push(() => {
+      // What is computed once for all steps is painted again only where it grows or its frame moves.
+      const wanted = `${rowsAt(picture, S.step)} ${markedRow(S, block)} ${stepwise || picture.side === "step" ? S.step : ""}`;
+      if (wanted !== painted) paintPicture(S, block, canvas, picture, stepwise);
+      painted = wanted;
+    });
+  }
   return canvas;
 }
 

@@ -12,6 +12,21 @@ import { clamp } from "./numbers.js";
 /** Below and above zero, for a light and a dark ground; the exported figures have the same hues. @type {Record<string, [Rgb, Rgb]>} */
 const HUES = { light: [[42, 109, 163], [191, 100, 28]], dark: [[110, 168, 214], [236, 160, 100]] };
 
+/** The sizes of canvases that keep them. @type {WeakMap<HTMLCanvasElement, [number, number]>} */
+const sizes = new WeakMap();
+
+/**
+ * Remembers the sizes of canvases, all at once. Asked for between two paintings, each would make the browser lay out the
+ * page again.
+ * @param {Iterable<HTMLCanvasElement>} canvases
+ */
+export function measure(canvases) {
+  for (const canvas of canvases) sizes.set(canvas, sizeOf(canvas));
+}
+
+/** @param {HTMLCanvasElement} canvas @returns {[number, number]} */
+const sizeOf = (canvas) => [canvas.clientWidth || 48, canvas.clientHeight || 36];
+
 /**
  * Where row `r` of step `step` begins in a picture, in rows.
  * @param {MachinePicture} picture
@@ -60,7 +75,7 @@ export function diverging(theme, dark, scale) {
  * @param {{ columns: number, rows: number, colourOf: (row: number, column: number) => Rgb | null, marked?: number, ink: string }} picture
  */
 export function paint(canvas, { columns, rows, colourOf, marked = -1, ink }) {
-  const wide = canvas.clientWidth || 48, high = canvas.clientHeight || 36, ratio = window.devicePixelRatio || 1;
+  const [wide, high] = sizes.get(canvas) ?? sizeOf(canvas), ratio = window.devicePixelRatio || 1;
   const [w, h] = [Math.round(wide * ratio), Math.round(high * ratio)];
   if (canvas.width !== w || canvas.height !== h) Object.assign(canvas, { width: w, height: h });
   const ctx = contextOf(canvas);
