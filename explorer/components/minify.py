@@ -16,7 +16,7 @@ _STRING_OR_COMMENT = re.compile(r"""("(?:\\.|[^"\\])*"|`(?:\\.|[^`\\])*`)|//[^\n
 _STAND_IN = re.compile(r'"(\d+)"')
 _LINE_BREAK = re.compile(r"\n\s*")
 _OPERATOR = re.compile(r" ([-+/%]) (?![-+])")  # "a - -b" keeps its spaces
-_ONE_PARAMETER = re.compile(r"\(([A-Za-z_$][\w$]*)\)=>")
+_ONE_PARAMETER = re.compile(r"(?<![\w$])\(([A-Za-z_$][\w$]*)\)=>")  # after a word, the bracket keeps both apart
 
 
 def javascript(text: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,8 @@ from model.config import ATTENTION_KINDS, AttentionKind
 from model.trace import AttentionTrace, TraceError, kinds_of
 
 MOST_DIGITS = 4  # more would not fit two bytes
+MOST_EXACT = 200_000  # weights that are kept as float32 unless asked otherwise: below a megabyte of page
+Digits = int | Literal["auto"] | None
 VIEWS = ("steps", "heads", "head", "lines", "text")
 _SIDES: dict[AttentionKind, tuple[str, str]] = {
     "encoder": ("source", "source"),
@@ -73,7 +75,7 @@ def show(
     head: int = 0,
     theme: Theme = "auto",
     height: int = 720,
-    digits: int | None = None,
+    digits: Digits = "auto",
 ) -> Page:
     """Show attention in a notebook: step by step, all heads, one head, lines, or the shaded sentence.
 
@@ -93,8 +95,8 @@ def show(
     with options as in the app's address ("lines.words"); by default the steps, where there is cross-attention, else all
     heads. `kind`, `layer` and `head` say where to start, counted from 1; head 0 is the mean over the heads. `theme` is
     "auto" (as the browser), "light" or "dark"; `height` is that of the frame, in pixels. `digits` rounds the weights to
-    so many decimals, at most 4 (as many as the views write), for a smaller page; otherwise all numbers are the model's
-    own float32.
+    so many decimals, at most 4 (as many as the views write), for a smaller page; None keeps the model's own float32.
+    By default up to 200,000 weights stay as they are, and more are rounded to 4 decimals; the page says so.
 
     Raises:
         AttentionError: something does not fit; the message says what.
@@ -122,22 +124,23 @@ def show(
         steps = StepperView(
             trace, seq, model, _predicted_ids(trace), kind=start["kind"], layer=start["layer"], head=start["head"]
         )
+    count = sum(trace.weights(one).size for one in kinds)
     content = page(
         [Recording(heads, steps)],
         title=model,
         facts=notes,
         view="steps" if view in ("", "steps") else "heads",
-        digits=digits,
+        digits=(MOST_DIGITS if count > MOST_EXACT else None) if digits == "auto" else digits,
         theme_name=theme,
     )
     return Page(content.decode(), height)
 
 
-def _check_choices(theme: str, digits: int | None, view: str, kind: str) -> None:
+def _check_choices(theme: str, digits: Digits, view: str, kind: str) -> None:
     if theme not in THEMES:
         raise AttentionError(f"theme is {', '.join(THEMES[:-1])} or {THEMES[-1]}, not {theme!r}.")
-    if digits is not None and digits not in range(1, MOST_DIGITS + 1):
-        raise AttentionError(f"digits is a number from 1 to {MOST_DIGITS}, or None for the exact weights.")
+    if digits not in (None, "auto", *range(1, MOST_DIGITS + 1)):
+        raise AttentionError(f"digits is a number from 1 to {MOST_DIGITS}, None for the exact weights, or 'auto'.")
     if view and (view.split(".")[0] not in VIEWS or (view != "steps" and not is_view(view))):
         raise AttentionError(f"view begins with one of {', '.join(VIEWS)}, not {view!r}.")
     if kind and kind not in ATTENTION_KINDS:

@@ -17,6 +17,7 @@ from model.commands import CommandError, OneSentenceParser, add_checkpoints, typ
 from model.folder import list_models, summarize
 
 MOST_FORKS = 12
+INDEX = "index.html"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -71,19 +72,19 @@ def _write_folder(names: Sequence[str], options: argparse.Namespace) -> int:
     groups: list[tuple[dict[str, Any], list[Example]]] = []
     size = 0
     for name in names:
-        examples = _examples(name, options)
+        examples = _examples(name, options, INDEX)
         for example in examples:
             _write(out / example.file, example.page, options.overwrite)
             size += len(example.page)
         groups.append((summarize(find_model(options.checkpoints, name)), examples))
         print(f"{name}: {plural(len(examples), 'page')}.", flush=True)
-    _write(out / "index.html", index_page(groups), options.overwrite)
+    _write(out / INDEX, index_page(groups), options.overwrite)
     pages = plural(sum(len(examples) for _, examples in groups), "page")
-    print(f"{pages}, {size / 1e6:.1f} MB. Open {out / 'index.html'}.")
+    print(f"{pages}, {size / 1e6:.1f} MB. Open {out / INDEX}.")
     return 0
 
 
-def _examples(name: str, options: argparse.Namespace) -> list[Example]:
+def _examples(name: str, options: argparse.Namespace, index: str = "") -> list[Example]:
     """The pages of one model, whose weights are held no longer than they are made."""
     folder = find_model(options.checkpoints, name)
     loaded = load_model(folder)
@@ -98,6 +99,7 @@ def _examples(name: str, options: argparse.Namespace) -> list[Example]:
             word=word_for(sentence, prompts),
             forks=options.forks,
             trained=bool(summary["trained"]),
+            index=index,
         )
         for number, sentence in enumerate(sentences, start=1)
     ]

@@ -27,11 +27,19 @@ class Example:
 
 
 def recorded(
-    translator: Translator, sentence: str, number: int, *, word: str = "", forks: int = 3, trained: bool = True
+    translator: Translator,
+    sentence: str,
+    number: int,
+    *,
+    word: str = "",
+    forks: int = 3,
+    trained: bool = True,
+    index: str = "",
 ) -> Example:
     """The page of one sentence, with the `forks` likeliest other continuations.
 
-    It opens at the step that predicts `word`, or at the closest race between two words. `number` is part of the name.
+    It opens at the step that predicts `word`, or at the closest race between two words. `number` is part of the name,
+    and `index` the address of a page that leads to this one.
 
     Raises:
         InputError: the sentence is empty.
@@ -46,6 +54,7 @@ def recorded(
         trained=trained,
         diagram=diagram_of(translator.loaded.model_config),
         facts=own.notes,
+        index=index,
     )
     name = f"{translator.name}-{number}.html"
     return Example(name, own.source.text, own.text, len(others), page)

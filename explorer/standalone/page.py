@@ -41,11 +41,12 @@ def page(
     view: View = "steps",
     digits: int | None = None,
     theme_name: Theme = "auto",
+    index: str = "",
 ) -> bytes:
     """The file. It opens with recording `at`, where its views say that they start.
 
-    `facts` are sentences below the views. Without `steps` in the recordings, there are only the views of heads. For
-    `digits`, see :func:`explorer.standalone.packing.pack`.
+    `facts` are sentences below the views, `index` is the address of a page that leads to this one. Without `steps` in
+    the recordings, there are only the views of heads. For `digits`, see :func:`explorer.standalone.packing.pack`.
 
     Raises:
         ValueError: a weight is not a number.
@@ -61,15 +62,20 @@ def page(
         "place": {**place, "view": shown.view},
         "terms": {address_of(term): [entry.term, entry.plain, entry.explanation] for term, entry in _terms()},
     }
-    remarks = [f"Weights are rounded to {digits} decimals."] if digits is not None else []
-    return _document(title, [*facts, *remarks, ADVICE], views, pack(recordings, about, digits=digits), theme_name)
+    least = f"{0.5 * 10 ** -(digits or 0):.{(digits or 0) + 1}f}"
+    remarks = [f"Weights are rounded to {digits} decimals; 0 stands for less than {least}."] if digits else []
+    return _document(
+        title, [*facts, *remarks, ADVICE], views, pack(recordings, about, digits=digits), theme_name, index
+    )
 
 
 def _terms() -> list[tuple[str, Any]]:
     return [(term, explain(term)) for term in _TERMS]
 
 
-def _document(title: str, facts: Sequence[str], views: Sequence[View], data: bytes, theme_name: Theme) -> bytes:
+def _document(
+    title: str, facts: Sequence[str], views: Sequence[View], data: bytes, theme_name: Theme, index: str
+) -> bytes:
     boot, program = _boot(), _program()
     code = program.encode()
     packed = base64.b64encode(zlib.compress(struct.pack("<I", len(code)) + code + data, _LEVEL)).decode()
@@ -77,6 +83,7 @@ def _document(title: str, facts: Sequence[str], views: Sequence[View], data: byt
     policy = f"{_POLICY}; script-src {allowed}"
     chosen = "" if theme_name == "auto" else f' data-theme="{theme_name}"'
     words = html.escape(printable(title))
+    back = f'<a href="{html.escape(index)}">← All examples</a>' if index else ""
     templates = "".join(_template(view) for view in views)
     return f"""<!DOCTYPE html>
 <html lang="en"{chosen}>
@@ -89,7 +96,7 @@ def _document(title: str, facts: Sequence[str], views: Sequence[View], data: byt
 </head>
 <body>
 <header>
-<div><h1><bdi>{words}</bdi></h1><p id="text" dir="auto"></p></div>
+<div>{back}<h1><bdi>{words}</bdi></h1><p id="text" dir="auto"></p></div>
 <div id="views" role="group" aria-label="View" hidden></div>
 <button type="button" id="theme" hidden></button>
 </header>

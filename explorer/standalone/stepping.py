@@ -38,11 +38,12 @@ def translation_page(
     trained: bool = True,
     diagram: ModelDiagram | None = None,
     facts: Sequence[str] = (),
+    index: str = "",
 ) -> bytes:
     """The file. All `decodings` are of one sentence, the model's own first, and `shown` is the one that it opens with.
 
     `place` is where it opens; `options` are those of the views of heads, as in the address. Of decodings with the same
-    path, the first is recorded.
+    path, the first is recorded. `index` is the address of a page that leads to this one.
     """
     different: dict[tuple[int, ...], Told] = {}
     for one in [*decodings, Told(shown, "the path that was on screen")]:
@@ -82,4 +83,4 @@ def translation_page(
     edits = f" Heads were changed: {'; '.join(shown.trace.edits)}." if shown.trace.edits else ""
     about = f"Translated by the model {shown.model}.{edits}"
     opened = list(different).index(shown.path)
-    return page(recordings, title=shown.source.text, facts=[about, *facts], at=opened, view=view)
+    return page(recordings, title=shown.source.text, facts=[about, *facts], at=opened, view=view, index=index)

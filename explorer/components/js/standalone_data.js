@@ -12,6 +12,7 @@ import { mergeWords } from "./words.js";
 
 const VISIBLE = 0;
 const BLOCK = 32; // cells
+const PIECE = 4096; // numbers
 
 /**
  * The page's header, with the weights and masks of each recording filled in.
@@ -52,13 +53,19 @@ export function unpack({ header, body }) {
  */
 function joinPlanes(bytes, width) {
   const count = bytes.length / width, words = new Uint32Array(count);
-  for (let plane = 0; plane < width; plane++) addPlane(words, bytes.subarray(plane * count, (plane + 1) * count), 8 * plane);
+  for (let plane = 0; plane < width; plane++) {
+    // In pieces: a function that is called often is compiled early, one long loop would run uncompiled at first.
+    for (let from = 0; from < count; from += PIECE) {
+      const end = Math.min(from + PIECE, count);
+      addPlane(words, bytes, plane * count, from, end, 8 * plane);
+    }
+  }
   return words;
 }
 
-/** @param {Uint32Array} words @param {Uint8Array} plane @param {number} shift */
-function addPlane(words, plane, shift) {
-  for (let i = 0; i < plane.length; i++) words[i] |= plane[i] << shift;
+/** @param {Uint32Array} words @param {Uint8Array} bytes @param {number} start @param {number} from @param {number} end @param {number} shift */
+function addPlane(words, bytes, start, from, end, shift) {
+  for (let i = from; i < end; i++) words[i] |= bytes[start + i] << shift;
 }
 
 /** The cells that are stored, in order: those that a query may see, or all of them. @param {RecordedMap} m */

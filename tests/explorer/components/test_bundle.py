@@ -148,16 +148,17 @@ def test_minified_javascript_computes_the_same() -> None:
     let i = 1 ;
     const sums = [ i + +i , i - -i , i++ + i , -i % 3 , 6 / 2 / 3 ] ;
     const twice = ( x ) => x * 2 ;
+    const adder = ( a ) => { return ( b ) => a + b ; } ;
     const pick = { a : 1 , "b c" : 2 } ;
     export default function ( ) {
       if ( i !== 2 ) return "wrong" ;
       for ( const key in pick ) i += pick [ key ] ;
-      return [ text , url , ...sums , twice ( 4 ) , i , typeof text ] . join ( "|" ) ;
+      return [ text , url , ...sums , twice ( 4 ) , adder ( 3 ) ( 4 ) , i , typeof text ] . join ( "|" ) ;
     }
     """
     small = minify.javascript(source)
     assert len(small) < 0.7 * len(source)
-    assert _run(small) == _run(source) == "a  //  b|http://x/a  //  b  ;  }|2|2|3|-2|1|8|5|string"
+    assert _run(small) == _run(source) == "a  //  b|http://x/a  //  b  ;  }|2|2|3|-2|1|8|7|5|string"
 
 
 def test_minified_css_and_html_keep_their_meaning() -> None:

@@ -155,6 +155,16 @@ def test_rounded_weights_are_those_that_are_written() -> None:
     assert "rounded" not in exact.partition("<footer>")[2].partition("</footer>")[0]
 
 
+def test_only_many_weights_are_rounded_unless_asked_and_the_page_says_so() -> None:
+    few = rows(2, 2, 4, 4)
+    np.testing.assert_array_equal(weights_of(show(encoder=few, source=SOURCE).html)["encoder"], few)
+    many, tokens = rows(5, 1, 201, 201), [f"t{i}" for i in range(201)]
+    html = show(encoder=many, source=tokens).html
+    np.testing.assert_allclose(weights_of(html)["encoder"], many, atol=5.1e-5)
+    assert "rounded to 4 decimals; 0 stands for less than 0.00005." in html
+    np.testing.assert_array_equal(weights_of(show(encoder=many, source=tokens, digits=None).html)["encoder"], many)
+
+
 def test_the_frame_of_a_notebook_is_closed(tmp_path: Path) -> None:
     page = show(encoder=rows(1, 1, 2, 2), source=["</script><script>", '"><img src=x>'], title="<b>&\"'")
     frame = page._repr_html_()

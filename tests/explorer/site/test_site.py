@@ -78,6 +78,7 @@ def test_a_folder_has_an_index_of_all_its_pages(tmp_path: Path, capsys: pytest.C
     index = (out / "index.html").read_text(encoding="utf-8")
     links = re.findall(r'href="([^"]+)"', index)
     assert links == ["adjective-swap-1.html", "adjective-swap-2.html"]
+    assert all('<a href="index.html">' in (out / link).read_text(encoding="utf-8") for link in links)
     assert {path.name for path in out.iterdir()} == {*links, "index.html"}
     assert "I read &lt;b&gt;red" in index
     assert "<script" not in index
