@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 
 from explorer.components.heads_state import HeadsView
 from explorer.components.model_diagram import ModelDiagram
-from explorer.components.stepper_payload import StepperView
+from explorer.components.stepper_of_translation import stepper_of
 from explorer.standalone.packing import Recording
 from explorer.standalone.page import View, page
-from explorer.translation.choices import chosen_rows
 
 if TYPE_CHECKING:
     from explorer.attention.coordinates import Place
@@ -51,20 +50,14 @@ def translation_page(
     recordings = []
     for one in different.values():
         at = one.translation
-        steps = StepperView(
-            trace=at.trace,
-            seq=at.seq,
-            model=at.model,
-            predicted_ids=at.path,
-            src_unknown=at.source.unknown,
+        steps = stepper_of(
+            at,
             step=place.step,
             kind=place.kind,
             layer=place.layer,
             head=place.head,
             trained=trained,
-            chosen=chosen_rows(at.trace, at.path),
             chosen_by=one.chosen_by,
-            log_sums=at.log_sums,
             diagram=diagram,
         )
         heads = HeadsView(

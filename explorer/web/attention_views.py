@@ -5,9 +5,8 @@ from __future__ import annotations
 from explorer.components.heads import HeadsResult, HeadsView, cell_of, heads_view
 from explorer.components.model_diagram import diagram_of
 from explorer.components.stepper import stepper
-from explorer.components.stepper_payload import StepperView
+from explorer.components.stepper_of_translation import stepper_of
 from explorer.components.stepper_state import StepperResult
-from explorer.translation.choices import chosen_rows
 from explorer.translation.examples import opening_step
 from explorer.web import runtime, session
 from explorer.web.open_translation import OpenTranslation
@@ -17,19 +16,13 @@ from explorer.web.stepping_page import TAKEN
 def draw_stepper(opened: OpenTranslation, *, key: str) -> StepperResult:
     """Draw the stepper; the session moves with it."""
     selection, shown = session.selection(), opened.shown
-    view = StepperView(
-        trace=shown.trace,
-        seq=shown.seq,
-        model=shown.model,
-        predicted_ids=shown.path,
-        src_unknown=shown.source.unknown,
+    view = stepper_of(
+        shown,
         step=selection.step or opening_step(opened.summary, opened.shown),
         kind=selection.kind,
         layer=selection.layer or None,
         head=selection.head,
         trained=bool(opened.summary["trained"]),
-        chosen=chosen_rows(shown.trace, shown.path),
-        log_sums=shown.log_sums,
         diagram=diagram_of(runtime.describe(shown.model).model_config),
         chosen_by="chosen" if opened.selection.path is not None else TAKEN[session.decode_config().method],
     )
