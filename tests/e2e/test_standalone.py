@@ -185,6 +185,7 @@ def test_a_folder_of_pages_needs_no_server(page: Page, tmp_path: Path) -> None:
     page.keyboard.press("End")
     expect(page.locator(".controls output")).to_have_text("step 10 of 10")
     assert [one["id"] for one in axe.run(page).response["violations"]] == []
-    page.go_back()
+    page.get_by_role("link", name="All examples").click()
+    expect(page.get_by_role("heading", name="What a translator looks at")).to_be_visible()
     page.locator("section").last.get_by_role("link", name="attention").click()
     expect(page.locator("h1")).to_have_text("attention")
