@@ -34,6 +34,7 @@ def settings() -> list[str]:
     return found
 
 
+@pytest.mark.usefixtures("few_sentences")  # each accepted setting encodes them all
 def test_any_setting_is_accepted_or_refused_with_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is accepted is set up as for training, up to the model itself; only the stopwatch is left out."""
     monkeypatch.setattr(estimate, "_time_updates", lambda setup: (1.0, 1.0, 1.0))
