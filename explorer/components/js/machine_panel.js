@@ -41,7 +41,8 @@ export function drawPanel(S) {
 /** The whole, in a few sentences with the numbers of this step. @param {MachineState} S @returns {Node[]} */
 function overview(S) {
   const { data, step } = S, { encoder, decoder, positions, blocks } = data.diagram, sources = data.source.tokens.length;
-  const added = blocks.some(({ kind }) => kind === "positions") ? ", and a vector for its position is added" : "";
+  const added = blocks.some(({ kind }) => kind === "positions") ? ", and a vector for its position is added"
+    : positions === "rope" || positions === "alibi" ? "; its position only enters the scores of self-attention" : "";
   const read = tokensOf(S, "target"), predicted = data.target.predicted[step], share = data.target.probabilities[step];
   const lstm = !positions, name = (/** @type {string} */ text) => make("b", "", text);
   const before = data.stepwise ? "all tokens written so far" : "itself and the tokens before it";
