@@ -38,6 +38,8 @@ def warning(shown: Translation, task: Task | None) -> str:
         return ""
     reasons = [*_unknown(shown), *_unseen_characters(shown), *_too_long(shown, task), *_unsure(shown, task)]
     if not reasons:
+        reasons = _shredded(shown, task)
+    if not reasons:
         reasons = _not_listed(shown, task)
     if not reasons:
         return ""
@@ -112,12 +114,19 @@ def _unsure(shown: Translation, task: Task | None) -> list[str]:
     return [f"On average, the model gave only {percent(sure)} to its likeliest word (geometric mean).{pieces}"]
 
 
-def _in_pieces(shown: Translation) -> list[str]:
-    """Words of the source, in quotation marks, that have many pieces."""
+def _shredded(shown: Translation, task: Task | None) -> list[str]:
+    """Words cut into more pieces than those of nearly all validation sentences, whatever the confidence."""
+    most = task.most_pieces if task is not None and shown.model in SHIPPED else 0
+    words = _in_pieces(shown, most + 1) if most else []
+    return [f"It had to spell {listed(words[:MOST_NAMED])} in more than {plural(most, 'piece')}."] if words else []
+
+
+def _in_pieces(shown: Translation, least: int = MANY_PIECES) -> list[str]:
+    """Words of the source, in quotation marks, that have at least so many pieces."""
     source = shown.source
     words: dict[int, list[tuple[int, int]]] = {}
     for word, span in zip(source.words, source.offsets, strict=True):
         if word >= 0:
             words.setdefault(word, []).append(span)
-    split = [spans for spans in words.values() if len(spans) >= MANY_PIECES]
+    split = [spans for spans in words.values() if len(spans) >= least]
     return list(dict.fromkeys(quoted(source.text[spans[0][0] : spans[-1][1]]) for spans in split))

@@ -128,7 +128,7 @@ export function drawLead(S) {
   const [rows, columns] = WORDS[kind], strong = S.box.dataset.theme === "dark" ? "lighter" : "darker";
   say(read, `Each picture is one head. Rows: ${rows}. Columns: ${columns}. The ${strong}, the more weight.`);
   const phone = S.box.clientWidth < 760, large = phone ? "tap a picture to open that head" : "point at a picture to see it large, click it to open it";
-  const walk = S.last < 1 || kind === "encoder" ? "" : phone ? "; ▸ above goes to the next word" : "; → goes to the next word";
+  const walk = S.last < 1 || kind === "encoder" ? "" : phone ? "; ▸ above goes to the next word" : "; the key → steps to the next word";
   sayAll(next, make("b", "", "Next: "), `${showsLarge(S) ? large : "click a picture to open that head"}${walk}.`);
   say(S.find(".tells"), !showsLarge(S) ? "" : head ? favours(m, layer, head) : `The average of the ${plural(m.heads, "head")} of this layer.`);
 }

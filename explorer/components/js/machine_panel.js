@@ -48,14 +48,14 @@ function overview(S) {
   const before = data.stepwise ? "all tokens written so far" : "itself and the tokens before it";
   return [
     make("p", "", name("Encoder: "), `each of ${plural(sources, "source token")} becomes a vector of ${data.numbers} numbers (embedding)${added}. `,
-      ...(lstm ? [`${plural(encoder.length, "layer")} of LSTM read them in order.`] : [`In ${plural(encoder.length, "layer")}, each token looks at all the others: `, name("self-attention"), "."]),
+      ...(lstm ? [`${plural(encoder.length, "layer")} of LSTM read them in order.`] : [`In ${plural(encoder.length, "layer")}, each token looks at every token: `, name("self-attention"), "."]),
       " The result, one vector for each source token, is the ", name("memory"), ": all that goes to the decoder."),
     make("p", "", name("Decoder: "), `it reads the target so far, ${plural(read.length, "token")} up to `, token(S, "target", step), `. `,
       ...(lstm ? [`${plural(decoder.length, "layer")} of LSTM read it in order, and `] : [`In ${plural(decoder.length, "layer")}, each token looks at ${before} (`, name(data.stepwise ? "self-attention" : "masked self-attention"), "), and "]),
       "then at the memory (", name("cross-attention"), ")."),
     make("p", "", name("Next word: "), `the last vector becomes a score for each of ${data.vocabulary.toLocaleString("en")} target tokens (linear), and the scores become probabilities (softmax). Chosen: `,
       make("bdi", "token target", predicted), `, ${wholePercent(share)}. In the next step the decoder reads it.`),
-    make("p", "hint", "Attention has thick frames; choose any block to open it. Rows of the pictures are tokens: above, the frame marks ",
+    make("p", "hint", "Thick frames are attention, in every layer; choose any block to open it. Rows of the pictures are tokens; orange is above 0, blue below. Above, the frame marks ",
       token(S, "source", S.row), " (choose another one in ", name("Source"), "), below, the token just read, ", token(S, "target", step), ". The arrow keys step."),
   ];
 }

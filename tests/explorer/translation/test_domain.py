@@ -76,6 +76,15 @@ def test_words_in_pieces_are_named() -> None:
     assert "“quarterly”" in said
 
 
+def test_a_shredded_word_is_named_even_where_the_model_is_sure() -> None:
+    shown = translated("multi30k-en-de", "A man sees an unbelievably large skateboarder.")
+    assert domain.confidence(shown) >= domain.LOW
+    said = domain.warning(shown, task_of("multi30k-en-de"))
+    assert "It had to spell “unbelievably” in more than 6 pieces." in said
+    assert "far from them" in said
+    assert domain.warning(translated("multi30k-en-de", "A man sees a skateboarder."), task_of("multi30k-en-de")) == ""
+
+
 def test_longer_than_trained() -> None:
     said = domain.warning(translated("reverse", "abcdefghijklmnopqrst"), task_of("reverse"))
     assert "It has 20 tokens; the longest in training had 16." in said
