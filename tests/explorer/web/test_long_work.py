@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from explorer.screens.probe import progress
+from explorer.web import long_work
 from explorer.web.measurements import Store
 
 
@@ -42,8 +42,8 @@ class Page:
 
 def test_stop_is_noticed_while_the_work_says_nothing_new(monkeypatch: pytest.MonkeyPatch) -> None:
     page, store, release = Page(), Store(), threading.Event()
-    monkeypatch.setattr(progress, "st", page)
-    monkeypatch.setattr(progress, "store", lambda: store)
+    monkeypatch.setattr(long_work, "st", page)
+    monkeypatch.setattr(long_work, "store", lambda: store)
 
     def make(report: Any) -> str:
         report(0.5, "Still at it")
@@ -52,7 +52,7 @@ def test_stop_is_noticed_while_the_work_says_nothing_new(monkeypatch: pytest.Mon
 
     try:
         with pytest.raises(Pressed):
-            progress.with_progress(("work", "model"), make, "Working")
+            long_work.with_progress(("work", "model"), make, "Working")
     finally:
         release.set()
     assert "Stop" in page.drawn
