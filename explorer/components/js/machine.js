@@ -43,7 +43,7 @@ function create(root) {
   const find = finder(root);
   const S = /** @type {MachineState} */ (/** @type {unknown} */ ({
     find, box: find(".machine"), details: null, opened: { block: "", head: 0, part: "" }, depth: "words", unfolded: {}, zoom: 1, speed: 1,
-    row: 0, step: 0, last: 0, frame: 0, built: "", pictures: [], width: 0, seq: "", draw: () => draw(S),
+    row: 0, step: 0, last: 0, frame: 0, built: "", pictures: [], texts: [], width: 0, seq: "", draw: () => draw(S),
   }));
   S.player = createPlayer(() => TEMPO, { at: () => S.step, last: () => S.last, go: (step) => goTo(S, step) });
   for (const button of [...buttonsOf(find, ".buttons"), ...buttonsOf(find, ".zooms")]) button.onclick = () => run(S, button.value);

@@ -26,10 +26,13 @@ const MAPS = ["scores", "masked", "weights"];
 export function drawMachine(S) {
   const name = JSON.stringify([S.data.seq, S.width, S.opened.block, S.opened.head, S.unfolded, S.box.dataset.theme]);
   const anew = name !== S.built, stage = S.find(".diagram");
-  if (anew) build(S);
+  const arrive = anew ? build(S) : null;
   S.built = name;
-  for (const picture of S.pictures) picture();
+  for (const text of S.texts) text();
+  // All texts are in place and nothing is painted yet: the browser lays out the page once for all that is asked for.
   if (anew) measure(stage.querySelectorAll("canvas"));
+  arrive?.();
+  for (const picture of S.pictures) picture();
   const value = openValue(S.opened);
   for (const button of stage.querySelectorAll("button")) {
     const pressed = `${button.value === value}`;
@@ -43,7 +46,7 @@ const openValue = ({ block, head, part }) => [block, ...(head ? [head] : []), ..
 /** The parts of a head of a block, in order. @param {MachineState} S @param {MachineBlock} block */
 export const partsOf = (S, block) => PARTS.filter((part) => part in (S.data.parts[/** @type {Kind} */ (block.attention)] ?? {}));
 
-/** @param {MachineState} S */
+/** Builds all blocks; what it returns scrolls to the open one and gives the focus back. @param {MachineState} S */
 function build(S) {
   const { diagram } = S.data, { opened } = S, block = blockOf(S, opened.block), stage = S.find(".diagram");
   const plan = S.plan = planMachine(diagram.blocks, S.width, {
@@ -52,13 +55,15 @@ function build(S) {
   });
   const root = /** @type {ShadowRoot} */ (stage.getRootNode()), focus = root.activeElement;
   const held = focus && stage.contains(focus) ? /** @type {HTMLButtonElement} */ (focus).value : null;
-  S.pictures = [];
+  Object.assign(S, { pictures: [], texts: [] });
   const frames = plan.frames.map((frame) => frameOf(frame));
   const boxes = plan.boxes.flatMap((box) => boxOf(S, box)), labels = plan.labels.map((label) => labelOf(label));
   stage.replaceChildren(drawWires(plan.wires, plan.width, plan.height), ...frames, ...labels, ...boxes);
   Object.assign(stage.style, { width: `${plan.width}px`, height: `${plan.height}px` });
-  listenToArrows(S, stage, held);
-  reveal(S, plan.boxes.find(({ name: each }) => each === opened.block));
+  return () => {
+    listenToArrows(S, stage, held);
+    reveal(S, plan.boxes.find(({ name: each }) => each === opened.block));
+  };
 }
 
 /** Scrolls the diagram sideways until a block is in sight. @param {MachineState} S @param {MachineBox | undefined} box */
@@ -112,7 +117,7 @@ function boxOf(S, box) {
     if (block.attention && isOpen) holder.append(insideOf(S, block));
     else main.append(pictureOf(S, block));
     const shape = make("small", "shape");
-    S.pictures.push(() => say(shape, shapeText(facts.shape, S.step)));
+    S.texts.push(() => say(shape, shapeText(facts.shape, S.step)));
     main.append(shape);
   }
   if (!box.sum) return [holder];
@@ -185,7 +190,7 @@ function tokenList(S, block) {
   const list = make("div", "tokens"), ofSource = block.stack === "source", before = make("small", "more"), after = make("small", "more");
   const lines = Array.from({ length: LINES }, () => makeButton("token", make("small", "place"), make("bdi")));
   list.append(before, ...lines, after);
-  S.pictures.push(() => {
+  S.texts.push(() => {
     const tokens = tokensOf(S, ofSource ? "source" : "target"), at = ofSource ? S.row : S.step;
     const first = Math.max(0, Math.min(at - LINES + 2, tokens.length - LINES));
     say(before, first ? `${first} more` : "");
@@ -214,7 +219,7 @@ function wordList(S) {
   const list = make("span", "words"), chosen = make("span", "chosen", make("bdi"), make("small"));
   const lines = Array.from({ length: OPTIONS }, () => make("span", "option", make("bdi"), make("i"), make("small")));
   list.append(chosen, ...lines);
-  S.pictures.push(() => {
+  S.texts.push(() => {
     const { target, alternatives } = S.data;
     say(chosen.children[0], target.predicted[S.step]);
     say(chosen.children[1], wholePercent(target.probabilities[S.step]));
@@ -234,7 +239,7 @@ function wordList(S) {
 function bars(S) {
   const box = make("span", "bars"), lines = Array.from({ length: OPTIONS }, () => make("i"));
   box.append(...lines);
-  S.pictures.push(() => lines.forEach((line, i) => {
+  S.texts.push(() => lines.forEach((line, i) => {
     line.style.width = `${Math.round(100 * (S.data.alternatives.probabilities[S.step][i] ?? 0))}%`;
   }));
   return box;

@@ -40,11 +40,19 @@ export function measureStage(S) {
   S.stageSize = { width: stage.clientWidth, height: stage.clientHeight };
 }
 
-/** Chips, curves and the sentence that says the same. @param {StepperState} S */
-export function drawStage(S) {
+/** What the stage shows now. @param {StepperState} S */
+function viewOf(S) {
   const { layer, head } = S.pick[S.kind], m = S.maps[S.kind];
   const map = { values: weightsOf(m, layer, head), mask: m.mask, keys: m.keys };
-  const view = stageView(S.kind, map, tokenSpans(S), S.step, currentRow(S, "encoder"), S.look);
+  return stageView(S.kind, map, tokenSpans(S), S.step, currentRow(S, "encoder"), S.look);
+}
+
+/** The chips alone, so that they have their places before anything is laid out. @param {StepperState} S */
+export const drawWords = (S) => drawChips(S, viewOf(S));
+
+/** Chips, curves and the sentence that says the same. @param {StepperState} S */
+export function drawStage(S) {
+  const view = viewOf(S);
   const now = performance.now();
   if (S.staged?.step !== S.step) {
     S.hurried = now - (S.staged?.at ?? -HURRY) < HURRY;

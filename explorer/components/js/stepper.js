@@ -12,7 +12,7 @@ import { clamp } from "./numbers.js";
 import { readPayload } from "./stepper_payload.js";
 import { createPlayer, drawSteps, stepAfter } from "./player.js";
 import { listenToPresent } from "./present.js";
-import { drawStage, listenToStage, measureStage } from "./stage.js";
+import { drawStage, drawWords, listenToStage, measureStage } from "./stage.js";
 import { drawMap, layOut, listenToMap } from "./stepper_maps.js";
 import { drawCaption, drawChecks, drawKeys, drawPick, drawReadout } from "./stepper_panels.js";
 import { chooseMaps, goTo, pick, redraw, report } from "./stepper_state.js";
@@ -62,10 +62,7 @@ function take(S) {
   if (!block) return;
   if (block !== S.taken) load(S, readPayload(block));
   S.taken = block;
-  S.zoom = magnification(S.box);
-  layOut(S);
-  S.draw();
-  // Only now do the chips have their words, and so their places.
+  drawWords(S); // first, since the rest is laid out around them
   fit(S);
 }
 

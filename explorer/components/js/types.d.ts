@@ -862,4 +862,6 @@ export interface MachineState {
   plan: MachinePlan;
   /** What repaints each picture of the diagram. */
   pictures: (() => void)[];
+  /** What says each of its texts anew. */
+  texts: (() => void)[];
 }
