@@ -41,11 +41,7 @@ def test_an_experiment_of_the_catalogue_can_be_run(experiment: Experiment) -> No
     assert not experiment.reaches or experiment.reaches in labels
     assert experiment.question.endswith("?")
     # One seed cannot tell chance from difference: allowed only if a run takes minutes, and the question must say so.
-    # So must it with two, which hardly can.
-    seeds, question = len(experiment.base.seeds), experiment.question
-    assert (
-        seeds >= 3 or (seeds == 2 and "two seeds" in question) or (experiment.reads_corpus and "one seed" in question)
-    )
+    assert len(experiment.base.seeds) >= 3 or (experiment.reads_corpus and "one seed" in experiment.question)
     assert experiment.arms[0].changes == experiment.arms[0].preset == ""  # the base itself is compared with
     task = get_task(experiment.base.task)
     assert experiment.reads_corpus == task.from_folder
