@@ -150,17 +150,14 @@ def checkpoints_of(folder: Path) -> Path:
     ],
 )
 def test_looking_never_calls_out(tmp_path: Path, data: bool, viewing: str, request: pytest.FixtureRequest) -> None:
-    """Every tab of one model, and what differs with the others; with --slow and everything allowed, every tab of all.
-
-    To viewers, the tabs are the same for every model except those of BY_MODEL, too.
-    """
+    """In full with --slow; otherwise every tab of one model, and what differs with the others, on one server."""
     thorough = request.config.getoption("--slow")
     environment = {"HEADLIGHT_CHECKPOINTS": str(checkpoints_of(tmp_path)), "HEADLIGHT_VIEWER": viewing}
     environment |= {"HEADLIGHT_DATA": str(tmp_path / "corpus") if data else "", "HOME": str(tmp_path)}
     (tmp_path / "corpus").mkdir()
     order = ("multi30k-en-de" if thorough else "reverse", *SHIPPED)
     with recorded(tmp_path, **environment) as (server, calls):
-        loop.run(visit(server.port, visits_of(tuple(dict.fromkeys(order)), all_tabs=thorough and not viewing)))
+        loop.run(visit(server.port, visits_of(tuple(dict.fromkeys(order)), all_tabs=thorough)))
         assert "Traceback" not in server.output()
         lines = calls.read_text(encoding="utf-8").splitlines()
     assert any(line.startswith("here ") for line in lines), "the recorder recorded nothing"
