@@ -42,57 +42,53 @@ def on_step(page: Page, lesson: Lesson, at: int) -> None:
     settle(page)
 
 
-def answer(page: Page, choice: int | None, text: str, *, keyboard: bool) -> None:
-    """Answer the question of the step, by mouse or by keyboard alone."""
-    form = page.get_by_test_id("stForm")
+@pytest.mark.slow
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+def test_a_lesson_by_mouse(visit: Visit, lesson: Lesson) -> None:
+    page = visit("/lessons")
+    page.locator(f".st-key-lesson_start_{lesson.name} button").click()
+    on_step(page, lesson, 1)
+    choice, text = right_answer(lesson, 1)
     if choice is None:
-        field = form.get_by_role("textbox")
-        if keyboard:
-            field.focus()
-            page.keyboard.type(text)
-            page.keyboard.press("Enter")
-            return
-        field.fill(text)
-    elif keyboard:
-        form.get_by_role("radio").nth(choice).focus()
-        page.keyboard.press("Space")
-        page.get_by_role("button", name="Check the answer").focus()
-        page.keyboard.press("Enter")
-        return
+        page.get_by_test_id("stForm").get_by_role("textbox").fill(text)
     else:
-        form.get_by_test_id("stRadio").locator("label:has(input)").nth(choice).click()
+        page.get_by_test_id("stForm").get_by_test_id("stRadio").locator("label:has(input)").nth(choice).click()
     page.get_by_role("button", name="Check the answer").click()
+    expect(page.get_by_test_id("stAlert").filter(has_text="Right:")).to_be_visible()
+    for at in range(2, len(lesson.steps) + 1):
+        page.locator(NEXT).click()
+        on_step(page, lesson, at)
+    expect(page.locator(NEXT)).to_be_disabled()
+    expect(page.locator(".st-key-lesson_ending")).to_be_visible()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
-def test_a_lesson_from_the_first_step_to_the_last(visit: Visit, lesson: Lesson) -> None:
-    """Every other step by mouse and as it opens, the others by keyboard and in large type; so is every other answer."""
-    page = visit("/lessons")
-    page.locator(f".st-key-lesson_start_{lesson.name} button").click()
+def test_a_lesson_by_keyboard_in_large_type(visit: Visit, lesson: Lesson) -> None:
+    page = visit(f"/lessons?lesson={lesson.name}&at=1&present=1")
+    expect(page.get_by_test_id("stSidebar")).to_be_hidden()
     on_step(page, lesson, 1)
-    answer(page, *right_answer(lesson, 1), keyboard=LESSONS.index(lesson) % 2 == 0)
+    choice, text = right_answer(lesson, 1)
+    if choice is None:
+        page.get_by_test_id("stForm").get_by_role("textbox").focus()
+        page.keyboard.type(text)
+        page.keyboard.press("Enter")
+    else:
+        page.get_by_test_id("stForm").get_by_role("radio").nth(choice).focus()
+        page.keyboard.press("Space")
+        button = page.get_by_role("button", name="Check the answer")
+        button.focus()
+        page.keyboard.press("Enter")
     expect(page.get_by_test_id("stAlert").filter(has_text="Right:")).to_be_visible()
     settle(page)
-    side, last = page.get_by_test_id("stSidebar"), len(lesson.steps)
-    middle = last // 2 + 1
-    for at in range(2, middle):
-        page.locator(NEXT).click()
-        on_step(page, lesson, at)
-    expect(side).to_be_visible()
     page.evaluate("document.activeElement.blur()")
-    page.keyboard.press("p")
-    expect(side).to_be_hidden()
-    on_step(page, lesson, middle - 1)
-    for at in range(middle, last + 1):
+    for at in range(2, len(lesson.steps) + 1):
         page.keyboard.press("PageDown")
         on_step(page, lesson, at)
-    expect(page.locator(NEXT)).to_be_disabled()
-    expect(page.locator(".st-key-lesson_ending")).to_be_visible()
     page.keyboard.press("PageUp")
-    on_step(page, lesson, last - 1)
+    on_step(page, lesson, len(lesson.steps) - 1)
     page.keyboard.press("p")
-    expect(side).to_be_visible()
+    expect(page.get_by_test_id("stSidebar")).to_be_visible()
 
 
 def test_a_figure_grows_with_the_type_and_knows_where_it_is_clicked(visit: Visit) -> None:
