@@ -130,7 +130,7 @@ def import_ahead(*, words: bool = False) -> None:
 
 
 def prepare_words() -> None:
-    """Make the tokenizers of the model that was opened last ready for any sentence; most need spaCy for that."""
+    """Make the tokenizers of the model that was opened last ready for any sentence: they import spaCy if they need it."""
     if name := last_loaded():
         described = describe(name)
         for tokenizer in (described.source, described.target):

@@ -17,7 +17,7 @@ _WITH_MODEL = frozenset({"", "start", "translate", "attention", "positions", "ma
 # A thread that has sent a message, or left Python for torch, waits this long for its turn while another computes. With
 # Python's 5 ms, a page of seventy messages takes long for everybody as soon as somebody's sentence is translated.
 SWITCH_SECONDS = 0.0005
-REST_SECONDS = 0.5  # from the end of the first run: the browser is drawing its page
+REST_SECONDS = 1.0  # from the end of the first run: the browser is drawing its page
 
 
 class WarmUp:
@@ -39,8 +39,7 @@ class WarmUp:
             self._begun = True
             runtime.after_first_run(partial(get_ready, self._later))
             named = b"=" in scope.get("query_string", b"")  # a sentence or a model of the visitor's own
-            work = partial(runtime.import_ahead, words=named)
-            threading.Thread(target=work, name="import-ahead", daemon=True).start()
+            threading.Thread(target=runtime.import_ahead, kwargs={"words": named}, name="import-ahead", daemon=True).start()
         await self._app(scope, receive, send)
 
 

@@ -127,7 +127,7 @@ def test_a_page_that_cannot_get_ready_keeps_no_other_from_it(
 
 
 def test_what_is_made_ready_is_what_the_first_visits_need() -> None:
-    """Translate has no heavy imports left to do and opens without spaCy; Probe neither imports nor measures.
+    """Translate has no heavy imports left to do when it runs and opens without spaCy; Probe neither imports nor measures.
 
     What was typed or linked to has to be split by spaCy.
     """
