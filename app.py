@@ -74,12 +74,6 @@ else:  # at start-up, the server looks up `app`
     from explorer.web.security import SecurityHeaders
     from explorer.web.warm_up import WarmUp
 
-    def words() -> None:
-        """What splits the first sentence that is typed; that of the first picture is known."""
-        from explorer.web.runtime import prepare_words
-
-        prepare_words()
-
     def libraries() -> None:
         """What draws figures. The modules of a library refer to each other: who begins with the whole waits for it.
 
@@ -98,5 +92,5 @@ else:  # at start-up, the server looks up `app`
 
         prepare()
 
-    warm_up = Middleware(WarmUp, later=(words, libraries, attention, probe))
+    warm_up = Middleware(WarmUp, later=(libraries, attention, probe))
     app = st.App(__file__, middleware=[Middleware(SecurityHeaders), warm_up, Middleware(EndedSessions)])

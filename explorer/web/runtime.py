@@ -114,27 +114,14 @@ def after_first_run(work: Callable[[], None]) -> None:
     _afterwards.append(work)
 
 
-def import_ahead(*, words: bool = False) -> None:
-    """Import what a page with a model needs, so that a later page finds it already imported.
-
-    With `words`, also what splits sentences other than that with which the app opens.
-    """
+def import_ahead() -> None:
+    """Import what a page with a model needs, so that a later page finds it already imported."""
     with quick_imports():
+        import spacy  # noqa: F401
         import torch  # noqa: F401
 
         import explorer.translation.translator  # noqa: F401
         import model.checkpoint  # noqa: F401
-
-        if words:
-            import spacy  # noqa: F401
-
-
-def prepare_words() -> None:
-    """Make the tokenizers of the model that was opened last ready for any sentence: they import spaCy if they need it."""
-    if name := last_loaded():
-        described = describe(name)
-        for tokenizer in (described.source, described.target):
-            tokenizer.encode("warm")
 
 
 def models() -> dict[str, dict[str, Any]]:
@@ -338,6 +325,7 @@ def _translator(name: str, version: str) -> Translator:
     from model.checkpoint import load_model
 
     loaded = Translator(load_model(CHECKPOINTS / name))
+    loaded.loaded.source.encode("warm")  # imports spaCy where the tokenizer needs it
     freeze()
     _opened.append(name)
     return loaded

@@ -38,8 +38,7 @@ class WarmUp:
         if not self._begun and scope["type"] == "http" and scope["path"].strip("/") in _WITH_MODEL:
             self._begun = True
             runtime.after_first_run(partial(get_ready, self._later))
-            named = b"=" in scope.get("query_string", b"")  # a sentence or a model of the visitor's own
-            threading.Thread(target=runtime.import_ahead, kwargs={"words": named}, name="import-ahead", daemon=True).start()
+            threading.Thread(target=runtime.import_ahead, name="import-ahead", daemon=True).start()
         await self._app(scope, receive, send)
 
 

@@ -15,8 +15,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from model.text.opening_words import OPENING_WORDS, spans_in
-
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LANGUAGE = re.compile(r"[a-z]{2,3}")
 MAX_PIECES = 1_000_000
@@ -83,9 +81,6 @@ def word_spans(text: str, lang: str) -> Iterator[tuple[int, int]]:
     Raises:
         TokenizerError: spaCy has no rules for this language, or lacks a package that they need.
     """
-    if known := OPENING_WORDS.get((lang, text)):
-        yield from spans_in(text, known)
-        return
     for token in _spacy(lang)(text):
         for start, end in chunk_spans(token.text):
             yield token.idx + start, token.idx + end

@@ -33,7 +33,7 @@ def warm(seen: list[str], monkeypatch: pytest.MonkeyPatch) -> tuple[server.WarmU
     """The middleware before an app that records its requests, and the event that signals the start of the imports."""
     began = threading.Event()
 
-    def import_ahead(*, words: bool) -> None:
+    def import_ahead() -> None:
         assert not began.is_set(), "began twice"
         began.set()
 
@@ -127,10 +127,7 @@ def test_a_page_that_cannot_get_ready_keeps_no_other_from_it(
 
 
 def test_what_is_made_ready_is_what_the_first_visits_need() -> None:
-    """Translate has no heavy imports left to do when it runs and opens without spaCy; Probe neither imports nor measures.
-
-    What was typed or linked to has to be split by spaCy.
-    """
+    """Translate has no heavy imports left to do when it runs, and Probe neither imports nor measures."""
     code = """
 import sys
 from explorer.web import runtime, warm_up
@@ -144,11 +141,10 @@ runtime.import_ahead()
 before = heavy()
 runtime.describe("reverse")
 print(sorted(heavy() - before - {"_strptime"}))
-page = AppTest.from_file(app.__file__, default_timeout=60).run()
-print("spacy" in sys.modules, len(page.get("bidi_component")) > 3)
-warm_up.get_ready([app.words, app.libraries, app.attention, app.probe], rest=0.0)
+runtime.describe("multi30k-en-de")
+warm_up.get_ready([app.libraries, app.attention, app.probe], rest=0.0)
 from explorer.web.measurements import store
-print("spacy.lang.en" in sys.modules, "spacy.lang.de" in sys.modules)
+page = AppTest.from_file(app.__file__, default_timeout=60).run()
 before = ours()
 page.switch_page("pages/probe.py").run()
 print(sorted(ours() - before), [key[0] for key in store()._kept], len(page.exception), len(page.dataframe))
@@ -157,4 +153,4 @@ print(sorted(ours() - before), [key[0] for key in store()._kept], len(page.excep
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
     )
-    assert done.stdout.splitlines() == ["[]", "False True", "True True", "[] ['probe'] 0 1"]
+    assert done.stdout.splitlines() == ["[]", "[] ['probe'] 0 1"]

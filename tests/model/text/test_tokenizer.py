@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-import spacy
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from model.config import EOS, PAD, SOS, SPECIALS, UNK, DataConfig
-from model.text.opening_words import OPENING_WORDS
-from model.text.pieces import TokenizerError, is_marked, word_spans
+from model.text.pieces import TokenizerError, is_marked
 from model.text.tokenizer import (
     CharacterTokenizer,
     Tokenizer,
@@ -338,10 +336,3 @@ def test_languages_that_cannot_be_split_get_a_message() -> None:
 def test_five_thousand_words_are_encoded() -> None:
     tokenizer = WordTokenizer.train(["word"], lang="en")
     assert len(tokenizer.encode("word " * 4999 + "word")) == 5000
-
-
-@pytest.mark.parametrize(("lang", "text"), OPENING_WORDS)
-def test_the_words_of_the_opening_sentences_are_those_of_spacy(lang: str, text: str) -> None:
-    known = list(word_spans(text, lang))
-    assert known == [(token.idx, token.idx + len(token)) for token in spacy.blank(lang)(text)]
-    assert " ".join(text[start:end] for start, end in known) == OPENING_WORDS[lang, text]
