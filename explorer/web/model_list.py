@@ -41,7 +41,7 @@ def _summary(folder: Path) -> Summary:
 
 
 def stamp(folder: Path) -> Stamp | None:
-    """A value that differs once a file of the folder is written, replaced, added or removed; None if it is not there."""
+    """A value that differs once a file of the folder is written, replaced, added or removed; None if there is none."""
     try:
         places = (folder, folder / STATE, folder / SNAPSHOTS)
         return tuple(entry for place in places if place is places[0] or place.is_dir() for entry in _entries(place))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Sequence
 
 from playwright.sync_api import Page, sync_playwright
 
@@ -26,6 +27,7 @@ SENTENCES = (
 N_STEPS, N_OPENED = 40, 12
 MOST_IN_BROWSER, MOST_BY_SERVER = 50.0, 300.0  # ms, as asked for
 _BLOCKS = ("Embedding, source", "Positions, source", "Feed-forward, encoder layer 1", "Linear", "Softmax", "Next word")
+_ATTENTION = ("Encoder self-attention, encoder layer 1", "Cross-attention, decoder layer 1")
 _OPEN = "title => __bench.arm('click', () => __bench.find('.panel h3').textContent === title)"
 # The weights of a head are drawn from numbers that the server sends for the open block.
 _HEADS = """title => __bench.arm('click', () => {
@@ -53,26 +55,13 @@ def step_times(page: Page) -> list[float]:
     return times
 
 
-def opening_times(page: Page) -> list[float]:
-    """Milliseconds from a click on a block to its painted panel, from what the browser has."""
+def opening_times(page: Page, names: Sequence[str], shown: str) -> list[float]:
+    """Milliseconds from a click on a block to what it opens, painted, by blocks of these names in turn."""
     times = []
     blocks = page.locator(".diagram")
-    for name in itertools.islice(itertools.cycle(_BLOCKS), N_OPENED):
+    for name in itertools.islice(itertools.cycle(names), N_OPENED):
         page.wait_for_timeout(600)
-        page.evaluate(_OPEN, name)
-        blocks.get_by_role("button", name=name, exact=True).click()
-        times.append(page.evaluate("__bench.pending"))
-    return times
-
-
-def head_times(page: Page) -> list[float]:
-    """Milliseconds from a click on an attention block to the painted maps of its heads, which the server computes."""
-    times = []
-    blocks = page.locator(".diagram")
-    attention = ("Encoder self-attention, encoder layer 1", "Cross-attention, decoder layer 1")
-    for name in itertools.islice(itertools.cycle(attention), N_OPENED):
-        page.wait_for_timeout(600)
-        page.evaluate(_HEADS, name)
+        page.evaluate(shown, name)
         blocks.get_by_role("button", name=name, exact=True).click()
         times.append(page.evaluate("__bench.pending"))
     return times
@@ -107,8 +96,12 @@ def measure() -> list[Row]:
         page.evaluate(SCRIPT.read_text(encoding="utf-8"))
         measured = (
             ("a step: key to painted", step_times(page), MOST_IN_BROWSER),
-            ("a block opened: click to painted", opening_times(page), MOST_IN_BROWSER),
-            ("an attention block opened into its heads: click to painted", head_times(page), MOST_BY_SERVER),
+            ("a block opened: click to painted", opening_times(page, _BLOCKS, _OPEN), MOST_IN_BROWSER),
+            (
+                "an attention block opened into its heads: click to painted",
+                opening_times(page, _ATTENTION, _HEADS),
+                MOST_BY_SERVER,
+            ),
             ("a new sentence: Enter to painted", sentence_times(page), MOST_BY_SERVER),
         )
         browser.close()
