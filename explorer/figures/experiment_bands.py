@@ -16,7 +16,9 @@ from explorer.text import plural
 PHONE = 330  # pixels that a figure is wide on a narrow phone
 PLOT_HEIGHT = HEIGHT + 100  # the plot is what the page is about
 LEGEND_ROW = 24  # pixels
+SHAPES = ("circle", "square", "triangle-up", "diamond")  # of own runs
 Series = Sequence[tuple[Sequence[float], Sequence[float]]]  # (x, y) of each run of a variant
+OwnRun = tuple[str, str, Sequence[float], Sequence[float]]  # name, variant, x, y
 
 
 def bands(variants: Mapping[str, Series]) -> Table:
@@ -36,13 +38,33 @@ def bands(variants: Mapping[str, Series]) -> Table:
 
 
 def band_figure(
-    variants: Mapping[str, Series], *, x_title: str, title: str, unit: str, top: float | None = None, mark: float = 0.0
+    variants: Mapping[str, Series],
+    *,
+    x_title: str,
+    title: str,
+    unit: str,
+    top: float | None = None,
+    mark: float = 0.0,
+    own: Sequence[OwnRun] = (),
 ) -> Figure:
-    """Curves with bands; a dashed rule at `mark`, unless that is 0; the y axis ends at `top`, if given."""
+    """Curves with bands; a dashed rule at `mark`, unless that is 0; the y axis ends at `top`, if given.
+
+    `own` are single runs of the person who looks, at most as many as `SHAPES`, drawn over the bands with a mark at each
+    value.
+    """
     data = bands(variants)
+    caption = end_words(data, x_title, unit)
+    if own:
+        data["own"] = [""] * len(data["x"])
+        for name, variant, xs, ys in own:
+            for x, y in zip(xs, ys, strict=True):
+                for column, value in zip(data.values(), (x, y, y, y, 1, variant, name), strict=True):
+                    column.append(value)
     if mark:
         data["mark"] = [mark] * len(data["x"])
-    return Figure(_spec(tuple(variants), x_title, top, bool(mark)), data, end_words(data, x_title, unit), title)
+    return Figure(
+        _spec(tuple(variants), x_title, top, bool(mark), tuple(name for name, *_ in own)), data, caption, title
+    )
 
 
 def end_words(data: Table, x_title: str, unit: str) -> str:
@@ -69,10 +91,13 @@ def _end(data: Table, at: int, unit: str) -> str:
 
 
 def wide(data: Table) -> list[dict[str, Any]]:
-    """The same as a table: one row per x, three columns per variant."""
+    """The same as a table: one row per x, three columns per variant, one for each own run."""
     rows: dict[float, dict[str, Any]] = {}
     for i, x in enumerate(data["x"]):
         row = rows.setdefault(x, {"at": round(x)})
+        if "own" in data and (name := data["own"][i]):
+            row[name] = float(f"{data['mean'][i]:.4g}")
+            continue
         for name in ("mean", "low", "high"):
             row[f"{data['variant'][i]}, {name}"] = float(f"{data[name][i]:.4g}")
     return [rows[x] for x in sorted(rows)]
@@ -85,8 +110,10 @@ def legend_columns(variants: Sequence[str]) -> int:
 
 
 @lru_cache(maxsize=32)
-def _spec(variants: tuple[str, ...], x_title: str, top: float | None, marked: bool) -> dict[str, Any]:
-    """Bands with lines on top; variants differ in dashes as well as colours."""
+def _spec(
+    variants: tuple[str, ...], x_title: str, top: float | None, marked: bool, own: tuple[str, ...]
+) -> dict[str, Any]:
+    """Bands with lines on top; variants differ in dashes as well as colours. Own runs have marks."""
     scale = alt.Scale(zero=True, nice=True) if top is None else alt.Scale(domain=[0, top])
     axis = alt.Axis(format=",d", tickCount=8, grid=False)
     colour = alt.Scale(domain=list(variants))
@@ -122,9 +149,28 @@ def _spec(variants: tuple[str, ...], x_title: str, top: float | None, marked: bo
         strokeDash=alt.StrokeDash("variant:N", legend=legend, sort=None, scale=dashes),
     )
     layers: list[Any] = [shades, lines]
+    if own:
+        stored, alone = alt.datum.own == "", alt.datum.own != ""
+        single = lines.mark_line(strokeWidth=1).encode(detail="own:N").transform_filter(alone)
+        shapes = alt.Scale(domain=list(own), range=list(SHAPES[: len(own)]))
+        named = alt.Legend(
+            orient="top",
+            title=None,
+            labelLimit=PHONE - 40,
+            symbolSize=80,
+            symbolFillColor=GREY,
+            symbolStrokeColor=GREY,
+            columns=legend_columns(own),
+        )
+        points = lines.mark_point(size=60, filled=True, opacity=1).transform_filter(alone)
+        points = points.encode(
+            shape=alt.Shape("own:N", legend=named, sort=None, scale=shapes), strokeDash=alt.Undefined
+        )
+        layers = [shades.transform_filter(stored), lines.transform_filter(stored), single, points]
     if marked:
         layers.append(alt.Chart().mark_rule(strokeDash=[4, 3], color=GREY).encode(x="max(mark):Q"))
     rows = math.ceil(len(variants) / legend_columns(variants))  # of the legend, whose height is added to the chart
+    rows += math.ceil(len(own) / legend_columns(own))
     made: dict[str, Any] = alt.layer(*layers).properties(height=PLOT_HEIGHT + LEGEND_ROW * max(0, rows - 1)).to_dict()
     made.pop("config", None)
     return made

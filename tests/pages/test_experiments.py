@@ -21,6 +21,7 @@ from model.train import parser
 from model.training.settings import make_settings, parse_assignments
 from tests.explorer.runs.test_dry_run import ANSWER
 from tests.explorer.toy_models import save_toy
+from tests.explorer.toy_runs import eval_line, write_metrics
 from tests.pages.test_train import button, command, words
 from tests.paths import ROOT
 
@@ -71,6 +72,23 @@ def test_the_loss_can_be_shown_instead() -> None:
     assert not at.exception
     assert "Loss on validation" in words(at)
     assert "Loss on validation" not in before
+
+
+def test_a_run_of_ones_own_is_drawn_over_the_stored_ones(checkpoints: Path) -> None:
+    """A folder with the recipe's settings and the stored curve of its seed: found, and found to be the same."""
+    (one, *_) = arm_runs(EXPERIMENTS["label-smoothing"])
+    folder = checkpoints / "mine"
+    save_toy(folder, "adjective-swap")
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    config |= {"preset": one.recipe.preset, "set": one.recipe.settings, "training": {"seed": one.runs[0].seed}}
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    stored = one.runs[0].valid
+    points = zip(stored["step"], stored["exact_match"], strict=True)
+    write_metrics(folder, [eval_line(int(step), 0.1, share) for step, share in points])
+    at = opened("label-smoothing")
+    assert not at.exception
+    assert "mine (none, seed 1): 100 % after 200 updates, at every evaluation the same as the stored run" in words(at)
+    assert "mine (none, seed 1)" not in words(opened("norm"))
 
 
 def test_both_models_look_at_the_same_sentence(checkpoints: Path) -> None:

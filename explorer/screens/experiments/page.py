@@ -20,21 +20,27 @@ from explorer.experiments.findings import (
     table,
     validation_curves,
 )
+from explorer.experiments.reruns import reruns
+from explorer.experiments.reruns import sentences as rerun_sentences
 from explorer.experiments.rests import MEASURES as REST_MEASURES
 from explorer.experiments.rests import has_rests, places, rest_sentences
 from explorer.experiments.verdict import verdict
-from explorer.figures.experiment_bands import band_figure, wide
+from explorer.figures.experiment_bands import SHAPES, band_figure, wide
 from explorer.figures.rests import rests_plot
+from explorer.runs.lifecycle import Runs
 from explorer.screens.experiments.cross_attention import draw_maps
-from explorer.text import plain
+from explorer.text import plain, plural
+from explorer.web import runtime
 from explorer.web.address import Parameter
 from explorer.web.figures import draw_figure
 from explorer.web.page_parts import draw_plot
+from explorer.web.run_metrics import metrics_of
 from explorer.web.training_form import fill_form
 from model.commands import typed
 from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import DEVICE, PRECISION, SPARING, THREADS, Experiment
 from model.experiments.stored import ResultError, as_typed
+from model.folder import model_folders
 
 EXPERIMENT = "experiment"  # key of the box, and name of its URL parameter
 _ADDRESS = Parameter(EXPERIMENT)
@@ -132,6 +138,8 @@ def _numbers(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
 
 
 def _curves(arms: Sequence[ArmRuns], metric: str) -> None:
+    """The curves of the stored runs, and over them those of a person's own runs with the same settings."""
+    runs = Runs(runtime.CHECKPOINTS)
     name = st.segmented_control(
         "Measure",
         [metric, "loss"],
@@ -145,8 +153,18 @@ def _curves(arms: Sequence[ArmRuns], metric: str) -> None:
     name = name or metric
     _, title, unit = MEASURES[name]
     top = 100.0 if name == "exact_match" else None
-    figure = band_figure(validation_curves(arms, name), x_title="updates", title=title, unit=unit, top=top)
+    newest_first = sorted(model_folders(runtime.CHECKPOINTS), key=lambda folder: -folder.stat().st_mtime)
+    found = reruns(arms, newest_first, lambda folder: metrics_of(runs, folder.name))
+    own = [(run.name, run.variant, *run.curve(name)) for run in found[: len(SHAPES)]]
+    curves = validation_curves(arms, name)
+    figure = band_figure(curves, x_title="updates", title=title, unit=unit, top=top, own=own)
     draw_figure(figure)
+    if found:
+        st.markdown("Your own runs with these settings, drawn with marks:")
+        for sentence in rerun_sentences(found[: len(SHAPES)], arms, name):
+            st.markdown(f"- {plain(sentence)}")
+        if len(found) > len(SHAPES):
+            st.caption(f"{plural(len(found) - len(SHAPES), 'more')}, not drawn.")
     with st.expander("These curves as a table"):
         st.dataframe(wide(figure.data), hide_index=True, alt=figure.caption)
 
