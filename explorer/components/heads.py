@@ -86,7 +86,7 @@ def _carry(view: HeadsView, kind: AttentionKind, at: dict[str, Any], key: str) -
     """Bring one kind to the browser, and where its block is too coarse for numbers, those of the heads in view."""
     form: Form = form_of(at["view"], kind) if has_subwords(view.trace) else "tokens"
     _carrier(key=f"{key}-{kind}", data=_kind_block(view.seq, kind, form, key, view.trace), height="content")
-    maps = _maps(view.seq, kind, form, view.trace)
+    maps = _maps_of(view.seq, kind, form, view.trace)
     if 4 * maps.weights.size <= MOST_EXACT or DEFAULT_VIEW in at["view"].split("."):
         return  # all heads at once show colours only
     layers, heads = maps.weights.shape[:2]
@@ -102,7 +102,12 @@ def _carry(view: HeadsView, kind: AttentionKind, at: dict[str, Any], key: str) -
 # The key of both: seq names the decoding. Arguments with an underscore are not part of it.
 @cached
 def _kind_block(seq: str, kind: AttentionKind, form: Form, key: str, _trace: AttentionTrace) -> bytes:
-    return encode_kind(_maps(seq, kind, form, _trace), name=f"{key}/{kind}", seq=seq)
+    return encode_kind(_maps_of(seq, kind, form, _trace), name=f"{key}/{kind}", seq=seq)
+
+
+def _maps_of(seq: str, kind: AttentionKind, form: Form, trace: AttentionTrace) -> AttentionMaps:
+    """The maps of a kind; those of tokens are the trace's own arrays, which another cache holds already."""
+    return attention_maps(trace, kind, form) if form == "tokens" else _maps(seq, kind, form, trace)
 
 
 @cached

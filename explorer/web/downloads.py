@@ -9,45 +9,62 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections import Counter
 from collections.abc import Callable
+from typing import NamedTuple
 
 import streamlit as st
 from streamlit.runtime import exists, get_instance
 
+from explorer.byte_cache import asking, working_for
+
 KEPT_SECONDS = 60.0
-MAX_KEPT = 32  # maximum number of files held at once; the oldest is dropped first
+MAX_KEPT = 32  # maximum number of files held at once; the oldest of the session with the most is dropped first
 MAX_BYTES = 100_000_000  # of all files held, but for the newest
 
 _turn = itertools.count()
 _lock = threading.Lock()
-_holder: dict[str, tuple[int, int]] = {}  # place → number of the download that owns it, and its bytes
+
+
+class _Held(NamedTuple):
+    """A file that the server refers to: the number of the download, its bytes, and the session that it is for."""
+
+    turn: int
+    size: int
+    session: str
+
+
+_holder: dict[str, _Held] = {}  # by place
 
 
 def download_button(
     label: str, make: Callable[[], bytes | str], file_name: str, mime: str, *, key: str, help: str | None = None
 ) -> None:
     """Draw a button that downloads what `make` returns, without a script run."""
+    session = asking()
 
     def made() -> bytes:
-        content = make()
+        with working_for(session):  # Streamlit calls this in a thread that does not know its session
+            content = make()
         content = content.encode() if isinstance(content, str) else content
-        keep(content, mime, file_name)
+        keep(content, mime, file_name, session)
         return content
 
     st.download_button(label, data=made, file_name=file_name, mime=mime, key=key, on_click="ignore", help=help)
 
 
-def keep(content: bytes, mime: str, file_name: str) -> None:
+def keep(content: bytes, mime: str, file_name: str, session: str) -> None:
     """Hold a file in Streamlit's store for a minute, so that no clean-up removes it before it is fetched."""
     if not exists():  # no server, so nothing will be fetched
         return
-    turn = next(_turn)
-    place = f"headlight.download.{turn % MAX_KEPT}"
     with _lock:
-        _holder[place] = turn, len(content)
+        full = len(_holder) >= MAX_KEPT
+        places = (f"headlight.download.{i}" for i in range(MAX_KEPT))
+        place = _first_to_go() if full else next(place for place in places if place not in _holder)
+        _holder[place] = held = _Held(next(_turn), len(content), session)
         get_instance().media_file_mgr.add(content, mime, place, file_name, is_for_static_download=True)
-        _drop_oldest(place)
-    release = threading.Timer(KEPT_SECONDS, _release, (place, turn))
+        _make_room(place)
+    release = threading.Timer(KEPT_SECONDS, _release, (place, held.turn))
     release.daemon = True
     release.start()
 
@@ -55,21 +72,31 @@ def keep(content: bytes, mime: str, file_name: str) -> None:
 def _release(place: str, turn: int) -> None:
     """Empty the file's place, unless a later download has taken it over."""
     with _lock:
-        if _holder.get(place, (-1, 0))[0] == turn:
+        if place in _holder and _holder[place].turn == turn:
             _empty(place)
             _clean_up()
 
 
-def _drop_oldest(newest: str) -> None:
-    """Empty places, the oldest first, until what they hold is within the limit."""
+def _make_room(newest: str) -> None:
+    """Empty places until what they hold is within the limit."""
     dropped = False
-    for place in sorted(_holder, key=_holder.__getitem__):
-        if sum(size for _, size in _holder.values()) <= MAX_BYTES or place == newest:
-            break
-        _empty(place)
+    while len(_holder) > 1 and sum(held.size for held in _holder.values()) > MAX_BYTES:
+        _empty(_first_to_go(newest))
         dropped = True
     if dropped:
         _clean_up()
+
+
+def _first_to_go(newest: str = "") -> str:
+    """The oldest file of the session that has the most bytes: one visitor's do not displace those of others."""
+    sizes: Counter[str] = Counter()
+    for place, held in _holder.items():
+        if place != newest:
+            sizes[held.session] += held.size + 1
+    [(most, _)] = sizes.most_common(1)
+    return min(
+        (place for place in _holder if _holder[place].session == most and place != newest), key=_holder.__getitem__
+    )
 
 
 def _empty(place: str) -> None:

@@ -1,4 +1,4 @@
-"""What Streamlit holds of sessions that have ended is freed: their state, their uploads, and the files made for them.
+"""What is held of sessions that have ended is freed: state, uploads, files made for them, and results only they used.
 
 A session without a browser waits two minutes for it to come back, as after a lost connection. Then Streamlit finds the
 session no more, but lets go of it only when the next one ends, and never of what was uploaded in it.
@@ -10,10 +10,13 @@ import asyncio
 import ctypes
 import gc
 import sys
+from collections.abc import Collection
 from time import monotonic
 from typing import Any
 
 from streamlit.runtime import Runtime, exists, get_instance
+
+from explorer import byte_cache
 
 GRACE_SECONDS = 125.0  # Streamlit's two minutes, and a little more
 NOBODY = "dontcare"  # Streamlit's name for the owner of files that the server itself holds (see `downloads`)
@@ -64,14 +67,15 @@ def free(server: Runtime) -> int:
     ended = [info.session for _, info in stored._session_storage._cache.expire()]
     for session in ended:
         session.shutdown()
-    return len(ended) + free_files(server)
-
-
-def free_files(server: Runtime) -> int:
-    """Drop the uploads and downloads of sessions that exist no more; how many sessions there were."""
     known = {info.session.id for info in server._session_mgr.list_sessions()}
+    byte_cache.end_others(known)
+    return len(ended) + free_files(server, known)
+
+
+def free_files(server: Runtime, known: Collection[str]) -> int:
+    """Drop the uploads and downloads of sessions other than the known; how many sessions there were."""
     uploads: Any = server.uploaded_file_mgr
-    gone = uploads.file_storage.keys() - known
+    gone = uploads.file_storage.keys() - set(known)
     for session in gone:
         uploads.remove_session_files(session)
     files = server.media_file_mgr

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar
 
 import streamlit as st
 
+from explorer.byte_cache import ByteCache, asking, size_of, working_for
 from explorer.probing.reporting import Report
 
 Result = TypeVar("Result")
 Key = tuple[str, ...]
 
-MOST = 48  # maximum number of results; most are small, a large model on 1,000 sentences takes some 50 MB
+# Bytes of all results, and of those that one session asked for: a large model on 1,000 sentences takes some 50 MB.
+LIMIT, SHARE = 200_000_000, 100_000_000
 PATIENCE = 300.0  # seconds for which work runs or waits while no session watches it
 _UNWATCHED = 2.0  # seconds without a look after which work counts as unwatched
 _WAIT = 0.1  # seconds between two checks
@@ -103,29 +104,22 @@ class Job:
 
 
 class Store:
-    """Results by key, the least recently used dropped first, and the work on results to come."""
+    """Results by key, within limits in bytes, and the work on results to come."""
 
-    def __init__(self, most: int = MOST) -> None:
-        self._most = most
-        self._kept: OrderedDict[Key, Any] = OrderedDict()
+    def __init__(self, limit: int = LIMIT, share: int = SHARE) -> None:
+        self._kept = ByteCache(limit, share)
         self._jobs: dict[Key, Job] = {}
         self._guard = threading.Lock()
         self._turn = threading.Lock()
 
     def known(self, key: Key) -> Any | None:
         """The result for this key, or None."""
-        with self._guard:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-            return self._kept.get(key)
+        return self._kept.find(key, None, asking())
 
     def keep(self, key: Key, result: Any) -> None:
-        """Store a result; the least recently used are dropped."""
-        with self._guard:
-            self._kept[key] = result
-            self._kept.move_to_end(key)
-            while len(self._kept) > self._most:
-                self._kept.popitem(last=False)
+        """Store a result."""
+        size = min(size_of((key, result)), self._kept.share)  # a larger one is held alone: it took long to measure
+        self._kept.hold(key, result, size, asking())
 
     def quick(self, key: Key, make: Callable[[], Result]) -> Result:
         """The result for this key, computed now if it is unknown: for brief work, which need not wait its turn."""
@@ -159,9 +153,11 @@ class Store:
 
     def _begin(self, key: Key, make: Callable[[Report], Result]) -> Job:
         """The work on this key: already under way, or started now."""
+        session = asking()
 
         def work(report: Report) -> None:
-            self.keep(key, make(report))
+            with working_for(session):
+                self.keep(key, make(report))
 
         def live() -> None:
             try:

@@ -19,7 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from explorer import byte_cache
 from explorer.byte_cache import cached
 from explorer.web import model_list, model_queue
 from model.config import DecodeConfig
@@ -45,6 +47,15 @@ _opened: deque[str] = deque(maxlen=1)
 _importing = 0
 _lock = threading.Lock()
 CHECKPOINTS = Path(os.environ.get("HEADLIGHT_CHECKPOINTS", Path(__file__).parents[2] / "checkpoints"))
+
+
+def _session() -> str:
+    """The session whose script runs in this thread."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return byte_cache.SERVER if context is None else context.session_id
+
+
+byte_cache.ask_with(_session)
 
 
 @st.cache_resource(show_spinner=False)

@@ -17,7 +17,7 @@ from explorer.byte_cache import ByteCache, cached, size_of
 
 @pytest.fixture(autouse=True)
 def _empty(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(byte_cache, "_caches", (ByteCache(20_000), ByteCache(100_000)))
+    monkeypatch.setattr(byte_cache, "_caches", (ByteCache(20_000), ByteCache(100_000, 100_000)))
     monkeypatch.setattr(byte_cache, "LARGE", 10_000)
     yield
     assert not byte_cache._locks
@@ -66,6 +66,105 @@ def test_large_results_do_not_drop_small_ones() -> None:
     assert calls.count(10) == 1
     make(50_000)
     assert calls.count(50_000) == 2  # dropped by the other large ones
+
+
+def test_one_session_loses_its_own_and_nobody_elses() -> None:
+    cache = ByteCache(1000, share=400)
+    for n in range(5):
+        cache.hold((f"class {n}",), n, 60, f"pupil {n}")
+    for n in range(100):
+        cache.hold((f"robot {n}",), n, 100, "robot")
+    assert [cache.find((f"class {n}",)) for n in range(5)] == [0, 1, 2, 3, 4]
+    assert [n for n in range(100) if cache.find((f"robot {n}",)) is not None] == [96, 97, 98, 99]
+    assert cache.bytes_of("robot") == 400
+    cache.hold(("too much",), 0, 401, "robot")
+    assert cache.find(("too much",)) is None
+    assert cache.bytes_of("robot") == 400
+
+
+def test_of_many_those_lose_who_hold_more_than_their_part() -> None:
+    cache = ByteCache(1000, share=400)
+    cache.hold(("old",), 0, 90, "one")
+    for name in ("two", "three", "four"):
+        for n in range(3):
+            cache.hold((name, n), n, 100, name)
+    assert cache.find(("two", 0), "dropped") == 0
+    cache.hold(("new",), 0, 110, "five")  # 1,100 in all; a fifth of the limit is 200
+    held = [(name, n) for name in ("two", "three", "four") for n in range(3) if cache.find((name, n)) is not None]
+    assert held == [("two", 0), ("two", 2), ("three", 0), ("three", 1), ("three", 2), *(("four", n) for n in range(3))]
+    assert cache.find(("old",)) == cache.find(("new",)) == 0
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 6), st.sampled_from("abcd"), st.integers(0, 60), st.booleans()), max_size=60),
+    st.integers(20, 100),
+)
+def test_every_limit_holds_and_every_byte_counts_for_somebody(
+    steps: list[tuple[int, str, int, bool]], share: int
+) -> None:
+    cache = ByteCache(100, share)
+    for name, session, size, looks in steps:
+        if size == 60:
+            cache.end_others([session])
+            assert set(cache._of) <= {session}
+        elif looks:
+            cache.find((name,), session=session)
+        else:
+            cache.hold((name,), size, size, session)
+        counted = {who: cache.bytes_of(who) for who in cache._of}
+        assert cache.bytes == sum(counted.values()) <= 100
+        assert max(counted.values(), default=0) <= share
+        assert sum(held.size for held in cache._held.values()) == cache.bytes
+        assert {key for keys in cache._of.values() for key in keys} == set(cache._held)
+
+
+def test_what_only_ended_sessions_used_is_dropped_and_the_rest_counts_for_who_is_here() -> None:
+    cache = ByteCache(1000, share=400)
+    cache.hold(("own",), "own", 100, "gone")
+    cache.hold(("shared",), "shared", 150, "gone")
+    cache.hold(("server's",), "server's", 50)
+    assert cache.find(("shared",), session="here") == "shared"
+    cache.end_others(["here"])
+    assert (cache.find(("own",)), cache.find(("shared",)), cache.find(("server's",))) == (None, "shared", "server's")
+    assert (cache.bytes_of("gone"), cache.bytes_of("here"), cache.bytes) == (0, 150, 200)
+    cache.end_others([])
+    assert cache.find(("server's",)) == "server's"
+    assert cache.find(("shared",)) == "shared"  # asked for above by the server itself
+    assert "gone" not in cache._of
+
+
+def test_a_session_pays_for_what_it_makes_and_others_share_it() -> None:
+    calls: list[str] = []
+
+    @cached
+    def make(name: str) -> str:
+        calls.append(byte_cache.asking())
+        return name * 100
+
+    small = byte_cache._caches[0]
+    with byte_cache.working_for("teacher"):
+        make("x")
+    paid = small.bytes_of("teacher")
+    assert paid > 100
+    with byte_cache.working_for("pupil"):
+        make("x")
+    assert calls == ["teacher"]
+    assert (small.bytes_of("teacher"), small.bytes_of("pupil")) == (paid, 0)
+    byte_cache.end_others(["pupil"])
+    assert (small.bytes_of("teacher"), small.bytes_of("pupil")) == (0, paid)
+    byte_cache.end_others(["somebody else"])
+    assert small.bytes == 0
+    make("x")
+    assert calls == ["teacher", byte_cache.SERVER]
+
+
+def test_what_is_asked_for_counts_as_well() -> None:
+    @cached
+    def length(text: str) -> int:
+        return len(text)
+
+    length("x" * 5000)
+    assert byte_cache._caches[0].bytes > 5000
 
 
 def test_arguments_with_an_underscore_are_no_part_of_the_key() -> None:

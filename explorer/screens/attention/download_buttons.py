@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 
 import streamlit as st
@@ -50,29 +51,43 @@ def draw_downloads(
     """
 
     def sheet_of() -> ShownMaps:
-        return _sheet(seq, at, view, facts, trace_of)
+        return shown_maps(trace_of(), at, view, facts=facts)
 
     try:
-        sheet = sheet_of()
+        files = _about(seq, at, view, model, sheet_of)
     except ValueError as empty:
         st.info(plain(str(empty)))
         return
-    st.caption(plain(f"On screen: {sheet.title}. {sheet.caption}"))
-    makers = _makers(sheet_of, trace_of, tuple(dict.fromkeys(place.kind for place in sheet.places)), manifest)
+    st.caption(plain(f"On screen: {files.caption}"))
+    makers = _makers(sheet_of, trace_of, files.kinds, manifest)
     with st.container(horizontal=True):
         for kind, (name, mime, about) in TYPES.items():
-            file_name = f"{file_stem(sheet, model)}.{kind}"
+            file_name = f"{files.stem}.{kind}"
             download_button(name, makers[kind], file_name, mime, key=f"{key}_{kind}", help=about)
-    if notes := " ".join(filter(None, (_beside(sheet), _fonts(sheet)))):
-        st.caption(plain(notes))
+    if files.notes:
+        st.caption(plain(files.notes))
+
+
+@dataclass(frozen=True)
+class _About:
+    """What is said of the files: without the maps, which another cache holds."""
+
+    caption: str
+    kinds: tuple[AttentionKind, ...]
+    stem: str
+    notes: str
 
 
 @cached
-def _sheet(
-    seq: str, at: Place, view: str, facts: tuple[str, ...], _trace_of: Callable[[], AttentionTrace]
-) -> ShownMaps:
+def _about(seq: str, at: Place, view: str, model: str, _sheet_of: Callable[[], ShownMaps]) -> _About:
     del seq  # part of the key: it identifies the trace
-    return shown_maps(_trace_of(), at, view, facts=facts)
+    sheet = _sheet_of()
+    return _About(
+        caption=f"{sheet.title}. {sheet.caption}",
+        kinds=tuple(dict.fromkeys(place.kind for place in sheet.places)),
+        stem=file_stem(sheet, model),
+        notes=" ".join(filter(None, (_beside(sheet), _fonts(sheet)))),
+    )
 
 
 def _makers(

@@ -16,7 +16,7 @@ from model.config import DataConfig
 from model.data import DataError
 from model.data.files import VALID_FRACTION, Pairs, given_splits, read_pairs, read_parallel, split_pairs
 from model.data.proposal import Proposal, propose
-from model.data.tables import Table, read_table
+from model.data.tables import read_table
 from model.data.task import Splits
 
 SHARES = (0.05, 0.1, 0.2, 0.3)
@@ -32,6 +32,17 @@ class _Source:
     paths: tuple[str, ...]
     columns: tuple[str, str] | None = None
     header: bool | None = None
+
+
+@dataclass(frozen=True)
+class _Overview:
+    """What the page says of pairs: headings, the first few, how many there are, and a sentence on those left out."""
+
+    source_name: str
+    target_name: str
+    first: tuple[dict[str, str], ...]
+    n_pairs: int
+    skipped: str
 
 
 @dataclass(frozen=True)
@@ -60,7 +71,7 @@ def _read(paths: Sequence[Path], checkpoints: Path) -> OwnPairs:
     source = _Source(tuple(map(str, paths)))
     table = len(paths) == 1
     if table:
-        _table(source.paths[0], None)  # a file that cannot be read has no settings
+        _columns_of(source.paths[0], None)  # a file that cannot be read has no settings
     said, settings = st.container(), st.expander("How it is read", key="train_reading")
     with settings:
         if table:
@@ -68,32 +79,27 @@ def _read(paths: Sequence[Path], checkpoints: Path) -> OwnPairs:
         languages = st.columns(2)
         src_lang, tgt_lang = (_language(at, side) for at, side in zip(languages, ("source", "target"), strict=True))
         share, valid = _division(source, checkpoints)
-        pairs = _pairs(source)
-        _first_pairs(pairs)
-    splits = _splits(source, share, valid)
-    said.caption(plain(_reading_sentence(source, pairs, splits)))
+        overview = _overview(source)
+        st.dataframe(list(overview.first), hide_index=True, alt=f"The first {plural(len(overview.first), 'pair')}")
+    with st.spinner("Looking at the data …"):
+        n_train, n_valid = _counts(source, share, valid)
+        proposal = _proposal(source, share, valid, src_lang, tgt_lang)
+    said.caption(plain(_reading_sentence(source, overview, n_train, n_valid)))
     arguments = _data_arguments(source)
     if valid is not None:
         arguments += ("--valid-data", valid.paths[0])
     elif share != VALID_FRACTION:
         arguments += ("--valid-share", f"{share:g}")
     arguments += ("--source-lang", src_lang, "--target-lang", tgt_lang)
-    proposal = _proposal(source, share, valid, src_lang, tgt_lang)
-    return OwnPairs(arguments, proposal, len(splits["train"]), len(splits["valid"]))
+    return OwnPairs(arguments, proposal, n_train, n_valid)
 
 
-def _first_pairs(pairs: Pairs) -> None:
-    first = pairs.examples[:SHOWN]
-    rows = [{pairs.source_name: pair.source, pairs.target_name: pair.target} for pair in first]
-    st.dataframe(rows, hide_index=True, alt=f"The first {plural(len(first), 'pair')}")
-
-
-def _reading_sentence(source: _Source, pairs: Pairs, splits: Splits) -> str:
+def _reading_sentence(source: _Source, pairs: _Overview, n_train: int, n_valid: int) -> str:
     """What was read, in a sentence or two: pairs, headings, division, and what was left out."""
     headings = f", with the headings “{pairs.source_name}” and “{pairs.target_name}”" if source.header else ""
     return (
-        f"{plural(len(pairs.examples), 'pair')}{headings}: {len(splits['train']):,} to learn from, "
-        f"{len(splits['valid']):,} held out to check what was learned. {pairs.skipped_sentence()}"
+        f"{plural(pairs.n_pairs, 'pair')}{headings}: {n_train:,} to learn from, "
+        f"{n_valid:,} held out to check what was learned. {pairs.skipped}"
     ).strip()
 
 
@@ -104,18 +110,18 @@ def _columns(source: _Source) -> _Source:
         st.session_state[_READ_FROM] = path
         for key in (_HEADER, "train_col_source", "train_col_target", "train_files_tokenizer"):
             st.session_state.pop(key, None)
-    detected = _table(path, None)
+    _, detected = _columns_of(path, None)
     header: bool | None = None
     if not path.endswith((".jsonl", ".ndjson")):
         # Set at every run: an interrupted run creates fields that the browser never sees.
-        st.session_state[_HEADER] = st.session_state.get(_HEADER, detected.has_header)
+        st.session_state[_HEADER] = st.session_state.get(_HEADER, detected)
         header = st.toggle(
             "The first row holds headings",
             key=_HEADER,
             help="Detected from how the first row differs from the others.",
         )
-    columns = _table(path, header).columns
-    first = _pairs(_Source(source.paths, header=header))
+    columns, _ = _columns_of(path, header)
+    first = _overview(_Source(source.paths, header=header))
     wanted = (first.source_name, first.target_name)
     if len(columns) > 2:
         parts = st.columns(2)
@@ -171,9 +177,27 @@ def _data_arguments(source: _Source) -> tuple[str, ...]:
     return ("--data", source.paths[0], "--source-column", columns[0], "--target-column", columns[1], *header)
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _table(path: str, header: bool | None) -> Table:
-    return read_table(Path(path), header=header)
+# A large file takes many times its size in memory, so that its pairs may be too many to be held. What the page says of
+# them is held by itself: the page is then drawn again without reading the file.
+@cached
+def _columns_of(path: str, header: bool | None) -> tuple[tuple[str, ...], bool]:
+    """The columns of a table, and whether its first row holds their names."""
+    table = read_table(Path(path), header=header)
+    return table.columns, table.has_header
+
+
+@cached
+def _overview(source: _Source) -> _Overview:
+    pairs = _pairs(source)
+    names = pairs.source_name, pairs.target_name
+    first = tuple({names[0]: pair.source, names[1]: pair.target} for pair in pairs.examples[:SHOWN])
+    return _Overview(*names, first, len(pairs.examples), pairs.skipped_sentence())
+
+
+@cached
+def _counts(source: _Source, share: float, valid: _Source | None) -> tuple[int, int]:
+    splits = _splits(source, share, valid)
+    return len(splits["train"]), len(splits["valid"])
 
 
 @cached
@@ -191,7 +215,7 @@ def _splits(source: _Source, share: float, valid: _Source | None) -> Splits:
     return split_pairs(pairs, valid_fraction=share) if valid is None else given_splits(pairs, _pairs(valid))
 
 
-@st.cache_resource(max_entries=16, show_spinner="Looking at the data …")
+@cached
 def _proposal(source: _Source, share: float, valid: _Source | None, src_lang: str, tgt_lang: str) -> Proposal:
     data = DataConfig(task="files", src_lang=src_lang, tgt_lang=tgt_lang)
     return propose(_splits(source, share, valid), data)

@@ -12,6 +12,7 @@ from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.media_file_storage import MediaFileStorageError
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 
+from explorer.byte_cache import asking, working_for
 from explorer.web import downloads as download
 
 
@@ -76,9 +77,7 @@ def test_files_do_not_pile_up(manager: MediaFileManager, press: Callable[..., st
 
 def test_a_file_is_dropped_after_its_minute(manager: MediaFileManager, press: Callable[..., str]) -> None:
     first = press(lambda: "first")
-    place, turn = next(
-        (place, turn) for place, (turn, _) in download._holder.items() if turn == max(download._holder.values())[0]
-    )
+    turn, place = max((held.turn, place) for place, held in download._holder.items())
     download._release(place, turn - 1)  # another download's minute
     tidy(manager)
     assert fetch(manager, first) == b"first"
@@ -103,3 +102,22 @@ def test_files_are_held_within_a_limit_in_bytes(
     assert len(fetch(manager, large)) == 9000  # the newest is always held
     with pytest.raises(MediaFileStorageError):
         fetch(manager, addresses[4])
+
+
+def test_one_visitors_downloads_do_not_displace_those_of_others(
+    manager: MediaFileManager, press: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(download, "_holder", {})
+    with working_for("somebody"):
+        theirs = press(lambda: f"made for {asking()}")
+    with working_for("robot"):
+        many = [press(lambda i=i: f"file {i}") for i in range(2 * download.MAX_KEPT)]  # type: ignore[misc]
+        monkeypatch.setattr(download, "MAX_BYTES", 2500)
+        large = [press(lambda i=i: f"{i}" * 1000) for i in range(3)]  # type: ignore[misc]
+    tidy(manager)
+    assert fetch(manager, theirs) == b"made for somebody"
+    assert [len(fetch(manager, address)) for address in large[1:]] == [1000, 1000]
+    for address in (*many, large[0]):
+        with pytest.raises(MediaFileStorageError):
+            fetch(manager, address)
+    assert len(download._holder) == 3

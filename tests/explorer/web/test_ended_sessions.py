@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import platform
+import threading
 import weakref
 from types import SimpleNamespace
 from typing import Any
@@ -15,9 +16,12 @@ from streamlit.runtime.media_file_manager import MediaFileManager
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.runtime.memory_session_storage import MemorySessionStorage
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.scriptrunner_utils.script_run_context import SCRIPT_RUN_CONTEXT_ATTR_NAME
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
-from explorer.web import ended_sessions
+from explorer import byte_cache
+from explorer.byte_cache import ByteCache
+from explorer.web import ended_sessions, runtime
 from tests import loop
 
 
@@ -49,9 +53,13 @@ def server_of(*known: str, stored: MemorySessionStorage | None = None) -> Any:
 
 def test_only_what_belongs_to_nobody_is_freed() -> None:
     server = server_of("here", "new")
+    results = ByteCache(100)
+    for session in ("here", "gone"):
+        results.hold((session,), 1, 10, session)
     assert ended_sessions.free(server) == 1
     assert set(server.uploaded_file_mgr.file_storage) == {"here"}
     assert set(server.media_file_mgr._files_by_session_and_coord) == {"here", ended_sessions.NOBODY}
+    assert (results.bytes_of("here"), results.bytes_of("gone")) == (10, 0)
     assert ended_sessions.free(server) == 0
 
 
@@ -125,3 +133,13 @@ def test_a_class_that_leaves_together_is_tidied_up_after_once(monkeypatch: pytes
         assert middleware._due == {"collect"}  # it has to wait, and is not forgotten
 
     loop.run(visit())
+
+
+def test_what_a_page_run_makes_counts_for_its_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert byte_cache.asking() == byte_cache.SERVER
+    monkeypatch.setattr(
+        threading.current_thread(), SCRIPT_RUN_CONTEXT_ATTR_NAME, SimpleNamespace(session_id="pupil"), raising=False
+    )
+    assert runtime.byte_cache.asking() == "pupil"
+    with byte_cache.working_for("teacher"):
+        assert byte_cache.asking() == "teacher"
