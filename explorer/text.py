@@ -103,6 +103,11 @@ def count(number: float) -> str:
     return f"{number:.0f}"
 
 
+def shortened(text: str, most: int) -> str:
+    """A text of at most `most` characters; one that is longer ends in "…"."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def why(error: Exception) -> str:
     """The sentence that an error is shown as: our own messages as they are, the system's with file and reason."""
     if not isinstance(error, OSError):

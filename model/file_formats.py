@@ -139,6 +139,12 @@ class StoredPair(Struct):
     target: str
 
 
+class Note(Struct):
+    """note.json: what a person wrote down about a run."""
+
+    text: Annotated[str, Meta(max_length=2000, pattern=SENTENCE)]
+
+
 class Tensor(Struct):
     """One entry of a safetensors header."""
 

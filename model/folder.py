@@ -1,8 +1,8 @@
 """Model folders as files: names, JSON, safetensors headers and summaries; no model is built, torch is not imported.
 
 One folder = one model = one run: config.json, tokenizer.json, model.safetensors, README.md, metrics.jsonl, and for a
-run also status.json, state/, snapshots/ and stop. A damaged or inconsistent folder raises a :class:`CheckpointError`
-that names the file. The model itself is loaded and saved by model/checkpoint.py.
+run also status.json, state/, snapshots/, note.json and stop. A damaged or inconsistent folder raises a
+:class:`CheckpointError` that names the file. The model itself is loaded and saved by model/checkpoint.py.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from model.file_formats import Config, FormatError, Status, Tensor, check, decod
 
 CONFIG, TOKENIZER, WEIGHTS, CARD = "config.json", "tokenizer.json", "model.safetensors", "README.md"
 METRICS, STATUS, STOP, STATE, SNAPSHOTS = "metrics.jsonl", "status.json", "stop", "state", "snapshots"
-PROBE, PROBE_ANSWER = "probe.json", "probe.npz"
+PROBE, PROBE_ANSWER, NOTE = "probe.json", "probe.npz", "note.json"
 
 SHIPPED = (
     "adjective-swap",

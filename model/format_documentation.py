@@ -11,13 +11,14 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-from model.file_formats import Config, Evaluation, Status, StoredPair, Tensor
+from model.file_formats import Config, Evaluation, Note, Status, StoredPair, Tensor
 
 FILES: dict[str, type[msgspec.Struct]] = {
     "config.json": Config,
     "status.json": Status,
     "metrics.jsonl, a line": Evaluation,
     "data.jsonl, a line": StoredPair,
+    "note.json": Note,
     "model.safetensors, an entry of the header": Tensor,
 }
 

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.attention.array_file import FileError, read_json, read_npz
-from explorer.text import plural
+from explorer.text import plural, shortened
 from model.config import ATTENTION_KINDS, AttentionKind
 from model.trace import PADDING, VISIBLE, AttentionTrace, TraceError, future_mask
 
@@ -218,7 +218,7 @@ def labels_and_words(tokens: Sequence[str]) -> tuple[tuple[str, ...], tuple[int,
         after_special = special
         label = token if special else token.lstrip("▁Ġ") if starts else token[2:] if not begins else token
         label = label or "␣"
-        labels.append(label if len(label) <= MAX_CHARACTERS else f"{label[: MAX_CHARACTERS - 1]}…")
+        labels.append(shortened(label, MAX_CHARACTERS))
     return tuple(labels), tuple(words)
 
 

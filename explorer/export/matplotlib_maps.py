@@ -16,7 +16,7 @@ from explorer.attention.labelled_map import LabelledMap
 from explorer.attention.names import KIND_TITLES, name_in_layer, row_label
 from explorer.attention.shown_maps import NUMBERS_UP_TO, ShownMaps
 from explorer.figures.palette import ATTENTION_SCALE, DIFFERENCE_SCALE, HEAD_COLOURS, LIGHT, head_stroke
-from explorer.text import cell_number, weight_percent
+from explorer.text import cell_number, shortened, weight_percent
 from model.trace import VISIBLE
 
 if TYPE_CHECKING:
@@ -262,7 +262,7 @@ def _labels(axes: Axes, one: LabelledMap, size: float) -> None:
 
 
 def _short(text: str) -> str:
-    return _isolated(text if len(text) <= 32 else f"{text[:31]}…")
+    return _isolated(shortened(text, 32))
 
 
 def _bar(figure: Figure, shown: ShownMaps, left: float, width: float, height: float) -> None:

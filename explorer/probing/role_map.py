@@ -7,6 +7,7 @@ from html import escape
 from explorer.attention.names import KIND_TITLES, short_head, short_layer
 from explorer.probing.measurement import Probe
 from explorer.probing.tables import roles, summary
+from explorer.text import shortened
 from model.config import ATTENTION_KINDS
 
 _WIDE, _HIGH, _SIDE, _TOP = 150, 46, 46, 28
@@ -32,7 +33,7 @@ def role_map_svg(probe: Probe, model: str, about: str) -> str:
                 parts.append(f'<rect x="{left}" y="{y}" width="{_WIDE - 6}" height="{_HIGH - 6}" {style}/>')
                 lines = [role.letters, role.name] if role.clear else [role.name]
                 for nth, line in enumerate(lines):
-                    short = line if len(line) <= _LINE else f"{line[: _LINE - 1]}…"
+                    short = shortened(line, _LINE)
                     parts.append(_text(left + 6, y + 16 + 16 * nth, short, bold=role.clear and nth == 0))
             y += _HIGH
         y += 24

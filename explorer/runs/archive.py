@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from explorer.runs.notes import read_note
 from explorer.runs.viewer_mode import REASON, viewing
 from explorer.runs.zip_reading import (
     ArchiveError,
@@ -36,6 +37,7 @@ from model.folder import (
     CARD,
     CONFIG,
     METRICS,
+    NOTE,
     SNAPSHOTS,
     STATE,
     STATUS,
@@ -53,7 +55,7 @@ __all__ = ["ArchiveError", "export", "import_translator", "import_zip"]
 
 _HOLDER, _LEFTOVER_SECONDS = ".import-", 6 * 3600
 _REQUIRED = (CONFIG, TOKENIZER, WEIGHTS)
-_KNOWN = (*_REQUIRED, CARD, METRICS, STATUS, DATA_FILE)
+_KNOWN = (*_REQUIRED, CARD, METRICS, STATUS, NOTE, DATA_FILE)
 _SNAPSHOT = re.compile(rf"{SNAPSHOTS}/step-\d{{8,12}}\.safetensors")
 _STATE = re.compile(rf"{STATE}/(state\.json|(step|recent)-\d{{8,12}}\.safetensors)")
 
@@ -211,6 +213,7 @@ def _check(folder: Path) -> None:
             raise CheckpointError(f"{SNAPSHOTS}/{path.name} does not have the model's shapes.")
     for path in sorted((folder / STATE).glob("*.safetensors")):
         tensor_shapes(path)
+    read_note(folder)
     _settle_status(folder)
 
 

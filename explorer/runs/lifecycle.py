@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from explorer.runs.command import like_command, longer_command, resume_command
+from explorer.runs.notes import read_note, write_note
 from explorer.runs.process import Launch, RunError, forget_launch, launches, read_launch, start_process, terminate
 from explorer.runs.settings import Changes
 from explorer.runs.status import RunStatus, read_status
@@ -47,6 +48,7 @@ class Entry:
     name: str
     summary: dict[str, Any]
     status: RunStatus | None
+    note: str = ""
 
     @property
     def bundled(self) -> bool:
@@ -140,7 +142,14 @@ class Runs:
         except Exception as fault:  # its failure is its own: the list shows the others
             faults.report(fault)
             return Entry(name, summary | {"error": UNFORESEEN}, None)
-        return Entry(name, summary, status) if folder.is_dir() or status is not None else None
+        return Entry(name, summary, status, self.note(name)) if folder.is_dir() or status is not None else None
+
+    def note(self, name: str) -> str:
+        """What somebody noted about it, or why that cannot be read; empty where there is none."""
+        try:
+            return read_note(self.folder(name))
+        except CheckpointError as damaged:
+            return str(damaged)
 
     def statuses(self) -> list[RunStatus]:
         """The status of all runs: the one being trained, those that wait, in the order of their turns, the newest."""
@@ -243,6 +252,18 @@ class Runs:
         except CheckpointError:
             return ""
         return text if isinstance(text, str) else ""
+
+    def write_note(self, name: str, text: str) -> None:
+        """Store a note about a run or model, also while it is being trained; an empty one takes it away.
+
+        Raises:
+            CheckpointError: it is too long or has control characters. RunError: it came with Headlight, or this server
+                is for looking only.
+        """
+        self._refuse_viewers()
+        if name in SHIPPED:
+            raise RunError(f"'{name}' came with Headlight and cannot be given a note; export it and import a copy.")
+        write_note(self.folder(name), text)
 
     def rename(self, name: str, new: str) -> None:
         """Give a run or model another name, also in the heading of its card.

@@ -9,10 +9,11 @@ from typing import Any
 from explorer.runs.lifecycle import Entry
 from explorer.runs.status import RunStatus, age
 from explorer.runs.viewer_mode import REASON
-from explorer.text import plural
+from explorer.text import plural, shortened
 from explorer.translation.headline import headline
 from model.headline import headline_name
 
+_NOTE_CHARACTERS = 80
 _YEAR_9999 = 253_370_000_000.0  # seconds since 1970
 
 
@@ -20,7 +21,7 @@ def rows(entries: Sequence[Entry]) -> list[dict[str, Any]]:
     """A row for each run or model, as text and numbers; columns without any value are left out."""
     table = [_row(entry) for entry in entries]
     known = [name for name in table[0] if any(row[name] is not None for row in table)] if table else []
-    return [{name: row[name] for name in known} for row in table]
+    return [{name: row[name] if row[name] is not None or name != "note" else "" for name in known} for row in table]
 
 
 def _row(entry: Entry) -> dict[str, Any]:
@@ -31,6 +32,7 @@ def _row(entry: Entry) -> dict[str, Any]:
     return {
         "name": entry.name,
         "state": state_label(entry),
+        "note": _first_line(entry.note),
         "task": summary.get("task"),
         "parameters": summary.get("parameters"),
         "score": " ".join(told) if (told := headline(scores)) else None,
@@ -40,6 +42,11 @@ def _row(entry: Entry) -> dict[str, Any]:
         "weights (MB)": size / 1e6 if size else None,
         "changed": _moment(entry.date),
     }
+
+
+def _first_line(note: str) -> str | None:
+    """The beginning of a note for the list; None where there is none."""
+    return shortened(note.strip().splitlines()[0], _NOTE_CHARACTERS) if note.strip() else None
 
 
 def _moment(seconds_since_1970: float) -> datetime | None:

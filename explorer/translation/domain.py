@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 
-from explorer.text import listed, percent, plural, quoted
+from explorer.text import listed, percent, plural, quoted, shortened
 from explorer.translation.translator import Translation
 from model.data import get_task
 from model.data.task import Task
@@ -51,7 +51,7 @@ def _unknown(shown: Translation) -> list[str]:
     """Tokens that are not in the vocabulary."""
     source = shown.source
     unknown = [token for token, is_unknown in zip(source.tokens, source.unknown, strict=True) if is_unknown]
-    distinct = list(dict.fromkeys(token if len(token) <= LONGEST_NAMED else f"{token[:23]}…" for token in unknown))
+    distinct = list(dict.fromkeys(shortened(token, LONGEST_NAMED) for token in unknown))
     if not distinct:
         return []
     names = listed([quoted(token) for token in distinct[:MOST_NAMED]])

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from explorer.attention.names import short_name
-from explorer.text import plural
+from explorer.text import plural, shortened
 from model.config import ATTENTION_KINDS, AttentionKind, ModelConfig
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def from_link(text: str) -> tuple[Changes, list[str]]:
         try:
             changes = list(added(tuple(changes), [_read(part)]))
         except ValueError as unfit:
-            problems.append(f"The link's edit '{_shortened(part)}' is left out: {unfit}")
+            problems.append(f"The link's edit '{shortened(part, 60)}' is left out: {unfit}")
     if len(parts) > MOST_CHANGES:
         problems.append(f"The link has {len(parts)} edits; the first {MOST_CHANGES} are used.")
     return tuple(changes), problems
@@ -140,14 +140,10 @@ def fitting(changes: Changes, config: ModelConfig) -> tuple[Changes, list[str]]:
             possible.append(change)
         else:
             problems.append(
-                f"The link's edit '{_shortened(_one_to_link(change))}' is left out: this model has "
+                f"The link's edit '{shortened(_one_to_link(change), 60)}' is left out: this model has "
                 f"{plural(layers, 'layer')} of {plural(heads, f'{change.kind} head')}."
             )
     return tuple(possible), problems
-
-
-def _shortened(part: str) -> str:
-    return part if len(part) <= 60 else f"{part[:59]}…"
 
 
 def _read(part: str) -> Change:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.attention.aggregates import Floats, head_norms, layer_norms
-from explorer.text import plural, quoted
+from explorer.text import plural, quoted, shortened
 from explorer.translation.beam_candidates import Branch, branches_of
 from model.analysis.head_details import HeadDetails, head_details
 from model.analysis.score_terms import HeadTerms, head_terms
@@ -217,7 +217,7 @@ class Translator:
         unknown = [token for token, is_unknown in zip(encoding.tokens, encoding.unknown, strict=True) if is_unknown]
         if not unknown:
             return []
-        distinct = list(dict.fromkeys(token if len(token) <= 24 else f"{token[:23]}…" for token in unknown))
+        distinct = list(dict.fromkeys(shortened(token, 24) for token in unknown))
         names = ", ".join(map(quoted, distinct[:8])) + (", …" if len(distinct) > 8 else "")
         if in_target:
             return [f"Not in this model's target vocabulary: {names}. The probability there is that of <unk>."]

@@ -9,10 +9,13 @@ from pathlib import Path
 
 import psutil
 import pytest
+import torch
 from playwright.sync_api import Locator, Page, expect
+from safetensors.torch import load_file
 
 from explorer.runs.process import LAUNCHES, read_launch
 from explorer.runs.status import read_status
+from model.folder import WEIGHTS
 from tests.browser import Server, serve
 from tests.explorer.toy_runs import save_run
 
@@ -103,8 +106,27 @@ def test_a_run_from_start_to_translate(page: Page, server: Server, checkpoints: 
     assert stopped < SETTINGS["Updates (steps)"]
     page.get_by_role("button", name="Resume").click()
     expect(badge(page, "running")).to_be_visible(timeout=PATIENCE)
+    launch = read_launch(checkpoints, "mine")
+    assert launch is not None
+    psutil.Process(launch.pid).kill()
+    expect(badge(page, "failed")).to_be_visible(timeout=PATIENCE)
+    page.get_by_role("button", name="Resume").click()
+    expect(badge(page, "running")).to_be_visible(timeout=PATIENCE)
     expect(badge(page, "finished")).to_be_visible(timeout=PATIENCE)
     assert step_of(page) == SETTINGS["Updates (steps)"] > stopped
+
+    page.get_by_role("button", name="Train again like this").click()
+    seed = page.get_by_role("spinbutton", name="Seed")
+    seed.fill("1")  # its own
+    seed.press("Enter")
+    expect(page.get_by_test_id("stCode").last).to_contain_text("seed=1", timeout=PATIENCE)
+    page.get_by_role("button", name="Start", exact=True).click()
+    expect(page).to_have_url(re.compile(r"run=mine-2"), timeout=PATIENCE)
+    expect(badge(page, "finished")).to_be_visible(timeout=PATIENCE)
+    first_weights, again = (load_file(checkpoints / name / WEIGHTS) for name in ("mine", "mine-2"))
+    assert first_weights.keys() == again.keys()
+    assert all(torch.equal(again[key], tensor) for key, tensor in first_weights.items())
+    page.goto(f"{server.url}/train?run=mine")
 
     page.get_by_role("link", name="Open in Translate").click()
     expect(page).to_have_url(re.compile(r"model=mine"), timeout=PATIENCE)

@@ -11,9 +11,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.runs import wrong_answers
-from explorer.runs.archive import export
+from explorer.runs.archive import export, import_zip
+from explorer.runs.notes import read_note
+from explorer.text import plain
 from explorer.web import runtime
-from model.folder import CONFIG, METRICS, SHIPPED, SNAPSHOTS, read_config, write_json
+from model.folder import CONFIG, METRICS, NOTE, SHIPPED, SNAPSHOTS, CheckpointError, read_config, write_json
 from model.importing.import_folder import import_folder
 from tests.explorer.toy_models import save_toy
 from tests.explorer.toy_runs import eval_line, save_run, write_metrics, write_status
@@ -81,6 +83,7 @@ def test_shipped_models_cannot_be_changed(app: AppTest, checkpoints: Path) -> No
     at = app.run()
     assert button(at, "Rename").disabled
     assert button(at, "Delete").disabled
+    assert not at.text_area
     assert "It came with Headlight and can be neither renamed nor deleted." in words(at)
 
 
@@ -107,6 +110,49 @@ def test_rename(app: AppTest, checkpoints: Path) -> None:
     assert "'mine' is now called 'better'." in words(at)
     assert at.selectbox(key="entry").value == "better"
     assert {path.name for path in checkpoints.iterdir()} == {"better", "other"}
+
+
+def test_a_note_is_kept_listed_and_exported(app: AppTest, checkpoints: Path, tmp_path: Path) -> None:
+    save_run(checkpoints / "mine")
+    save_run(checkpoints / "busy", state="running")
+    at = app.run()
+    at.selectbox(key="entry").set_value("mine").run()
+    assert "note" not in at.dataframe[0].value.columns
+    at.text_area(key="runs_note_mine").set_value("<b>Twice</b> the *rate*\nno better")
+    button(at, "Keep the note").click().run()
+    assert not at.exception
+    assert f"{plain('<b>Twice</b> the *rate*')}  \nno better" in [element.value for element in at.markdown]
+    assert at.dataframe[0].value.set_index("name").loc["mine", "note"] == "<b>Twice</b> the *rate*"
+    at.selectbox(key="entry").set_value("busy").run()  # one that is being trained can be given a note, too
+    at.text_area(key="runs_note_busy").set_value("wait")
+    button(at, "Keep the note").click().run()
+    assert read_note(checkpoints / "busy") == "wait"
+    path = export(checkpoints / "mine")
+    with path.open("rb") as file:
+        import_zip(file, tmp_path / "elsewhere")
+    path.unlink()
+    assert read_note(tmp_path / "elsewhere" / "mine") == "<b>Twice</b> the *rate*\nno better"
+    at.text_area(key="runs_note_busy").set_value(" ")
+    button(at, "Keep the note").click().run()
+    assert not (checkpoints / "busy" / NOTE).exists()
+
+
+def test_a_damaged_note_concerns_itself_only(app: AppTest, checkpoints: Path) -> None:
+    folder = save_run(checkpoints / "mine")
+    (folder / NOTE).write_text('{"text": 5}', encoding="utf-8")
+    at = app.run()
+    assert not at.exception
+    assert "mine/note.json" in words(at).replace("\\", "")
+    assert at.dataframe[0].value.set_index("name").loc["mine", "state"] == "finished"
+    with pytest.raises(CheckpointError, match=r"note\.json"):
+        import_zip(io.BytesIO(export(folder).read_bytes()), checkpoints, "copy")
+    at.text_area(key="runs_note_mine").set_value("mended")
+    button(at, "Keep the note").click().run()
+    assert read_note(folder) == "mended"
+    at.text_area(key="runs_note_mine").set_value("a\u202eb")
+    button(at, "Keep the note").click().run()
+    assert "without control characters" in words(at)
+    assert read_note(folder) == "mended"
 
 
 def test_delete_asks_first(app: AppTest, checkpoints: Path) -> None:

@@ -12,6 +12,7 @@ from explorer.runs.archive import ArchiveError, export, import_translator, impor
 from explorer.runs.lifecycle import Entry, Runs
 from explorer.runs.process import RunError
 from explorer.runs.viewer_mode import viewing
+from explorer.screens.runs.note import draw_note_form
 from explorer.text import count, plain, why
 from explorer.web import runtime
 from explorer.web.downloads import download_button
@@ -35,20 +36,26 @@ def draw_outcome() -> None:
         (st.success if succeeded else st.error)(plain(sentence))
 
 
-def draw_actions(runs: Runs, entry: Entry) -> None:
-    """The buttons for one entry."""
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="right"):
+def draw_links(entry: Entry) -> None:
+    """Where one entry can be looked at."""
+    with st.container(horizontal=True, vertical_alignment="center"):
         if not entry.problem and entry.summary.get("model"):
             at = {"model": entry.name}
             st.page_link("pages/translate.py", label="Open in Translate", icon=":material/translate:", query_params=at)
         if entry.status is not None:
             at = {"run": entry.name}
             st.page_link("pages/train.py", label="Watch", icon=":material/monitoring:", query_params=at)
+
+
+def draw_actions(runs: Runs, entry: Entry) -> None:
+    """The buttons for one entry."""
+    with st.container(horizontal=True, vertical_alignment="center"):
         changes = not viewing()
         if changes and entry.status is not None and entry.status.resumable:
             st.button("Resume", key="runs_resume", on_click=_resume, args=(runs, entry.name))
         if not entry.problem:
             draw_again(runs, entry.name, "runs")
+        draw_note_form(runs, entry)
         fixed = entry.bundled or entry.busy
         if changes and st.button("Rename", key="runs_rename", disabled=fixed):
             _rename(runs, entry.name)

@@ -23,6 +23,7 @@ def draw_table(entries: Sequence[Entry]) -> None:
         height=height,
         alt="Runs and models",
         column_config={
+            "note": st.column_config.TextColumn(width="medium"),
             "parameters": st.column_config.NumberColumn(format="compact"),
             "exact match (%)": st.column_config.NumberColumn(format="%.1f"),
             "BLEU": st.column_config.NumberColumn(format="%.1f"),

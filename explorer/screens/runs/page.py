@@ -8,10 +8,11 @@ from explorer.runs.lifecycle import Entry, Runs
 from explorer.runs.listing import description
 from explorer.runs.progress import diagnosis
 from explorer.runs.viewer_mode import viewing
-from explorer.screens.runs.actions import draw_actions, draw_import, draw_outcome
+from explorer.screens.runs.actions import draw_actions, draw_import, draw_links, draw_outcome
 from explorer.screens.runs.comparison import draw_comparison
 from explorer.screens.runs.head_history import draw_heads
 from explorer.screens.runs.listing import draw_table
+from explorer.screens.runs.note import draw_note
 from explorer.text import plain
 from explorer.web import runtime
 from explorer.web.run_metrics import metrics_of
@@ -31,18 +32,20 @@ def draw() -> None:
     outcome = st.container()
     draw_table(entries)
     by_name = {entry.name: entry for entry in entries}
-    box, actions = st.columns([1, 3], vertical_alignment="center")
+    box, links = st.columns([1, 2], vertical_alignment="center")
     with box:
         name = run_box(ENTRY, "Run or model", list(by_name))
     with outcome:
         draw_outcome()
         draw_missing()
     entry = by_name.get(name) or entries[0]
-    with actions:
-        draw_actions(runs, entry)
+    with links:
+        draw_links(entry)
+    draw_actions(runs, entry)
     st.caption(plain(description(entry, read_only=viewing())))
     if (entry.status is None or not entry.busy) and (said := diagnosis(metrics_of(runs, entry.name), True).sentence):
         st.caption(plain(said))
+    draw_note(entry)
     titles = ["Watch heads form", "Compare curves", "Wrong answers", "Import"]
     heads, curves, wrong, new = st.tabs(titles, on_change="rerun", key="runs_tab")
     if heads.open:
