@@ -9,6 +9,7 @@ import numpy as np
 
 from explorer.text import listed, percent, plural, quoted, shortened
 from explorer.translation.translator import Translation
+from model.config import SPECIALS
 from model.data import get_task
 from model.data.task import Task
 from model.folder import SHIPPED
@@ -109,9 +110,17 @@ def _unsure(shown: Translation, task: Task | None) -> list[str]:
     usual = task.confidence if task is not None and shown.model in SHIPPED else 0.0
     if sure >= (usual or LOW):
         return []
-    words = _in_pieces(shown)
+    words = [] if _reads_letters(shown) else _in_pieces(shown)
     pieces = f" It had to spell {listed(words[:MOST_NAMED])} in small pieces." if words else ""
-    return [f"On average, the model gave only {percent(sure)} to its likeliest word (geometric mean).{pieces}"]
+    unit = "letter" if _reads_letters(shown) else "word"
+    mostly = f"; on its own data, it nearly always gives more than {percent(usual)}" if usual else ""
+    return [f"On average, the model gave only {percent(sure)} to its likeliest {unit} (geometric mean){mostly}.{pieces}"]
+
+
+def _reads_letters(shown: Translation) -> bool:
+    """Whether the model's tokens are letters, as far as this translation shows: for such a one, no word is in pieces."""
+    tokens = (*shown.source.tokens, *(token for row in shown.trace.top_tokens for token in row))
+    return all(len(token) == 1 or token in SPECIALS for token in tokens)
 
 
 def _shredded(shown: Translation, task: Task | None) -> list[str]:

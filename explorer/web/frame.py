@@ -40,7 +40,9 @@ _STYLE = """<style>
 .st-key-answer h4 { padding: 0; }
 .st-key-answer h4::before {
   content: "Translation"; margin-right: 0.6em; font-size: 0.8rem; font-weight: 400; opacity: 0.75; }
-.st-key-answer button { min-height: 2rem; padding-block: 0; }
+.st-key-answer button { min-height: 2rem; padding: 0 0.6rem; }
+.st-key-answer [data-testid="stHorizontalBlock"] { gap: 0.6rem; }
+.st-key-answer [data-testid="stHeaderActionElements"] { display: none; }
 .stApp a[href^="#term-"] {
   color: inherit; text-decoration: underline dotted; text-underline-offset: 3px; cursor: help; }
 @media (max-width: 768px) {
@@ -49,7 +51,20 @@ _STYLE = """<style>
 }
 @media (max-width: 640px) {
   .stMainBlockContainer { padding: 4rem 0.75rem 2rem; }
-  .st-key-sentence_row > * { flex: 1 1 100% !important; width: 100% !important; }
+  .st-key-sentence_row { flex-wrap: nowrap !important; gap: 0.5rem; }
+  .st-key-sentence_row > .st-key-text { flex: 1 1 auto; min-width: 0; }
+  .st-key-sentence_row > :not(.st-key-text) { flex: 0 1 144px; width: 144px !important; min-width: 92px; }
+  .st-key-sentence_row .st-key-text [data-testid="stWidgetLabel"] { width: calc(100vw - 1.5rem); }
+  .st-key-sentence_row > :not(.st-key-text) * { font-size: 0.875rem; }
+  .st-key-top_line_row { position: relative; }
+  .st-key-top_line_row > :has([data-testid="stPageLink"]) { position: absolute; right: 0; bottom: 0; }
+  .st-key-answer > :first-child > [data-testid="stHorizontalBlock"] { position: relative; gap: 0.25rem; }
+  .st-key-answer h4 { padding-bottom: 0.6rem; font-size: 1.05rem; line-height: 1.3; }
+  .st-key-answer h4::before { display: block; line-height: 1.9rem; }
+  .st-key-answer .st-key-next_word { position: absolute; top: 0; right: 0; }
+  .st-key-answer .st-key-next_word button { min-height: 1.75rem; }
+  .st-key-answer [data-testid="stSpace"] { display: none; }
+  .st-key-answer [data-testid="stCaptionContainer"] p { font-size: 0.8rem; line-height: 1.35; }
   [class*="st-key-wide_"] { overflow-x: auto; }
   [class*="st-key-wide_"] > * { min-width: 540px; }
 }

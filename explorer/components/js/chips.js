@@ -11,6 +11,7 @@ import { joins } from "./words.js";
 /** @typedef {import("./types").StageView} StageView */
 /** @typedef {import("./types").StepperState} StepperState */
 
+const EDGE = 8; // room beside the word being written, in pixels
 const SMALLEST = 0.005; // a smaller weight is not written: it would read 0 %
 
 function makeChip() {
@@ -99,6 +100,10 @@ export function drawChips(S, view) {
   // With many tokens, only the chips scroll, never the page: to what holds the most weight now.
   if (!S.scrolls) return;
   scrollTo(chips, slots[S.step + 1]);
+  // Where the translation is one line, it ends with the word being written.
+  const { offsetLeft, offsetWidth } = /** @type {HTMLElement} */ (slots[S.step + 1]);
+  chips.scrollLeft = Math.max(0, offsetLeft + offsetWidth + EDGE - chips.offsetLeft - chips.clientWidth);
+  chips.classList.toggle("cut", chips.scrollLeft > 0);
   const best = view.lines.filter(({ side }) => side === "source").sort((a, b) => b.weight - a.weight)[0];
   if (best && S.look?.side !== "source") scrollTo(S.find(".source .chips"), S.find(".source .chips").children[best.span[0]]);
 }

@@ -31,8 +31,7 @@ export function drawNext(S) {
   const ids = alternatives.ids[row], chosen = target.predicted_ids[row];
   const word = tokenName(target.predicted[row], "target"), picked = target.chosen.includes(row);
   const read = numbered(target.tokens, row, "target");
-  if (picked) sayAll(S.find(".reads"), "reads ", read, ` → ${target.by}: `, word, ", not the likeliest");
-  else sayAll(S.find(".reads"), "reads ", read, " → predicts ", word);
+  sayAll(S.find(".reads"), "reads ", read, picked ? ` → ${target.by}: ` : " → predicts ", word);
   const at = (/** @type {number} */ p) => heated(heat, row, S.heat, p);
   const options = ids.map((id, i) => ({ id, text: alternatives.tokens[row][i], p: at(alternatives.probabilities[row][i]) }));
   // A chosen or sampled token may not be among the likeliest.
@@ -55,7 +54,7 @@ export function drawNext(S) {
     button.classList.remove("waiting");
     if (current) button.setAttribute("aria-current", "true");
     else button.removeAttribute("aria-current");
-    const taken = picked ? `The token ${target.by} here` : "The token predicted here";
+    const taken = picked ? `The token ${target.by} here, not the likeliest` : "The token predicted here";
     // Without a server, only what was recorded can be shown.
     button.disabled = !current && !!recorded && !recorded[row].includes(option.id);
     button.title = current ? taken : button.disabled ? "No continuation of this token was recorded" : "Continue decoding from this token instead";

@@ -29,7 +29,7 @@ export function measureStage(S) {
     const list = S.find(`.${side} .chips`), seen = list.getBoundingClientRect();
     S.boxes[side] = [...list.children].map((slot) => {
       const { left, right, top, bottom } = /** @type {Element} */ (slot.firstChild).getBoundingClientRect();
-      const hidden = bottom < seen.top + 4 || top > seen.bottom - 4;  // scrolled out of sight
+      const hidden = bottom < seen.top + 4 || top > seen.bottom - 4 || right < seen.left + 4 || left > seen.right - 4; // scrolled out of sight
       return { left: (left - frame.left) / by, right: (right - frame.left) / by, top: (top - frame.top) / by,
         bottom: (bottom - frame.top) / by, hidden };
     });
@@ -38,7 +38,11 @@ export function measureStage(S) {
   const broken = (/** @type {{ top: number }[]} */ boxes) => boxes.length > 1 && boxes[boxes.length - 1].top > boxes[0].top + 8;
   stage.classList.toggle("over", broken(S.boxes.source) || broken(S.boxes.target));
   S.stageSize = { width: stage.clientWidth, height: stage.clientHeight };
+  S.scrolled = scrolledTo(S);
 }
+
+/** How far the words are scrolled. @param {StepperState} S */
+const scrolledTo = (S) => [".source .chips", ".target .chips"].map((list) => [S.find(list).scrollLeft, S.find(list).scrollTop].join()).join();
 
 /** What the stage shows now. @param {StepperState} S */
 function viewOf(S) {
@@ -61,9 +65,12 @@ export function drawStage(S) {
   }
   drawChips(S, view);
   if (S.scrolls) measureStage(S);
-  moveTo(S, view.lines.flatMap((line) => curveOf(S, view, line) ?? []));
+  moveTo(S, curvesOf(S, view));
   sayAll(S.find(".says"), ...sentenceOf(S, view));
 }
+
+/** @param {StepperState} S @param {StageView} view */
+const curvesOf = (S, view) => view.lines.flatMap((line) => curveOf(S, view, line) ?? []);
 
 /**
  * The curve of a line, or null where there is nothing to draw.
@@ -179,6 +186,14 @@ function paint(S) {
 export function listenToStage(S, go) {
   for (const side of /** @type {Side[]} */ (["source", "target"])) {
     const list = S.find(`.${side} .chips`);
+    // Curves stay with words that somebody scrolls.
+    list.onscroll = () => {
+      if (!S.data || S.scrolled === scrolledTo(S)) return;
+      measureStage(S);
+      cancelAnimationFrame(S.moving);
+      S.curves = curvesOf(S, viewOf(S));
+      paint(S);
+    };
     const under = (/** @type {Event} */ event) => {
       const chip = /** @type {Element} */ (event.target).closest(".chip");
       return chip ? [...list.children].indexOf(/** @type {Element} */ (chip.parentNode)) : -1;

@@ -171,7 +171,10 @@ function load(S, data) {
 function draw(S) {
   S.frame = 0;
   chooseMaps(S);
-  if (S.laidOut !== S.kind) layOut(S);
+  if (S.laidOut !== S.kind) {
+    layOut(S);
+    measureStage(S);
+  }
   S.find(".words").setAttribute("aria-pressed", `${S.words}`);
   // Canvases first: drawing text on one forces the browser to compute all styles changed so far.
   for (const kind of S.kinds) drawMap(S, kind);

@@ -17,13 +17,14 @@ import { currentRow, frontier, lastRead, pick, redraw, rowOf, shownRows } from "
 /** @typedef {import("./types").StepperMap} StepperMap */
 /** @typedef {import("./types").StepperState} StepperState */
 
+export const NUMBERED = 23; // cells larger than that hold a number, in pixels
 const LOW = 3; // minimum size of a cell, in pixels
 
 /** Sizes of the three plots for the available width; their first rows are at the same height. @param {StepperState} S */
 export function layOut(S) {
   const sizes = S.kinds.map((kind) => {
     const f = S.figures[kind], m = S.maps[kind], ctx = contextOf(f.canvas);
-    ctx.font = `12px ${S.theme.font}`;
+    ctx.font = `700 12px ${S.theme.font}`; // that of the row in question is bold
     const width = (/** @type {string[]} */ tokens) => Math.min(LABEL, widest(ctx, tokens.map((_, i) => label(tokens, i))));
     const wide = width(m.columns), left = AXIS + width(m.rows) + 7;
     const written = kind === S.kind && kind !== "encoder" ? widest(ctx, m.rows.map((_, row) => shortLabel(ctx, writtenBy(S, row)))) + 10 : 0;
@@ -52,7 +53,10 @@ export function layOut(S) {
     const width = left + Math.max(m.keys * cell + over, LEAST), top = AXIS + (flat ? 18 : wide * Math.sin(TILT) + 12);
     f.plot = { left, top, width, cell, flat };
   }
-  S.scrolls = [".source .chips", ".target .chips"].some((list) => S.find(list).scrollHeight > S.find(list).clientHeight);
+  // On a phone, the form of the translation depends on the kind.
+  S.find(".stage").dataset.kind = S.kind;
+  S.scrolls = [".source .chips", ".target .chips"].map((list) => S.find(list))
+    .some((list) => list.scrollHeight > list.clientHeight || list.scrollWidth > list.clientWidth);
 }
 
 /**
@@ -125,7 +129,7 @@ export function drawMap(S, kind) {
     ctx.stroke();
   }
   border(ctx, ink, f.plot, wide, high);
-  if (cell > 23) writeNumbers(S, ctx, m, weightsOf(m, layer, head), shown, f.plot);
+  if (cell > NUMBERED) writeNumbers(S, ctx, m, weightsOf(m, layer, head), shown, f.plot);
 
   const frame = framer(ctx, ground);
   // A frame around the row; if cells are too small for a frame, a mark at either end, which hides nothing.

@@ -6,7 +6,7 @@ import { SIDES } from "./kinds.js";
 import { TITLES, capitalised, layerName, nameInLayer } from "./names.js";
 import { decimals, plural } from "./numbers.js";
 import { MASKED, WHY_MASKED, drawBadges, line, looksAt } from "./readout.js";
-import { bitmapOf } from "./stepper_maps.js";
+import { NUMBERED, bitmapOf } from "./stepper_maps.js";
 import { currentRow, lastRead, pick, rowOf, shownRows } from "./stepper_state.js";
 import { drawTable } from "./table.js";
 import { sayKind } from "./terms.js";
@@ -41,7 +41,8 @@ export function drawCaption(S, kind) {
   const f = S.figures[kind], m = S.maps[kind], { layer, head } = S.pick[kind], encoder = kind === "encoder";
   const which = head ? `${nameInLayer(head)} (of ${m.heads})` : `mean of ${plural(m.heads, "head")}`;
   sayKind(f.title, kind, TITLES[kind]);
-  say(f.about, `${layerName(layer)} · ${which} · ${S.data.model}` + (encoder ? "" : ` · step ${S.step + 1}`));
+  say(f.about, `${layerName(layer)} · ${which} · ${S.data.model}` + (encoder ? "" : ` · step ${S.step + 1}`)
+    + (f.plot.cell > NUMBERED ? " · no number: below 0.005" : ""));
   // Written here, after all maps are drawn: drawing text on a canvas makes the browser compute what has changed so far.
   f.canvas.dataset.plot = [f.plot.left, f.plot.top, f.plot.cell, shownRows(S, kind), m.keys].join();
   f.canvas.setAttribute("aria-label", `${TITLES[kind]}, ${f.about.textContent}. Arrow keys move between cells.`);

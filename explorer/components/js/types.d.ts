@@ -321,6 +321,7 @@ export interface StepperState {
   shown: { data: StepperData; step: number } | null;
   bitmaps: Map<string, HTMLCanvasElement>;
   scrolls: boolean;
+  scrolled: string;
   sort: Sort;
 }
 

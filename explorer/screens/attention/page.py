@@ -7,7 +7,7 @@ import streamlit as st
 from explorer.lessons.glossary import explained
 from explorer.screens.attention import panels as attention_panels
 from explorer.text import plain
-from explorer.web import changes_in_force, embedded, session
+from explorer.web import changes_in_force, chosen_path, embedded, session
 from explorer.web.attention_views import draw_heads
 from explorer.web.faults import contained
 from explorer.web.figures import freeze_after
@@ -24,11 +24,10 @@ def draw() -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"#### {plain(opened.shown.text) or '(nothing: the model ended at once)'}")
-        if opened.selection.path is not None:
-            st.badge("a chosen path", color="orange")
+        chosen_path.draw_way_back(opened)
     changes_in_force.draw_edited(opened.shown)
-    if opened.shown.notes:
-        st.caption(explained(" ".join(opened.shown.notes)))
+    if lines := [*filter(None, [chosen_path.own_choice(opened)]), *opened.shown.notes]:
+        st.caption(explained(" ".join(lines)))
     attention_panels.arrive()
     _explore(opened)
 

@@ -12,7 +12,7 @@ from explorer.text import plain
 from explorer.translation import domain
 from explorer.translation.examples import examples_of, hint_for
 from explorer.translation.other_paths import OtherPath, chosen_paths, fork_of, hypotheses
-from explorer.web import changes_in_force, decoding_choice, embedded, session, stepping_page, welcome
+from explorer.web import changes_in_force, chosen_path, decoding_choice, embedded, session, stepping_page, welcome
 from explorer.web.attention_views import draw_stepper
 from explorer.web.faults import contained
 from explorer.web.open_translation import OpenTranslation, address_of, along, leave_lost_model, open_translation
@@ -41,18 +41,9 @@ def _headline(opened: OpenTranslation) -> None:
 
 
 def _answer(opened: OpenTranslation) -> None:
-    selection, shown = opened.selection, opened.shown
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(f"#### {plain(shown.text) or '(nothing: the model ended at once)'}")
-        if selection.path is not None:
-            st.badge("a chosen path", color="orange")
-            st.button(
-                "Back to the model's own choice",
-                icon=":material/undo:",
-                key="own_choice",
-                on_click=session.move,
-                kwargs={"path": None},
-            )
+        st.markdown(f"#### {plain(opened.shown.text) or '(nothing: the model ended at once)'}")
+        chosen_path.draw_way_back(opened)
         _next_word(opened)
 
 
@@ -65,7 +56,7 @@ def _remarks(opened: OpenTranslation) -> None:
     if known and (doubt := domain.warning(opened.own, get_task(task) if task in TASKS else None)):
         st.warning(plain(doubt), icon=":material/explore_off:")
     hint = hint_for(selection.text, examples_of(summary), shown)
-    if lines := [*filter(None, [hint]), *shown.notes]:
+    if lines := [*filter(None, [chosen_path.own_choice(opened), hint]), *shown.notes]:
         st.caption(explained(" ".join(lines)))
 
 
