@@ -160,3 +160,28 @@ def test_a_long_source_scrolls_to_what_is_looked_at(bench: Bench) -> None:
     chip, chips = (bench(name).bounding_box() for name in (".source .slot:nth-child(66)", ".source .chips"))
     assert chips["y"] - 1 <= chip["y"]
     assert chip["y"] + chip["height"] <= chips["y"] + chips["height"] + 1
+
+
+def test_on_a_phone_the_word_being_written_is_in_view_and_its_curves_follow_a_swipe(bench: Bench) -> None:
+    words = [f"word{i}" for i in range(12)]
+    trace = planted_trace([*words, "<eos>"], ["<sos>", *words])
+    bench.mount(planted_view(trace, step=9, layer=1, head=1, kind="cross"), width=366)
+    settled(bench)
+    tops = bench.page.evaluate("[...root.querySelectorAll('.target .chip')].map((c) => c.offsetTop)")
+    assert len(set(tops)) == 1
+    written, chips = (bench(name).bounding_box() for name in (".target .slot.next", ".target .chips"))
+    assert chips["x"] <= written["x"]
+    assert written["x"] + written["width"] <= chips["x"] + chips["width"]
+    # At the level just above it, only its curve is painted: it ends there, wherever the word is.
+    above = """() => {
+      const canvas = root.querySelector(".curves"), ratio = canvas.width / parseFloat(canvas.style.width);
+      const stage = root.querySelector(".stage").getBoundingClientRect();
+      const chip = root.querySelector(".target .slot.next .chip").getBoundingClientRect();
+      const { data } = canvas.getContext("2d").getImageData(0, Math.round((chip.top - stage.top - 4) * ratio), canvas.width, 1);
+      const xs = [...data].filter((_, i) => i % 4 === 3).flatMap((opacity, x) => (opacity ? [x / ratio + stage.left] : []));
+      return [Math.min(...xs), (chip.left + chip.right) / 2, Math.max(...xs)];
+    }"""
+    first, middle, last = bench.page.evaluate(above)
+    assert middle - 12 <= first <= last <= middle + 12
+    bench.page.evaluate("root.querySelector('.target .chips').scrollLeft -= 40")
+    bench.page.wait_for_function(f"({above})()[1] > {middle} + 30 && Math.abs(({above})()[0] - ({above})()[1]) < 12")
