@@ -114,7 +114,9 @@ def _unsure(shown: Translation, task: Task | None) -> list[str]:
     pieces = f" It had to spell {listed(words[:MOST_NAMED])} in small pieces." if words else ""
     unit = "letter" if _reads_letters(shown) else "word"
     mostly = f"; on its own data, it nearly always gives more than {percent(usual)}" if usual else ""
-    return [f"On average, the model gave only {percent(sure)} to its likeliest {unit} (geometric mean){mostly}.{pieces}"]
+    return [
+        f"On average, the model gave only {percent(sure)} to its likeliest {unit} (geometric mean){mostly}.{pieces}"
+    ]
 
 
 def _reads_letters(shown: Translation) -> bool:
