@@ -177,8 +177,9 @@ def test_on_a_phone_the_word_being_written_is_in_view_and_its_curves_follow_a_sw
       const canvas = root.querySelector(".curves"), ratio = canvas.width / parseFloat(canvas.style.width);
       const stage = root.querySelector(".stage").getBoundingClientRect();
       const chip = root.querySelector(".target .slot.next .chip").getBoundingClientRect();
-      const { data } = canvas.getContext("2d").getImageData(0, Math.round((chip.top - stage.top - 4) * ratio), canvas.width, 1);
-      const xs = [...data].filter((_, i) => i % 4 === 3).flatMap((opacity, x) => (opacity ? [x / ratio + stage.left] : []));
+      const y = Math.round((chip.top - stage.top - 4) * ratio);
+      const opacities = [...canvas.getContext("2d").getImageData(0, y, canvas.width, 1).data].filter((_, i) => i % 4 === 3);
+      const xs = opacities.flatMap((opacity, x) => (opacity ? [x / ratio + stage.left] : []));
       return [Math.min(...xs), (chip.left + chip.right) / 2, Math.max(...xs)];
     }"""
     first, middle, last = bench.page.evaluate(above)
