@@ -120,7 +120,7 @@ def _unsure(shown: Translation, task: Task | None) -> list[str]:
 
 
 def _reads_letters(shown: Translation) -> bool:
-    """Whether the model's tokens are letters, as far as this translation shows: for such a one, no word is in pieces."""
+    """Whether the model's tokens are letters, as far as this translation shows: then no word is in pieces."""
     tokens = (*shown.source.tokens, *(token for row in shown.trace.top_tokens for token in row))
     return all(len(token) == 1 or token in SPECIALS for token in tokens)
 

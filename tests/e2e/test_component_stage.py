@@ -178,7 +178,8 @@ def test_on_a_phone_the_word_being_written_is_in_view_and_its_curves_follow_a_sw
       const stage = root.querySelector(".stage").getBoundingClientRect();
       const chip = root.querySelector(".target .slot.next .chip").getBoundingClientRect();
       const y = Math.round((chip.top - stage.top - 4) * ratio);
-      const opacities = [...canvas.getContext("2d").getImageData(0, y, canvas.width, 1).data].filter((_, i) => i % 4 === 3);
+      const { data } = canvas.getContext("2d").getImageData(0, y, canvas.width, 1);
+      const opacities = [...data].filter((_, i) => i % 4 === 3);
       const xs = opacities.flatMap((opacity, x) => (opacity ? [x / ratio + stage.left] : []));
       return [Math.min(...xs), (chip.left + chip.right) / 2, Math.max(...xs)];
     }"""
