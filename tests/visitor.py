@@ -53,6 +53,7 @@ class Visitor:
     query: str = ""
     shown: Shown = Shown("", "", 0, "")
     _field: str = ""
+    _field_fragment: str = ""
     _stepper: str = ""
     _fragment: str = ""
     _text: str = ""
@@ -69,7 +70,9 @@ class Visitor:
     async def type(self, text: str) -> float:
         """Type a sentence and press Enter; seconds until the page has answered."""
         self._text, self._at, before = text, {}, self.shown.seq
-        seconds = await self._run(BackMsg())
+        message = BackMsg()
+        message.rerun_script.fragment_id = self._field_fragment
+        seconds = await self._run(message)
         if self.shown.seq == before:
             raise Trouble(f"'{text}' was answered with the previous sentence")
         return seconds
@@ -121,7 +124,7 @@ class Visitor:
         if what == "exception":
             raise Trouble(element.exception.message)
         if what == "text_input":
-            self._field = element.text_input.id
+            self._field, self._field_fragment = element.text_input.id, message.delta.fragment_id
         if what == "bidi_component" and element.bidi_component.component_name == "headlight_stepper":
             self._stepper, self._fragment = element.bidi_component.id, message.delta.fragment_id
         if what == "bidi_component" and element.bidi_component.component_name == "headlight_decoding":

@@ -36,7 +36,8 @@ _STYLE = """<style>
   color: light-dark(#0f5e7d, #7cc4de); }
 .st-key-top_line_row { flex-wrap: nowrap !important; }
 @media (min-width: 769px) { .stMainBlockContainer:has(.st-key-top_line_row) { padding-top: 0.75rem; } }
-.stMainBlockContainer:has(.st-key-top_line_row) > [data-testid="stVerticalBlock"] { gap: 0.6rem; }
+.stMainBlockContainer:has(.st-key-top_line_row) > [data-testid="stVerticalBlock"] > [data-testid="stLayoutWrapper"]
+  > [data-testid="stVerticalBlock"] { gap: 0.6rem; }
 .st-key-answer h4 { padding: 0; }
 .st-key-answer h4::before {
   content: "Translation"; margin-right: 0.6em; font-size: 0.8rem; font-weight: 400; opacity: 0.75; }

@@ -24,26 +24,22 @@ _SELECTION = "_selection"
 def draw(*, sentence_on_page: bool = False, welcome: bool = False) -> None:
     """Draw the sidebar and determine the selection of this run; pages read it with :func:`selection`.
 
-    A page that centres on the sentence has the sentence field on the page itself; elsewhere it is in the sidebar. With
-    `welcome`, a line above the field says what this is, and the page itself offers the choice of the next word.
+    A page that centres on the sentence draws the field itself, with :func:`draw_sentence`; elsewhere it is in the
+    sidebar. With `welcome`, a line on top says what this is, and the page itself offers the choice of the next word.
     """
-    st.session_state[_SELECTION] = _draw(sentence_on_page, welcome)
-
-
-def _draw(sentence_on_page: bool, welcome: bool) -> Selection | None:
     summaries = runtime.models()
     page = st.container()
+    st.session_state[_SELECTION] = None
     with st.sidebar:
         if not summaries:
             st.warning("There is no model in the checkpoints folder yet. Train one on the Train page.")
-            return None
-        name = _model(summaries, page)
-        summary = summaries[name]
-        prompts = examples_of(summary)
-        with page if sentence_on_page else st.container():
-            if welcome:
+            return
+        summary = summaries[_model(summaries, page)]
+        if welcome:
+            with page:
                 draw_top_line()
-            text = _sentence(summary, prompts, labelled=not welcome)
+        if not sentence_on_page:
+            draw_sentence(labelled=True)
         st.caption(plain(story(summary)))
         copy_link(key="copy_link", embeds=sentence_on_page)  # pages with one view are those that embed
         with st.expander("Size and scores"):
@@ -54,7 +50,13 @@ def _draw(sentence_on_page: bool, welcome: bool) -> Selection | None:
         if not welcome:
             with st.expander("How the next word is chosen"):
                 decoding_choice.draw(summary.get("search") or {}, "sidebar")
-    return session.settle(name, text)
+
+
+def draw_sentence(*, labelled: bool) -> None:
+    """Draw the field for the sentence and determine the selection of this run; the model is that of the sidebar."""
+    summary = runtime.models()[str(st.session_state[session.MODEL])]
+    text = _sentence(summary, examples_of(summary), labelled=labelled)
+    st.session_state[_SELECTION] = session.settle(summary["name"], text)
 
 
 def select() -> None:

@@ -7,7 +7,7 @@ import streamlit as st
 from explorer.lessons.glossary import explained
 from explorer.screens.attention import panels as attention_panels
 from explorer.text import plain
-from explorer.web import changes_in_force, chosen_path, embedded, session
+from explorer.web import changes_in_force, chosen_path, embedded, sentence_page, session
 from explorer.web.attention_views import draw_heads
 from explorer.web.faults import contained
 from explorer.web.figures import freeze_after
@@ -16,11 +16,17 @@ from explorer.web.open_translation import OpenTranslation, address_of, leave_los
 
 def draw() -> None:
     """The whole page."""
+    if embedded.is_embedded():
+        if (opened := open_translation(edited=True)) is not None:
+            _view(opened)
+        return
+    sentence_page.draw(_attend, labelled=True)
+
+
+def _attend() -> None:
+    """What follows from the sentence."""
     opened = open_translation(edited=True)
     if opened is None:
-        return
-    if embedded.is_embedded():
-        _view(opened)
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"#### {plain(opened.shown.text) or '(nothing: the model ended at once)'}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from explorer.web.sentence_page import follow_sentence
+
 OPEN = "_lesson_open"  # in the session: whether a lesson was ever opened
 PARAMETERS = ("lesson", "done")
 
@@ -17,6 +19,7 @@ def draw(page: str) -> None:
     if not (asked or page == "lessons" or st.session_state.get(OPEN)):
         return
     st.session_state[OPEN] = True
+    follow_sentence()  # exercises and questions are about the reader's sentence
     from explorer.screens.lessons import sidebar
 
     sidebar.draw(page)

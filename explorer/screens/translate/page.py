@@ -12,7 +12,16 @@ from explorer.text import plain
 from explorer.translation import domain
 from explorer.translation.examples import examples_of, hint_for
 from explorer.translation.other_paths import OtherPath, chosen_paths, fork_of, hypotheses
-from explorer.web import changes_in_force, chosen_path, decoding_choice, embedded, session, stepping_page, welcome
+from explorer.web import (
+    changes_in_force,
+    chosen_path,
+    decoding_choice,
+    embedded,
+    sentence_page,
+    session,
+    stepping_page,
+    welcome,
+)
 from explorer.web.attention_views import draw_stepper
 from explorer.web.faults import contained
 from explorer.web.open_translation import OpenTranslation, address_of, along, leave_lost_model, open_translation
@@ -21,16 +30,22 @@ from model.data import TASKS, get_task
 
 def draw() -> None:
     """The whole page."""
+    if embedded.is_embedded():
+        if (opened := open_translation(edited=True)) is not None:
+            _explore(opened)
+        return
+    sentence_page.draw(_translate, labelled=False)
+    welcome.draw_tour()
+
+
+def _translate() -> None:
+    """What follows from the sentence."""
     opened = open_translation(edited=True)
     if opened is None:
-        return
-    if embedded.is_embedded():
-        _explore(opened)
         return
     _headline(opened)
     _explore(opened)
     _other_paths(opened)
-    welcome.draw_tour()
 
 
 def _headline(opened: OpenTranslation) -> None:
