@@ -1,7 +1,7 @@
 """Training with PyTorch's fused attention kernel, which is fast and never computes the weights as a tensor.
 
-Evaluation is always explicit: the model that is saved, evaluated and shown is unchanged. Training runs a twin of it
-with the very same parameters.
+Evaluation is always explicit and in full precision: the model that is saved, evaluated and shown is unchanged. Training
+runs a twin of it with the very same parameters.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ import copy
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from model.attention import Mask, MultiHeadAttention
 from model.attention_variants import AttentionVariant
 from model.tap import Tap
+from model.training.rounded import RoundedLinear
 from model.transformer import Transformer
 
 
@@ -37,7 +38,10 @@ def fused_attention(
     """
     if tap is not None:
         raise ValueError("the fused kernel does not show its weights: give a tap to the explicit model.")
-    return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout_p), None
+    if query.device.type != "cpu":
+        return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout_p), None
+    with torch.autocast("cpu", enabled=False):  # its products are too small to gain by bf16
+        return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout_p), None
 
 
 class FusedAttention(MultiHeadAttention):
@@ -61,12 +65,17 @@ class FusedAttentionVariant(AttentionVariant, FusedAttention):
 
 
 def fused_twin(model: Transformer) -> Transformer:
-    """A twin of the model with fused attention: new modules around the very same parameters and buffers."""
+    """A twin of the model with fused attention: new modules around the very same parameters and buffers.
+
+    Where autocast is on, its linear layers round on a CPU, too, see :mod:`model.training.rounded`.
+    """
     shared = {id(tensor): tensor for tensor in (*model.parameters(), *model.buffers())}
     twin = copy.deepcopy(model, shared)  # what `shared` holds is not copied
     for module in twin.modules():
         if isinstance(module, MultiHeadAttention):
             module.__class__ = FusedAttentionVariant if isinstance(module, AttentionVariant) else FusedAttention
+        elif type(module) is nn.Linear:
+            module.__class__ = RoundedLinear
     return twin
 
 

@@ -52,11 +52,11 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
             logits = rows @ table.T  # [token, vocab]
             logits = logits if logits.dtype == torch.float64 else logits.float()
             right = logits.gather(1, wanted)
-            probabilities = torch.log_softmax(logits, dim=1)
-            log_sum = right - probabilities.gather(1, wanted)  # log Σ exp(logit), from values already computed
+            probabilities = torch.softmax(logits, dim=1)
+            # log Σ exp(logit) from the largest of both: with log_softmax and exp it would take twice as long.
+            log_sum = logits.amax(dim=1, keepdim=True) - probabilities.amax(dim=1, keepdim=True).log()
             total += (log_sum - (1 - smoothing) * right).sum(dtype=total.dtype)
             nll += (log_sum - right).sum(dtype=total.dtype)
-            probabilities.exp_()
             # The gradient of the logits is softmax - labels; the uniform part of the smoothing follows for all slices.
             probabilities.scatter_add_(1, wanted, probabilities.new_full((len(rows), 1), smoothing - 1))
             probabilities = probabilities.to(dtype)
@@ -129,8 +129,8 @@ class TrainingLoss(nn.Module):
             src, tgt_in = torch.cat((src, src)), torch.cat((tgt_in, tgt_in))  # [2 · batch, seq]
             if kept is not None:
                 cutoff = TokenCutoff(*(torch.cat((torch.ones_like(side), side)) for side in kept))
-        # On a CPU, bf16 pays for the output projection only: converting the many small products costs too much.
-        rounds = torch.is_autocast_enabled(src.device.type) and src.device.type != "cpu"
+        # On a CPU, bf16 pays in large products only: the fused twin knows which; otherwise it is the output projection.
+        rounds = torch.is_autocast_enabled(src.device.type) and (src.device.type != "cpu" or self.fused)
         with torch.autocast(src.device.type, enabled=rounds, dtype=torch.get_autocast_dtype(src.device.type)):
             hidden = self._fused(src, tgt_in, cutoff) if self.fused else self._explicit(src, tgt_in, cutoff)
         real = labels != PAD
@@ -163,8 +163,9 @@ class TrainingLoss(nn.Module):
         """
         model = self.model
         assert isinstance(model, Transformer)
-        dtype = torch.get_autocast_dtype(src.device.type) if torch.is_autocast_enabled(src.device.type) else None
-        dtype = dtype or model.output.weight.dtype
+        device = src.device.type
+        rounds = device != "cpu" and torch.is_autocast_enabled(device)  # the kernel's inputs
+        dtype = torch.get_autocast_dtype(device) if rounds else model.output.weight.dtype
         src_mask = additive(padding_mask(src), dtype)
         causal = causal_mask(tgt_in.size(1), tgt_in.device)
         tgt_mask = additive(causal if model.config.causal else padding_mask(tgt_in), dtype)

@@ -48,7 +48,7 @@ def choose_runtime(
     """`wanted` with precision, attention kernel and threads resolved.
 
     On a GPU, bf16 where it is supported. On a CPU, bf16 where it has instructions for that and the output projection,
-    the only product in bf16, is large; and one thread per THREAD_OPERATIONS of a batch, up to the number of cores,
+    the largest product, is large enough; and one thread per THREAD_OPERATIONS of a batch, up to the number of cores,
     since small products gain little from more. With `tune`, a few timed steps decide instead: bf16 only where it is
     faster, and the fewest threads close to the best time. The fused kernel is used except on a CPU with attention
     dropout, where it is slower.
