@@ -367,6 +367,8 @@ def parse_value(cls: type[Config], key: str, text: str) -> Any:
 def nearest(word: str, known: typing.Iterable[str]) -> str:
     """A hint that names the known word closest to `word`, or lists all of them if none is close."""
     known = sorted(known)
+    if not known:
+        return "."
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
     return f"; did you mean '{close[0]}'?" if close else f"; known: {', '.join(known)}."
 

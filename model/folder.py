@@ -12,6 +12,7 @@ import math
 import os
 import re
 import secrets
+import stat
 import time
 from collections.abc import Collection
 from pathlib import Path
@@ -187,7 +188,7 @@ def read_config(folder: Path) -> dict[str, Any]:
 
 
 def refuse_pickles(folder: Path) -> None:
-    """Reject a folder that contains a pickle, which could run code, or a link that leads out of the folder.
+    """Reject a folder that contains a pickle, which could run code, a link that leads out of it, or a pipe or device.
 
     Raises:
         CheckpointError: there is such a file; the message names it.
@@ -199,8 +200,11 @@ def refuse_pickles(folder: Path) -> None:
                 f"{label(path)} is a pickle, which could run code when opened; only .safetensors weights are read, "
                 f"so delete it or convert it."
             )
-        if path.is_symlink() and not path.resolve().is_relative_to(inside):
+        kind = path.lstat().st_mode
+        if stat.S_ISLNK(kind) and not path.resolve().is_relative_to(inside):
             raise CheckpointError(f"{label(path)} is a link that leads out of the model folder; copy the file instead.")
+        if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind) or stat.S_ISLNK(kind)):
+            raise CheckpointError(f"{label(path)} is a pipe or a device, which may never end; delete it.")
 
 
 def tensor_shapes(path: Path) -> dict[str, tuple[int, ...]]:

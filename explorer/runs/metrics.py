@@ -105,6 +105,8 @@ class MetricsReader:
 
     def _read_new(self) -> bool:
         try:
+            if self.path.exists() and not self.path.is_file():
+                return False  # opening a pipe would wait for somebody to write into it
             with open(self.path, "rb") as file:
                 changed = False
                 if self._offset and not self._continues(file.fileno()):

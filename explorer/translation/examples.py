@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from model.trace import AttentionTrace
 
 N_SCENES = 4
+LAST_BYTES = 1 << 20  # of the metrics, in which the last samples are looked for; no line is longer
 __all__ = ["Prompt", "borne_out", "examples_of", "hint_for", "opening_step", "word_for"]
 
 CLEAR = 0.5  # the mean weight that a head must have on the cells of a pattern
@@ -98,7 +99,10 @@ def _samples(folder: Path) -> list[str]:
     path = folder / METRICS
     if not path.is_file():
         return []
-    for line in reversed(path.read_bytes().splitlines()):
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - LAST_BYTES))
+        lines = file.read(LAST_BYTES).splitlines()
+    for line in reversed(lines):
         try:
             evaluation = decode(line)
             check(evaluation, Evaluation)

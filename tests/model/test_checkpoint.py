@@ -317,6 +317,15 @@ def test_a_link_that_leads_out_is_refused(broken: Path, good: Path) -> None:
     assert "a link that leads out of the model folder" in refusal(broken)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no pipes in its file system")
+@pytest.mark.parametrize("name", ["metrics.jsonl", "state/optimizer.safetensors", "snapshots/10.safetensors"])
+def test_a_pipe_is_refused_since_reading_it_would_not_end(broken: Path, name: str) -> None:
+    (broken / name).parent.mkdir(exist_ok=True)
+    (broken / name).unlink(missing_ok=True)
+    os.mkfifo(broken / name)
+    assert "is a pipe or a device" in refusal(broken)
+
+
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     name=st.sampled_from(["config.json", "tokenizer.json", "model.safetensors"]),

@@ -210,3 +210,4 @@ def test_specials_stand_at_their_ids() -> None:
 def test_nearest_names_one_or_all() -> None:
     assert nearest("revrse", ["reverse", "copy"]) == "; did you mean 'reverse'?"
     assert "copy, reverse" in nearest("xyzzy", ["reverse", "copy"])
+    assert nearest("reverse", []) == "."

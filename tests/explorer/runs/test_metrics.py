@@ -23,6 +23,12 @@ def test_a_missing_file_is_an_empty_run(tmp_path: Path) -> None:
     assert found.latest("train", "loss") is None
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no pipes in its file system")
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "metrics.jsonl")
+    assert MetricsReader(tmp_path / "metrics.jsonl").read().train == ()
+
+
 def test_reads_what_there_is(tmp_path: Path) -> None:
     found = MetricsReader(write_metrics(tmp_path)).read()
     assert [point["step"] for point in found.train] == [10, 20, 30]
