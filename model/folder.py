@@ -90,7 +90,23 @@ def model_folders(checkpoints: str | Path) -> list[Path]:
     root = Path(checkpoints)
     if not root.is_dir():
         return []
-    return sorted(path for path in root.iterdir() if _NAME.fullmatch(path.name) and (path / CONFIG).is_file())
+    return sorted(path for path in root.iterdir() if _NAME.fullmatch(path.name) and _may_hold_model(path))
+
+
+def _may_hold_model(folder: Path) -> bool:
+    """Whether there is a config.json; also where nobody may look: whoever reads the folder then learns why."""
+    try:
+        return (folder / CONFIG).is_file()
+    except OSError:
+        return True
+
+
+def modified(path: Path) -> float:
+    """When a file or folder changed last, in seconds since 1970; 0 if it is gone or may not be looked at."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def replace_file(temporary: Path, target: Path) -> None:

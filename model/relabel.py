@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -60,6 +61,8 @@ def main(arguments: Sequence[str]) -> int:
         raise CommandError(f"{options.out} exists already; choose another file or pass --overwrite.")
     if not options.out.parent.is_dir():
         raise CommandError(f"there is no folder {options.out.parent}; make it first.")
+    if not os.access(options.out.parent, os.W_OK):  # said now and not after the work
+        raise CommandError(f"{options.out} cannot be written: nothing may be written into {options.out.parent}.")
     config = DecodeConfig(
         method="beam", beam_size=options.beam, length_penalty=options.length_penalty, alpha=options.alpha
     )

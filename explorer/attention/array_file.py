@@ -72,7 +72,8 @@ def read_npz(
     except FileError:
         raise
     except _UNREADABLE as error:
-        raise FileError(f"it is not a readable .npz file ({error}).") from None
+        [reason, *_] = str(error)[:120].splitlines() or [type(error).__name__]
+        raise FileError(f"it is not a readable .npz file ({reason}).") from None
     return arrays
 
 
@@ -90,7 +91,8 @@ def _array(member: IO[bytes], name: str, kinds: str, most: int, widest: int) -> 
         raise FileError(f"{name} has an axis of negative length.")
     count = math.prod(shape)
     if count > most:
-        raise FileError(f"{name} declares {count:,} entries, but only {most:,} fit.")
+        declared = f"{count:,}" if count < 10**15 else "far too many"
+        raise FileError(f"{name} declares {declared} entries, but only {most:,} fit.")
     size = count * dtype.itemsize
     raw = member.read(size)
     if len(raw) != size:
@@ -101,7 +103,10 @@ def _array(member: IO[bytes], name: str, kinds: str, most: int, widest: int) -> 
 def _texts_of(name: str, array: NDArray[Any], most: int) -> NDArray[Any]:
     if array.ndim != 1:
         raise FileError(f"{name} must be a plain list of strings, but has {array.ndim} axes.")
-    entries = array.tolist()
+    try:
+        entries = array.tolist()
+    except SystemError:  # what Python says to a number that is no character
+        raise FileError(f"{name} holds numbers that are no characters.") from None
     return _texts(name, [e.decode("utf-8", "replace") if isinstance(e, bytes) else e for e in entries], most)
 
 

@@ -46,6 +46,7 @@ from model.folder import (
     CheckpointError,
     check_name,
     checked,
+    modified,
     read_json,
     replace_file,
     tensor_shapes,
@@ -162,7 +163,7 @@ def _holder(checkpoints: Path, name: str) -> Iterator[tuple[Path, Path]]:
 def _delete_leftovers(checkpoints: Path) -> None:
     """Delete the hidden folders of imports whose server was killed; no import takes hours."""
     for folder in checkpoints.glob(f"{_HOLDER}*"):
-        if time.time() - folder.stat().st_mtime > _LEFTOVER_SECONDS:
+        if time.time() - modified(folder) > _LEFTOVER_SECONDS:
             shutil.rmtree(folder, ignore_errors=True)
 
 

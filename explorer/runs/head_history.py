@@ -20,6 +20,7 @@ from model.data.batching import collate, encode_pairs
 from model.data.files import DATA_FILE
 from model.data.task import Example
 from model.decoding.decode import decode_recorded
+from model.folder import CheckpointError
 from model.recording import AttentionRecorder
 from model.trace import AttentionTrace
 
@@ -60,8 +61,17 @@ def steps(folder: Path) -> list[int]:
 
 
 def stamp(folder: Path, step: int) -> str:
-    """A text that changes when the snapshot of this step does: part of a cache key."""
-    status = snapshot_path(folder, step).stat()
+    """A text that changes when the snapshot of this step does: part of a cache key.
+
+    Raises:
+        CheckpointError: the snapshot is gone.
+    """
+    try:
+        status = snapshot_path(folder, step).stat()
+    except OSError:
+        raise CheckpointError(
+            f"Step {step:,} of '{folder.name}' is no longer here: the run was deleted or renamed. Choose another one."
+        ) from None
     return f"{step}-{status.st_mtime_ns}-{status.st_size}"
 
 

@@ -7,6 +7,7 @@ the sentence that is being watched.
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -193,7 +194,7 @@ class Runs:
         if status is None or not status.resumable:
             raise RunError(f"'{name}' cannot be resumed: it is {status.state if status else 'not a run'}.")
         launch = self.launch(name)
-        if launch is not None and not (self.folder(name) / STATUS).exists():
+        if launch is not None and not os.path.exists(self.folder(name) / STATUS):
             start_process(self.checkpoints, name, launch.arguments)  # it never began: start it with the same command
             return
         start_process(self.checkpoints, name, resume_command(name, self.checkpoints))

@@ -105,8 +105,8 @@ class MetricsReader:
 
     def _read_new(self) -> bool:
         try:
-            if self.path.exists() and not self.path.is_file():
-                return False  # opening a pipe would wait for somebody to write into it
+            if not os.path.isfile(self.path):  # opening a pipe would wait for somebody to write into it
+                raise FileNotFoundError
             with open(self.path, "rb") as file:
                 changed = False
                 if self._offset and not self._continues(file.fileno()):
@@ -114,7 +114,7 @@ class MetricsReader:
                     changed = True
                 file.seek(self._offset)
                 return self._read_lines(file) or changed
-        except FileNotFoundError:  # deleted, or a run of the same name that has logged nothing yet
+        except OSError:  # deleted, not readable, or a run of the same name that has logged nothing yet
             had_something = self._offset > 0
             self._reset()
             return had_something

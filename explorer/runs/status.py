@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import shutil
 import signal
 import time
@@ -79,7 +80,8 @@ def read_status(checkpoints: Path, name: str, launch: Launch | None = None) -> R
     """
     folder = checkpoints / name
     path = folder / STATUS
-    values = checked(path, read_json(path), Status) if path.is_file() else None
+    # Unlike Path.is_file, this says no where nobody may look.
+    values = checked(path, read_json(path), Status) if os.path.isfile(path) else None
     if launch is not None and not _has_reported(values, launch) and not _is_active(values):
         if launch.alive:
             step, max_steps = _number(values, "step"), _number(values, "max_steps")
@@ -124,7 +126,7 @@ def _status(checkpoints: Path, name: str, values: dict[str, Any]) -> RunStatus:
         if not _is_active(values):
             state = "failed"
             error = _why_gone(checkpoints, name, values)
-        elif (checkpoints / name / STOP).exists():
+        elif os.path.exists(checkpoints / name / STOP):
             state = "stopping"
     probe = values.get("probe_step")
     return RunStatus(

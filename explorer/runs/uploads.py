@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from explorer.runs.viewer_mode import refuse
-from model.folder import write_bytes
+from model.folder import modified, write_bytes
 
 UPLOADS = ".uploads"  # inside the checkpoints folder; a run has its own copy, so old uploads can be deleted
 KEPT_SECONDS = 7 * 86_400
@@ -64,5 +64,5 @@ def _safe_name(name: str) -> str:
 def _delete_old(folder: Path) -> None:
     now = time.time()
     for old in folder.glob("*"):
-        if now - old.stat().st_mtime > KEPT_SECONDS:
+        if now - modified(old) > KEPT_SECONDS:
             shutil.rmtree(old, ignore_errors=True)

@@ -97,11 +97,12 @@ def opening_step(summary: dict[str, Any], shown: Translation) -> int:
 def _samples(folder: Path) -> list[str]:
     """Source sentences of the last evaluation in the metrics of the run."""
     path = folder / METRICS
-    if not path.is_file():
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - LAST_BYTES))
+            lines = file.read(LAST_BYTES).splitlines()
+    except OSError:  # there are none, or not any more
         return []
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - LAST_BYTES))
-        lines = file.read(LAST_BYTES).splitlines()
     for line in reversed(lines):
         try:
             evaluation = decode(line)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,6 +22,7 @@ from explorer.runs.progress import headline_numbers, sample_table
 from explorer.translation.examples import examples_of
 from explorer.translation.model_summary import facts, story, title
 from explorer.translation.translator import InputError, Translator
+from explorer.web import model_list
 from model.checkpoint import load_model
 from model.config import ConfigError, DecodeConfig
 from model.folder import CONFIG, METRICS, SNAPSHOTS, TOKENIZER, WEIGHTS, CheckpointError, list_models, summarize
@@ -30,6 +33,7 @@ from tests.explorer.toy_runs import save_run
 from tests.fuzz.inputs import _TIMES
 from tests.fuzz.strange_folders import Strange, strange_files
 
+NOBODY = 65534  # a user's number without rights
 FOLDERS = 2100 * _TIMES  # `HEADLIGHT_FUZZ=5` tries them nearly all
 
 
@@ -152,3 +156,34 @@ def exported(folder: Path) -> bytes:
         return path.read_bytes()
     finally:
         path.unlink()
+
+
+@pytest.mark.skipif(not hasattr(os, "seteuid"), reason="Windows has no such rights")
+def test_a_folder_that_nobody_may_look_into_hurts_nobody() -> None:
+    with tempfile.TemporaryDirectory() as place:
+        checkpoints = Path(place) / "checkpoints"
+        save_run(checkpoints / "odd", steps=(10, 30))
+        save_toy(checkpoints / "healthy", "reverse")
+        Path(place).chmod(0o755)
+        healthy, row = summarize(checkpoints / "healthy"), shown(checkpoints)[1]["healthy"]
+        with locked(checkpoints / "odd"):
+            summaries, table = shown(checkpoints)
+            listed = {each["name"]: each["error"] for each in model_list.summaries(checkpoints)}
+            assert Runs(checkpoints).statuses() == []
+        assert summaries["healthy"] == healthy
+        assert {name: table["healthy"].get(name) for name in row} == row
+        assert summaries["odd"]["error"] == listed["odd"] == "odd cannot be read: Permission denied."
+        assert listed["healthy"] is None
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """A folder without rights, looked at as a user whom the system does not let into everything."""
+    user, rights = os.geteuid(), folder.stat().st_mode
+    folder.chmod(0)
+    try:
+        os.seteuid(user or NOBODY)
+        yield
+    finally:
+        os.seteuid(user)
+        folder.chmod(rights)

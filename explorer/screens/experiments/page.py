@@ -40,7 +40,7 @@ from model.commands import typed
 from model.experiments.catalogue import EXPERIMENTS
 from model.experiments.recipe import DEVICE, PRECISION, SPARING, THREADS, Experiment
 from model.experiments.stored import ResultError, as_typed
-from model.folder import model_folders
+from model.folder import model_folders, modified
 
 EXPERIMENT = "experiment"  # key of the box, and name of its URL parameter
 _ADDRESS = Parameter(EXPERIMENT)
@@ -153,7 +153,7 @@ def _curves(arms: Sequence[ArmRuns], metric: str) -> None:
     name = name or metric
     _, title, unit = MEASURES[name]
     top = 100.0 if name == "exact_match" else None
-    newest_first = sorted(model_folders(runtime.CHECKPOINTS), key=lambda folder: -folder.stat().st_mtime)
+    newest_first = sorted(model_folders(runtime.CHECKPOINTS), key=modified, reverse=True)
     found = reruns(arms, newest_first, lambda folder: metrics_of(runs, folder.name))
     own = [(run.name, run.variant, *run.curve(name)) for run in found[: len(SHAPES)]]
     curves = validation_curves(arms, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 import streamlit as st
@@ -17,7 +18,7 @@ from model.folder import METRICS
 
 def draw_comparison(runs: Runs, entries: Sequence[Entry], name: str) -> None:
     """Curves of several runs, one measure at a time; initially they include the run called `name`."""
-    names = [entry.name for entry in entries if (runs.folder(entry.name) / METRICS).is_file()]
+    names = [entry.name for entry in entries if os.path.isfile(runs.folder(entry.name) / METRICS)]
     if not names:
         st.info("There is nothing to compare yet: no run here has logged any metrics.")
         return

@@ -166,8 +166,9 @@ def _history(runs: Runs, name: str, steps: tuple[int, ...]) -> list[HeadScores]:
     from explorer.runs.head_history import stamp
 
     folder = runs.folder(name)
+    stamps = tuple(stamp(folder, step) for step in steps)
     try:
-        return _measured_history(str(folder), tuple(stamp(folder, step) for step in steps), steps)
+        return _measured_history(str(folder), stamps, steps)
     except CheckpointError:
         return []
 

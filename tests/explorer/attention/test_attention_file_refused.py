@@ -145,6 +145,30 @@ def test_what_is_declared_too_large_is_never_allocated(shape: tuple[int, ...], p
         tracemalloc.stop()
 
 
+@pytest.mark.parametrize(
+    ("name", "dtype", "shape", "payload", "said"),
+    [
+        ("src_tokens", "<U1", (2,), b"\x00\x00\x11\x00" * 2, "holds numbers that are no characters."),
+        ("src_tokens", "<U0", (2,), b"", "not a readable .npz"),
+        ("encoder", "<f4", (10**400,), b"", "encoder declares far too many entries"),
+        ("encoder", "<f4", (1,) * 70, b"\x00" * 4, "not a readable .npz"),
+        ("encoder", "<f4", (1, 2), b"\x00" * 4, "encoder is truncated."),
+    ],
+)
+def test_headers_that_no_array_has_get_a_short_message(
+    name: str, dtype: str, shape: tuple[int, ...], payload: bytes, said: str
+) -> None:
+    member, file = io.BytesIO(), io.BytesIO()
+    np.lib.format.write_array_header_1_0(member, {"descr": dtype, "fortran_order": False, "shape": shape})
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr(f"{name}.npy", member.getvalue() + payload)
+    with pytest.raises(OwnAttentionError) as refused:
+        read_own(file.getvalue(), "odd.npz")
+    assert said in str(refused.value)
+    assert len(str(refused.value)) < 250
+    assert "\n" not in str(refused.value)
+
+
 def test_a_file_beyond_the_limit_is_not_read() -> None:
     with pytest.raises(OwnAttentionError, match="at most"):
         read_own(b"PK" + bytes(MAX_BYTES), "x")

@@ -107,6 +107,8 @@ def test_all_moments_share_rows_and_have_answers_of_their_own(run: Path, loaded:
 
 
 def test_a_stamp_changes_with_its_snapshot(run: Path) -> None:
+    with pytest.raises(CheckpointError, match="is no longer here"):
+        stamp(run, 11)
     before = stamp(run, 10)
     assert stamp(run, 10) == before
     path = snapshot_path(run, 10)
