@@ -19,7 +19,7 @@ _MAX_LABEL = 2000  # characters of a token in a file
 _MAX_MEMBERS = 1000
 
 # What zipfile, zlib and numpy raise for truncated, damaged or foreign archives.
-_UNREADABLE: tuple[type[Exception], ...] = (
+UNREADABLE: tuple[type[Exception], ...] = (
     OSError,
     EOFError,
     KeyError,
@@ -71,7 +71,7 @@ def read_npz(
                         left -= arrays[name].size
     except FileError:
         raise
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         [reason, *_] = str(error)[:120].splitlines() or [type(error).__name__]
         raise FileError(f"it is not a readable .npz file ({reason}).") from None
     return arrays

@@ -52,7 +52,10 @@ def read_lesson(path: Path) -> Lesson:
         LessonError: the file is not a valid lesson; the message names the file and, where possible, the line.
     """
     try:
-        content = path.read_bytes()
+        if path.exists() and not path.is_file():
+            raise LessonError(f"{path.name} is not a file, but a folder, a pipe or a device.")
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise LessonError(f"{path.name} cannot be read: {error.strerror}.") from error
     return parse_lesson(content, path.name)
@@ -70,7 +73,7 @@ def parse_lesson(content: bytes, file: str) -> Lesson:
             f"{file}: the name of a lesson file has lowercase letters, digits and hyphens only, such as masks.md."
         )
     if len(content) > MAX_BYTES:
-        raise LessonError(f"{file}: a lesson has at most {MAX_BYTES:,} bytes, this one {len(content):,}.")
+        raise LessonError(f"{file}: a lesson has at most {MAX_BYTES:,} bytes, this one has more.")
     try:
         lines = content.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
@@ -114,6 +117,8 @@ def _front(lines: list[str], file: str) -> tuple[dict[str, Any], int]:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         match = re.search(r"\(at line (\d+)", str(error))
         raise _error(file, int(match[1]) + 1 if match else end, f"the front matter is not TOML: {error}") from None
+    except ValueError:  # what Python says to a number of thousands of digits
+        raise _error(file, end, "the front matter holds a number that is too large") from None
     for key, value in values.items():
         line = next((i for i, text in enumerate(lines[:end], start=1) if text.strip().startswith(key)), 1)
         if key not in FRONT:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from explorer.lessons.lesson import Lesson, LessonError
 from explorer.lessons.lesson_file import read_lesson
+from model import faults
 
 FOLDER = Path(os.environ.get("HEADLIGHT_LESSONS", Path(__file__).parent / "content"))
 MAX_LESSONS = 60
@@ -45,4 +46,7 @@ def read_library(files: Iterable[Path]) -> Library:
             lessons.append(read_lesson(path))
         except LessonError as broken:
             problems.append(str(broken))
+        except Exception as fault:  # whatever a file makes go wrong concerns that lesson only
+            faults.report(fault)
+            problems.append(f"{path.name} cannot be read because of a fault in Headlight.")
     return Library(tuple(sorted(lessons, key=lambda lesson: (lesson.order, lesson.name))), tuple(problems))

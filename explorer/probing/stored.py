@@ -18,10 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.attention.array_file import UNREADABLE
 from explorer.probing.corpus_scores import CorpusScores
 from explorer.probing.head_scores import SentenceScores, summarised
 from explorer.probing.importance import Importance
 from explorer.probing.measurement import KindScores, Probe
+from explorer.probing.relative_maps import BINS
 from model.analysis.bootstrap import Estimate
 from model.analysis.importance import Ablation
 from model.analysis.recorded_batches import Sample
@@ -31,6 +33,10 @@ from model.folder import WEIGHTS
 FILE = "heads.npz"
 VERSION = 1  # of the measurement: raise it when a formula changes, so that stored results are measured again
 LARGEST = 64_000_000  # bytes, unpacked
+# Parts whose last axes are the heads.
+PER_HEAD = frozenset(
+    ("own", "estimate", "over_uniform", "loss", "accuracy", "gradient", "by_layer", "similarity", "relative")
+)
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -111,9 +117,21 @@ def load(folder: Path, sample: str) -> Stored | None:
             about = json.loads(bytes(file["about"]).decode())
             if (about["version"], about["sample"]) != (VERSION, sample) or about["weights"] != weights_hash(folder):
                 return None
-            return _stored(about, {name: file[name] for name in file.files})
-    except (OSError, ValueError, KeyError, IndexError, TypeError, zipfile.BadZipFile):
+            arrays = {name: file[name] for name in file.files if name != "about"}
+            return _stored(about, arrays) if _fit(about, arrays) else None
+    except UNREADABLE:
         return None
+
+
+def _fit(about: Mapping[str, Any], arrays: Arrays) -> bool:
+    """Whether all arrays hold real numbers, with a place for each head where they speak of heads."""
+    for name, values in arrays.items():
+        kind, *_, part = name.split("/")
+        layers, heads = about["shapes"][kind]
+        ends = {"similarity": (layers * heads,) * 2, "relative": (layers, heads, BINS, BINS)}.get(part, (layers, heads))
+        if values.dtype.kind != "f" or (part in PER_HEAD and values.shape[-len(ends) :] != ends):
+            return False
+    return True
 
 
 def _stored(about: Mapping[str, Any], arrays: Arrays) -> Stored:

@@ -93,7 +93,7 @@ def read_metrics(path: Path) -> list[dict[str, Any]]:
     for text in path.read_text(encoding="utf-8", errors="replace").splitlines():
         try:
             line = json.loads(text)
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):
             continue  # cut off by a kill; the step is repeated
         if isinstance(line, dict) and isinstance(line.get("step"), int):
             lines.append(line)

@@ -15,16 +15,16 @@ from explorer.translation.selection import Selection
 from explorer.translation.translator import InputError
 from explorer.web import runtime
 from model.config import DecodeConfig
-from model.folder import CheckpointError
+from model.folder import CheckpointError, modified
 
 
 def library() -> Library:
     """All lessons; a file is read again when it changes."""
-    return _library(tuple((str(path), path.stat().st_mtime_ns) for path in lesson_files(FOLDER)))
+    return _library(tuple((str(path), modified(path)) for path in lesson_files(FOLDER)))
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def _library(files: tuple[tuple[str, int], ...]) -> Library:
+def _library(files: tuple[tuple[str, float], ...]) -> Library:
     return read_library(Path(path) for path, _ in files)
 
 

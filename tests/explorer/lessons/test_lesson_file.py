@@ -175,7 +175,7 @@ def test_a_broken_file_is_named_with_its_line(case: str) -> None:
 
 
 def test_other_files_that_are_not_lessons(tmp_path: Path) -> None:
-    with pytest.raises(LessonError, match=r"at most 100,000 bytes"):
+    with pytest.raises(LessonError, match=r"at most 100,000 bytes, this one has more"):
         parse_lesson(b" " * (MAX_BYTES + 1), "eins.md")
     with pytest.raises(LessonError, match=r"line 2: the file is not UTF-8"):
         parse_lesson(b"+++\n\xff", "eins.md")

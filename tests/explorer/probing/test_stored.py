@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import shutil
 from pathlib import Path
 
@@ -85,6 +86,23 @@ def test_stale_results_are_not_shown(measured: Measured, folder: Path, monkeypat
     for damaged in (b"", whole[: len(whole) // 2], b"PK" + whole[2:200], b"\x80\x04K\x00."):
         path.write_bytes(damaged)
         assert stored.load(folder, hashed) is None, "damaged"
+    rng = np.random.default_rng(0)
+    for _ in range(30):  # what zlib, zipfile and numpy say to that
+        content = np.frombuffer(whole, np.uint8).copy()
+        content[rng.integers(len(content), size=20)] = rng.integers(256, size=20)
+        path.write_bytes(content.tobytes())
+        stored.load(folder, hashed)
+    with np.load(io.BytesIO(whole)) as file:
+        arrays = dict(file)
+    for name in (
+        "cross/similarity",
+        "encoder/relative",
+        "decoder/scores/confidence/own",
+        "cross/corpus/error_rate/estimate",
+    ):
+        for other in (arrays[name][..., :-1], arrays[name].astype(complex), np.array("x")):
+            np.savez(path, **arrays | {name: other})
+            assert stored.load(folder, hashed) is None, f"{name} of another shape or type"
 
 
 def test_a_model_opens_with_its_results(measured: Measured, folder: Path) -> None:
