@@ -206,7 +206,10 @@ def _delimiter(text: str) -> str:
     lines = text.split("\n", _SNIFFED)[:_SNIFFED]
 
     def agreement(delimiter: str) -> int:
-        widths = Counter(len(cells) for cells in csv.reader(lines, delimiter=delimiter) if len(cells) > 1)
+        try:
+            widths = Counter(len(cells) for cells in csv.reader(lines, delimiter=delimiter) if len(cells) > 1)
+        except csv.Error:  # a cell of more than 131,072 characters
+            return 0
         return max(widths.values(), default=0)
 
     return max((",", ";", "\t"), key=agreement)

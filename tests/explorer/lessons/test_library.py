@@ -44,7 +44,7 @@ def test_no_file_in_the_folder_keeps_the_other_lessons_away(tmp_path: Path, monk
     assert [lesson.name for lesson in library.lessons] == ["good"]
     assert {problem.split()[0] for problem in library.problems} == {start.split()[0] for start in expected}
     assert all(problem.startswith(tuple(expected)) for problem in library.problems)
-    read = library_module.read_lesson
+    read, reported = library_module.read_lesson, list[Exception]()
 
     def fail(path: Path) -> Lesson:
         if path.name == "digits.md":
@@ -52,6 +52,8 @@ def test_no_file_in_the_folder_keeps_the_other_lessons_away(tmp_path: Path, monk
         return read(path)
 
     monkeypatch.setattr(library_module, "read_lesson", fail)
+    monkeypatch.setattr(library_module.faults, "report", reported.append)
     again = read_library(lesson_files(tmp_path))
     assert again.lessons == library.lessons
     assert "digits.md cannot be read because of a fault in Headlight." in again.problems
+    assert [str(fault) for fault in reported] == ["unforeseen"]

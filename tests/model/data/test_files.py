@@ -176,6 +176,7 @@ def test_many_line_numbers_are_not_all_named(tmp_path: Path) -> None:
         ("a.csv", b"PK\x03\x04rest", r"is a spreadsheet or an archive"),
         ("a.tsv", b"\x1f\x8brest", r"is compressed"),
         ("a.csv", b'a,b\n"c,d\ne,f\n', r"not valid CSV from line 2 on .*quotation mark"),
+        ("a.csv", b"x" * 140_000 + b",y\n", r"not valid CSV from line 1 on \(field larger"),
         ("a.tsv", b"a\tb\n" + b"a\t\n" * 3, r"more unusable rows than pairs \(1\)\. 3 rows left out: .*lines 2, 3, 4"),
         ("a.jsonl", b"{}\n[]\n3\n", r"no JSON objects with strings"),
     ],
