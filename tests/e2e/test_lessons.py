@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from explorer.lessons.answers import solve
+from explorer.lessons.answers import Solution, solve
 from explorer.lessons.lesson import Lesson
 from explorer.lessons.lesson_file import read_lesson
 from explorer.screens.lessons.running_models import evaluate, start_of
@@ -28,13 +28,34 @@ def shipped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runtime, "CHECKPOINTS", ROOT / "checkpoints")
 
 
-def right_answer(lesson: Lesson, at: int) -> tuple[int | None, str]:
-    """The number of the right choice, or None, and the answer in words."""
+def solution_of(lesson: Lesson, at: int) -> Solution | None:
+    """The right answer of a step; None if it asks nothing, or if its model is not here."""
     step = lesson.step(at)
-    assert step.question is not None
+    if step.question is None or step.missing(runtime.models()):
+        return None
     start = start_of(step)
-    found = solve(step.question, lambda expression: evaluate(expression, start, start))
-    return found.choice, found.text
+    return solve(step.question, lambda expression: evaluate(expression, start, start))
+
+
+def wrong_answer(solution: Solution) -> tuple[int | None, str]:
+    """The number of a wrong choice, or None, and a wrong answer in words."""
+    return None if solution.choice is None else int(solution.choice == 0), "something else"
+
+
+def answer_by_keyboard(page: Page, choice: int | None, text: str) -> None:
+    form = page.get_by_test_id("stForm")
+    if choice is None:
+        field = form.get_by_role("textbox")
+        field.focus()
+        expect(field).to_be_focused()
+        page.keyboard.press("ControlOrMeta+a")
+        page.keyboard.type(text)
+        page.keyboard.press("Enter")
+        return
+    option, button = form.get_by_role("radio").nth(choice), form.get_by_role("button", name="Check the answer")
+    option.press("Space")
+    expect(option).to_be_checked()
+    button.press("Enter")
 
 
 def on_step(page: Page, lesson: Lesson, at: int) -> None:
@@ -48,11 +69,12 @@ def test_a_lesson_by_mouse(visit: Visit, lesson: Lesson) -> None:
     page = visit("/lessons")
     page.locator(f".st-key-lesson_start_{lesson.name} button").click()
     on_step(page, lesson, 1)
-    choice, text = right_answer(lesson, 1)
-    if choice is None:
-        page.get_by_test_id("stForm").get_by_role("textbox").fill(text)
+    solution = solution_of(lesson, 1)
+    assert solution
+    if solution.choice is None:
+        page.get_by_test_id("stForm").get_by_role("textbox").fill(solution.text)
     else:
-        page.get_by_test_id("stForm").get_by_test_id("stRadio").locator("label:has(input)").nth(choice).click()
+        page.get_by_test_id("stForm").get_by_test_id("stRadio").locator("label:has(input)").nth(solution.choice).click()
     page.get_by_role("button", name="Check the answer").click()
     expect(page.get_by_test_id("stAlert").filter(has_text="Right:")).to_be_visible()
     for at in range(2, len(lesson.steps) + 1):
@@ -65,26 +87,29 @@ def test_a_lesson_by_mouse(visit: Visit, lesson: Lesson) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
 def test_a_lesson_by_keyboard_in_large_type(visit: Visit, lesson: Lesson) -> None:
+    """Each question is answered wrongly first, then rightly; after any answer, the picture is there."""
     page = visit(f"/lessons?lesson={lesson.name}&at=1&present=1")
     expect(page.get_by_test_id("stSidebar")).to_be_hidden()
-    on_step(page, lesson, 1)
-    choice, text = right_answer(lesson, 1)
-    if choice is None:
-        page.get_by_test_id("stForm").get_by_role("textbox").focus()
-        page.keyboard.type(text)
-        page.keyboard.press("Enter")
-    else:
-        page.get_by_test_id("stForm").get_by_role("radio").nth(choice).focus()
-        page.keyboard.press("Space")
-        button = page.get_by_role("button", name="Check the answer")
-        button.focus()
-        page.keyboard.press("Enter")
-    expect(page.get_by_test_id("stAlert").filter(has_text="Right:")).to_be_visible()
-    settle(page)
-    page.evaluate("document.activeElement.blur()")
-    for at in range(2, len(lesson.steps) + 1):
-        page.keyboard.press("PageDown")
+    alerts, hidden = page.get_by_test_id("stAlert"), page.get_by_text("is shown once you have answered.")
+    asked = 0
+    for at in range(1, len(lesson.steps) + 1):
         on_step(page, lesson, at)
+        solution = solution_of(lesson, at)
+        if solution:
+            asked += 1
+            expect(hidden).to_have_count(int(lesson.step(at).after))
+            answer_by_keyboard(page, *wrong_answer(solution))
+            expect(alerts.filter(has_text="Not quite: you answered")).to_be_visible()
+            expect(hidden).to_have_count(0)
+            settle(page)
+            answer_by_keyboard(page, solution.choice, solution.text)
+            expect(alerts.filter(has_text="Right:")).to_be_visible()
+            expect(alerts.filter(has_text="Not quite")).to_have_count(0)
+            settle(page)
+            page.evaluate("document.activeElement.blur()")
+        if at < len(lesson.steps):
+            page.keyboard.press("PageDown")
+    assert asked >= 2
     page.keyboard.press("PageUp")
     on_step(page, lesson, len(lesson.steps) - 1)
     page.keyboard.press("p")
