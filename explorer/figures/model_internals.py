@@ -95,6 +95,13 @@ def firing_plot(activations: Floats, tokens: Sequence[str], *, first: int = 1) -
     return Plot(figure, caption, "Active units", columns)
 
 
+def _roomy(values: NDArray[Any], share: float) -> list[float]:
+    """The range of an axis whose points have labels: also at its ends, on a phone, these stay whole."""
+    low, high = float(values.min()), float(values.max())
+    room = share * (high - low) or 1.0
+    return [low - room, high + room]
+
+
 def projection_plot(projection: Projection, groups: Sequence[tuple[str, Sequence[str]]], title: str) -> Plot:
     """Points of several groups, each with its tokens, in the plane of their two principal components."""
     made = go.Figure()
@@ -127,8 +134,14 @@ def projection_plot(projection: Projection, groups: Sequence[tuple[str, Sequence
             "title": {"text": "first principal component", "standoff": 10},
             "zeroline": False,
             "automargin": False,
+            "range": _roomy(projection.points[:, 0], 0.18),
         },
-        yaxis={"title": {"text": "second principal component", "standoff": 14}, "zeroline": False, "automargin": False},
+        yaxis={
+            "title": {"text": "second principal component", "standoff": 14},
+            "zeroline": False,
+            "automargin": False,
+            "range": _roomy(projection.points[:, 1], 0.12),
+        },
     )
     caption = (
         f"The two principal components explain {100 * projection.explained_variance:.0f} % of the variance; the rest "

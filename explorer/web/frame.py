@@ -46,6 +46,7 @@ _STYLE = """<style>
 .st-key-answer [data-testid="stHeaderActionElements"] { display: none; }
 .stApp a[href^="#term-"] {
   color: inherit; text-decoration: underline dotted; text-underline-offset: 3px; cursor: help; }
+@media (min-width: 769px) { .stApp :has(> .st-key-phone_subject), .st-key-phone_subject { display: none; } }
 @media (max-width: 768px) {
   .stMainBlockContainer { padding: 4rem 1.5rem 2rem; }
   [data-testid="stHeader"] { background: light-dark(#ffffff, #0f151b); }

@@ -47,7 +47,14 @@ def draw_page(
         else:
             name, tabs_of = f"{name}_lstm", lstm_tabs
     if opened is not None:
+        _name_subject(opened)
         st.fragment(contained(name)(_draw_open_tab))(opened, name, tabs_of, on_screen)
+
+
+def _name_subject(opened: OpenTranslation) -> None:
+    """Name model and sentence on a phone, where the sidebar that has them is closed (explorer/web/frame.py)."""
+    with st.container(key="phone_subject"):
+        st.caption(f"**{plain(opened.shown.model)}** · “{plain(str(st.session_state.get(session.TEXT) or ''))}”")
 
 
 def _draw_open_tab(opened: OpenTranslation, name: str, tabs_of: TabsOf, on_screen: tuple[str, ...]) -> None:

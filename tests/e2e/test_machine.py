@@ -1,4 +1,4 @@
-"""The machine on Inside in a real browser: stepped, opened by mouse and by keyboard, read as a list, left by a link."""
+"""The machine on Inside in a real browser: stepped, opened, read as a list, left by a link and back, on a phone."""
 
 from __future__ import annotations
 
@@ -71,3 +71,41 @@ def test_the_machine_is_stepped_opened_and_left(visit: Visit) -> None:
     machine.get_by_role("button", name="Open in Attention →").click()
     page.wait_for_url(re.compile(r"/attention\?.*kind=decoder"))
     assert "layer=2" in page.url
+
+    # And back, to the block that is on screen there.
+    settle(page)
+    page.get_by_role("button", name="See it in the machine").click()
+    page.wait_for_url(re.compile(r"/inside\?.*block=decoder\.1\.self_attn"))
+    expect(machine.locator(".panel h3")).to_have_text("Masked decoder self-attention, decoder layer 2")
+    expect(machine.locator(".says")).to_contain_text("reads livres → predicts rouge")
+
+    # Larger and smaller, dragged, and on a phone: the three places of attention at once, the next word without a swipe.
+    machine.get_by_role("button", name="Larger").click()
+    machine.get_by_role("button", name="Larger").click()
+    expect(machine.locator(".zooms [value=fit]")).to_have_text("160\u202f%")
+    sheet = machine.locator(".sheet")
+    box = sheet.bounding_box()
+    assert box
+    sheet.evaluate("sheet => sheet.scrollLeft = 0")
+    page.mouse.move(box["x"] + 400, box["y"] + 8)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 300, box["y"] + 8)
+    page.mouse.up()
+    expect(sheet, "the diagram follows the pointer").to_have_js_property("scrollLeft", 100)
+    page.keyboard.press("0")
+    expect(machine.locator(".zooms [value=fit]")).to_have_text("100\u202f%")
+    whole.get_by_role("button", name="Masked decoder self-attention, decoder layer 2", exact=True).press("Escape")
+    expect(machine.locator(".panel h3")).to_have_text("The whole machine")
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(whole.locator(".folded")).to_have_count(2)
+    assert sheet.evaluate("box => box.scrollWidth <= box.clientWidth")
+    expect(page.locator(".st-key-phone_subject")).to_contain_text("adjective-swap · “I read red books”")
+    machine.locator(".controls").evaluate("controls => controls.scrollIntoView()")
+    for name in (
+        "Encoder self-attention, encoder layer 1",
+        "Masked decoder self-attention, decoder layer 2",
+        "Cross-attention, decoder layer 2",
+    ):
+        expect(whole.get_by_role("button", name=name, exact=True)).to_be_in_viewport(ratio=1)
+    whole.get_by_role("button", name="Next word").scroll_into_view_if_needed()
+    expect(whole.get_by_role("button", name="Next word")).to_contain_text("rouge")

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { boxTowards, openWidth, planMachine, zoomAfter } from "../../explorer/components/js/machine_plan.js";
+import { openWidth } from "../../explorer/components/js/machine_band.js";
+import { boxTowards, planMachine, zoomAfter } from "../../explorer/components/js/machine_plan.js";
 
 const block = (name, kind, stack, layer, reads, attention = "") => ({ name, kind, stack, layer, reads, attention, points: [] });
 /** The blocks of a post-norm or pre-norm Transformer, as machine_blocks.py lists them. */
@@ -121,6 +122,45 @@ test("in post-norm the norm comes after the sum on the stream, in pre-norm befor
   assert.ok(at(pre, "encoder.0.norm1").x < at(pre, "encoder.0.residual1").x);
   assert.ok(at(pre, "encoder.0.norm1").y + 17 < at(pre, "encoder.0.residual1").leave[1]);
 });
+
+/** Whether a line from one point to the next passes through a box. */
+const passes = ([[x0, y0], [x1, y1]], { x, y, width, height }) =>
+  Math.max(x0, x1) > x + 1 && Math.min(x0, x1) < x + width - 1 && Math.max(y0, y1) > y + 1 && Math.min(y0, y1) < y + height - 1;
+
+for (const width of [296, 366]) { // of the page's main part on phones 320 and 390 pixels wide
+  for (const pre of [false, true]) {
+    for (const [encoder, decoder] of [[1, 1], [2, 2], [2, 3], [6, 6]]) {
+      test(`a phone ${width + 24} pixels wide, ${pre ? "pre" : "post"}-norm, ${encoder} + ${decoder} layers: all three attentions and the next word, without a swipe`, () => {
+        const blocks = transformer(encoder, decoder, pre), plan = planMachine(blocks, width, wish(pre)), { boxes } = plan;
+        assert.ok(plan.width <= width, `${plan.width}`);
+        assert.deepEqual(boxes.flatMap(({ names }) => names).sort(), blocks.map(({ name }) => name).sort());
+        const tops = ["source", "encoder", "target", "decoder", "output"].map((stack) => Math.min(...boxes.filter((box) => box.stack === stack).map(({ y }) => y)));
+        assert.deepEqual(tops, [...tops].sort((a, b) => a - b), "encoder first, then the decoder, the next word last");
+        const attention = boxes.filter(({ kind }) => kind === "attention");
+        assert.deepEqual(new Set(attention.map(({ name }) => name.replace(/\d/, ""))), new Set(["encoder..self_attn", "decoder..self_attn", "decoder..cross_attn"]));
+        const [first, last] = [Math.min(...attention.map(({ y }) => y)), Math.max(...attention.map(({ y, height }) => y + height))];
+        assert.ok(last - first < 550, "seen at once on a screen 844 pixels high");
+        for (const [i, a] of boxes.entries()) {
+          assert.ok(a.x >= 0 && a.x + a.width <= plan.width && a.y >= 0 && a.y + a.height <= plan.height, a.name);
+          for (const b of boxes.slice(i + 1)) {
+            assert.ok(a.x + a.width <= b.x || b.x + b.width <= a.x || a.y + a.height <= b.y || b.y + b.height <= a.y, `${a.name} and ${b.name}`);
+          }
+        }
+        for (const { points, flow } of plan.wires) {
+          for (const part of points.slice(1).map((point, n) => [points[n], point])) {
+            assert.ok(part[0][0] === part[1][0] || part[0][1] === part[1][1], "straight");
+            for (const [x] of part) assert.ok(x >= 0 && x <= plan.width);
+            if (flow === "memory" || flow === "loop") assert.ok(!boxes.some((box) => passes(part, box)), `${flow} passes beside all blocks`);
+          }
+        }
+        const cross = blocks.filter(({ attention: kind }) => kind === "cross").map(({ name }) => boxes.find(({ names }) => names.includes(name)));
+        const ends = plan.wires.filter(({ flow }) => flow === "memory").map(({ points }) => points[points.length - 1]);
+        assert.equal(ends.length, new Set(cross).size);
+        for (const box of cross) assert.ok(ends.some(([x, y]) => y === box.y && x > box.x && x < box.x + box.width), `the memory reaches ${box.name}`);
+      });
+    }
+  }
+}
 
 test("arrow keys lead to the nearest box in their direction, and nowhere at an edge", () => {
   const box = (x, y) => ({ x, y, width: 10, height: 10 });

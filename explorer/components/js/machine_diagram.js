@@ -3,7 +3,8 @@
 
 import { drawWires } from "./diagram.js";
 import { make, makeButton, say } from "./dom.js";
-import { boxTowards, foldedName, planMachine } from "./machine_plan.js";
+import { foldedName } from "./machine_band.js";
+import { boxTowards, planMachine } from "./machine_plan.js";
 import { measure, paintMap, paintRows, rowOf, rowsAt, scaleOf } from "./machine_pictures.js";
 import { PARTS, arrayOf, blockOf, lineOf, markedRow, open, redraw, rowFor, shapeText, sidesOf, tokensOf, weightsRow } from "./machine_state.js";
 import { isolated } from "./canvas.js";

@@ -7,11 +7,13 @@ import streamlit as st
 from explorer.lessons.glossary import explained
 from explorer.screens.attention import panels as attention_panels
 from explorer.text import plain
+from explorer.translation.selection import Selection, to_query
 from explorer.web import changes_in_force, chosen_path, embedded, sentence_page, session
 from explorer.web.attention_views import draw_heads
 from explorer.web.faults import contained
 from explorer.web.figures import freeze_after
 from explorer.web.open_translation import OpenTranslation, address_of, leave_lost_model, open_translation
+from model.points import attention_scope
 
 
 def draw() -> None:
@@ -31,11 +33,22 @@ def _attend() -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"#### {plain(opened.shown.text) or '(nothing: the model ended at once)'}")
         chosen_path.draw_way_back(opened)
+        _draw_way_to_machine(opened)
     changes_in_force.draw_edited(opened.shown)
     if lines := [*filter(None, [chosen_path.own_choice(opened)]), *opened.shown.notes]:
         st.caption(explained(" ".join(lines)))
     attention_panels.arrive()
     _explore(opened)
+
+
+def _draw_way_to_machine(opened: OpenTranslation) -> None:
+    """A button that opens the place on screen as a block of the whole model; the machine's links lead here."""
+    text = "The layer and head on screen, as a block of the whole model"
+    if st.button("See it in the machine", key="to_machine", type="tertiary", icon=":material/account_tree:", help=text):
+        here = address_of(opened)  # the views have moved it since the page was drawn
+        block = attention_scope(here.kind, max(1, here.layer) - 1) + (f".h{here.head}" if here.head else "")
+        query = to_query(Selection(model=here.model, text=here.text, path=here.path, step=here.step))
+        st.switch_page("pages/inside.py", query_params=query | {"inside_tab": "The machine", "block": block})
 
 
 @st.fragment

@@ -1,7 +1,8 @@
-"""The machine shows the recorded tensors: for every shipped model, for one token and for sixty."""
+"""The machine shows the recorded tensors: for shipped models and all kinds of others, for one token and for sixty."""
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Iterator
 from typing import Any
@@ -17,6 +18,7 @@ from explorer.components.machine_words import parts_of
 from explorer.components.model_diagram import whole_diagram_of
 from explorer.translation.translator import Translation, Translator
 from model.analysis.whole_run import added_positions, whole_runs
+from model.architectures import make_transformer
 from model.checkpoint import LoadedModel, load_model
 from model.config import EOS, SOS, DecodeConfig, ModelConfig
 from model.points import points
@@ -25,13 +27,33 @@ from tests.paths import CHECKPOINTS
 
 MODELS = sorted(path.parent.name for path in CHECKPOINTS.glob("*/config.json"))
 WORDS = {"reverse": "a b", "reverse-lstm": "a b", "dates": "3 May 2021"}
+# Untrained models with the tokenizers of a shipped one, of kinds that are not shipped.
+OTHERS: dict[str, dict[str, Any]] = {
+    "rope": {"positions": "rope"},
+    "alibi": {"positions": "alibi"},
+    "gate": {"attention_gate": True, "positions": "none"},
+    "uneven": {"norm_first": True, "n_encoder_layers": 1, "n_decoder_layers": 3, "n_encoder_heads": 2},
+    "six": {"n_encoder_layers": 6, "n_decoder_layers": 6},
+    "bare": {"residual": False},
+    "bart": {"norm_embeddings": True, "positions": "learned", "activation": "gelu", "output_bias": True},
+}
+OTHERS_OF = "adjective-swap"
 TEXTS = {"one": 1, "some": 5, "sixty": 60}
 PAPER = ModelConfig(src_vocab_size=9, tgt_vocab_size=9, n_encoder_layers=1, n_decoder_layers=1, d_model=16, d_ff=16)
 
 
 @functools.cache
 def loaded_model(name: str) -> LoadedModel:
-    return load_model(CHECKPOINTS / name)
+    if name not in OTHERS:
+        return load_model(CHECKPOINTS / name)
+    base = loaded_model(OTHERS_OF)
+    model = make_transformer(dataclasses.replace(base.model_config, **OTHERS[name]))
+    generator = torch.Generator().manual_seed(len(name))
+    model.reset_parameters(generator)
+    with torch.no_grad():
+        for parameter in model.parameters():  # biases, gates and norms as a trained model has them, and not 0 or 1
+            parameter.add_(0.05 * torch.randn(parameter.shape, generator=generator))
+    return dataclasses.replace(base, name=name, model=model.eval(), model_config=model.config)
 
 
 @functools.cache
@@ -71,7 +93,7 @@ def pictures(view: MachineView) -> Iterator[tuple[Block, dict[str, Any], np.ndar
 
 
 @pytest.mark.parametrize("length", TEXTS)
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", [*MODELS, *OTHERS])
 def test_pictures_are_the_recorded_tensors(name: str, length: str) -> None:
     view, shown = made(name, length)
     last = len(shown.path)
@@ -133,7 +155,7 @@ def test_sixty_tokens_stay_below_a_megabyte(name: str) -> None:
     assert len(encode(view, name="machine")) < 1_000_000
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", [*MODELS, *OTHERS])
 def test_what_is_opened_is_what_was_recorded(name: str) -> None:
     view, shown = made(name, "some")
     loaded, last = loaded_model(name), len(shown.path)

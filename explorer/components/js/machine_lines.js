@@ -1,0 +1,110 @@
+// Where the blocks of the machine are on a phone: in five lines below each other, each from left to right. The source, the
+// encoder with its memory, the target, the decoder, and what leads to the next word. The vectors go on from the end of a
+// line to the start of the next one; the memory goes down beside the target to the decoder.
+
+import { SUM, fitted, route } from "./machine_band.js";
+
+/** @typedef {import("./types").MachineBlock} MachineBlock */
+/** @typedef {import("./types").MachineBox} MachineBox */
+/** @typedef {import("./types").MachinePlan} MachinePlan */
+/** @typedef {import("./types").MachineWish} MachineWish */
+/** @typedef {[number, number]} Point */
+/**
+ * One line: its boxes and frames, where it ends to the right, and how high its stream is. `lead` is the height at which
+ * the vectors of the line before come along above it, `shelf` that of the memory.
+ * @typedef {{ boxes: MachineBox[], frames: MachinePlan["frames"], right: number, stream: number, rows: number, tight: boolean, lead: number, shelf: number }} Line
+ */
+
+/** Below this width, lines are used. */
+export const NARROW = 600;
+const STACKS = ["source", "encoder", "target", "decoder", "output"];
+const START = 15; // where lines begin
+const TURN = 6; // from the end of a line to where its vectors turn down, and from where they come up to a line's start
+const BACK = 3; // where the next word goes back up
+const CLEAR = 10; // between two lines of vectors beside each other
+const LOOP = 22; // below the last line
+/** The room above each line: for the vectors of the line before and, above the decoder, for the memory with its label. @type {Record<string, number>} */
+const ABOVE = { source: 0, encoder: 16, target: 12, decoder: 32, output: 16 };
+
+/**
+ * @param {MachineBlock[]} blocks
+ * @param {number} width
+ * @param {MachineWish} wish
+ * @returns {MachinePlan}
+ */
+export function planLines(blocks, width, wish) {
+  /** @type {Record<string, Line>} */
+  const lines = {};
+  const opened = blocks.find(({ name }) => name === wish.open);
+  let bottom = 0;
+  for (const stack of STACKS) {
+    const members = blocks.filter((block) => block.stack === stack), top = bottom + ABOVE[stack];
+    // However narrow, one layer of each side shows its attention.
+    const unfolded = wish.unfolded[stack]?.length || opened?.stack === stack ? wish.unfolded : { ...wish.unfolded, [stack]: [1] };
+    const end = stack === "encoder" || stack === "output" ? 0 : TURN + (stack === "target" ? 0 : 2);
+    const band = fitted(members, stack, top, width - START - end, { ...wish, unfolded }), by = START - 2;
+    for (const box of band.boxes) move(box, by);
+    lines[stack] = {
+      ...band, frames: band.frames.map((frame) => ({ ...frame, x: frame.x + by })), right: band.width + by,
+      lead: stack === "decoder" ? top - 26 : top - ABOVE[stack] / 2, shelf: top - 6,
+    };
+    bottom = top + band.height;
+  }
+  const all = Object.values(lines);
+  const boxes = all.flatMap((line) => line.boxes), height = bottom + LOOP;
+  const { wires, down } = wiresOf(blocks, boxes, lines, height - LOOP / 3);
+  return {
+    width: Math.max(down + 4, ...all.map(({ right }) => right + TURN + 2)), height, boxes, wires, frames: all.flatMap(({ frames }) => frames),
+    labels: [
+      { flow: "memory", text: blocks.some(({ kind }) => kind === "initial") ? "memory" : "memory: keys and values", x: START + CLEAR, y: lines.decoder.shelf },
+      { flow: "loop", text: "the chosen word is read in the next step", x: START, y: height - LOOP / 3 },
+    ],
+    rows: lines[opened?.stack ?? "decoder"].rows, tight: { encoder: lines.encoder.tight, decoder: lines.decoder.tight },
+  };
+}
+
+/** @param {MachineBox} box @param {number} by */
+function move(box, by) {
+  const moved = (/** @type {Point} */ [x, y]) => /** @type {Point} */ ([x + by, y]);
+  Object.assign(box, { x: box.x + by, enter: moved(box.enter), leave: moved(box.leave), ...(box.sum ? { sum: moved(box.sum) } : {}) });
+}
+
+/** The lines between the blocks, and how far to the right the memory goes down. @param {MachineBlock[]} blocks @param {MachineBox[]} boxes @param {Record<string, Line>} lines @param {number} loop */
+function wiresOf(blocks, boxes, lines, loop) {
+  /** @type {MachinePlan["wires"]} */
+  const wires = [], known = new Set();
+  /** @type {Record<string, MachineBox>} */
+  const home = {};
+  for (const box of boxes) for (const name of box.names) home[name] = box;
+  const { memory, word } = home, middle = memory.x + memory.width / 2, below = memory.y + memory.height;
+  const down = Math.max(middle, lines.target.right + TURN + CLEAR);
+  for (const block of blocks) {
+    for (const read of block.reads) {
+      const from = home[read], to = home[block.name], name = `${from.name} ${to.name}`;
+      if (from === to || known.has(name)) continue;
+      known.add(name);
+      if (read === "memory") {
+        const x = to.x + to.width / 2, { shelf } = lines[to.stack], aside = /** @type {Point[]} */ (down > middle ? [[middle, below + 6], [down, below + 6]] : []);
+        wires.push({ flow: "memory", points: [[middle, below], ...aside, [down, shelf], [x, shelf], [x, to.y]] });
+      } else {
+        const flow = from.stack === "source" || from.stack === "encoder" ? "source" : "target";
+        wires.push({ flow, points: from.stack === to.stack ? route(from, to) : over(from, to, lines) });
+      }
+    }
+  }
+  for (const { sum, stack, y, height } of boxes) {
+    if (sum) wires.push({ flow: stack, points: [[sum[0], y + height], [sum[0], sum[1] - SUM / 2]] });
+  }
+  const start = home["tgt.tokens"], out = word.x + word.width - 12, level = start.y + start.height / 2;
+  wires.push({ flow: "loop", points: [[out, word.y + word.height], [out, loop], [BACK, loop], [BACK, level], [start.x, level]] });
+  return { wires, down };
+}
+
+/** From the end of one line to a block of the next. @param {MachineBox} from @param {MachineBox} to @param {Record<string, Line>} lines @returns {Point[]} */
+function over(from, to, lines) {
+  const { right, stream } = lines[from.stack], { lead, stream: next } = lines[to.stack], [ax, ay] = from.leave, [bx, by] = to.enter;
+  const turn = right + TURN, left = START - TURN;
+  /** @type {Point[]} */
+  const points = [[ax, ay], ...(ay === stream ? [] : [/** @type {Point} */ ([ax, stream])]), [turn, stream], [turn, lead], [left, lead], [left, next], [bx, next]];
+  return by === next ? points : [...points, [bx, by]];
+}
