@@ -147,7 +147,7 @@ def test_without_noise_the_views_are_one(name: str) -> None:
         torch.testing.assert_close(plain_nll, nll)
 
 
-def test_bf16_rounds_the_projection_only() -> None:
+def test_bf16_rounds_products_only() -> None:
     """Loss and gradients are those of float32 but for rounding, and gradients stay float32."""
     src, tgt, labels = batch()
     kept = draw_cutoff(src, tgt, 0.3, 1, 2, 3)
