@@ -62,6 +62,7 @@ __all__ = [
 
 
 MAPPED_BYTES = 64 * 1024**2  # larger weights are not read: the operating system maps the file into memory
+MAX_WEIGHT = 65_504.0  # the largest number of half precision; sums of products of much larger ones are infinite
 MAX_POSITIONS = 1_000_000  # a larger table would exhaust memory before the error could be reported
 
 
@@ -122,7 +123,7 @@ def read_weights(path: Path, expected: Mapping[str, tuple[int, ...]], *, mapped:
     """Read tensors of exactly these names and shapes; `mapped` tensors are views of the file, which must stay as it is.
 
     Raises:
-        CheckpointError: missing, truncated, a pickle, unexpected names or shapes, or numbers that are not finite.
+        CheckpointError: missing, truncated, a pickle, unexpected names or shapes, or numbers that are no weights.
     """
     shapes = tensor_shapes(path)
     for name in expected.keys() - shapes.keys():
@@ -144,15 +145,18 @@ def read_weights(path: Path, expected: Mapping[str, tuple[int, ...]], *, mapped:
     except (SafetensorError, OSError) as error:
         raise CheckpointError(f"{label(path)} cannot be read: {error}.") from None
     for name, tensor in tensors.items():
-        if not all_finite(tensor):
-            raise CheckpointError(f"{label(path)}: '{name}' holds numbers that are not finite; training went wrong.")
+        if not all_usable(tensor):
+            raise CheckpointError(
+                f"{label(path)}: '{name}' holds numbers that are not finite, or larger than any weight; training went "
+                f"wrong."
+            )
     return tensors
 
 
-def all_finite(tensor: Tensor) -> bool:
-    """Whether every number is finite; much faster than `isfinite().all()`, which makes a tensor of booleans."""
+def all_usable(tensor: Tensor) -> bool:
+    """Whether every number is finite and within `MAX_WEIGHT`; much faster than a tensor of booleans."""
     # With a NaN among the numbers, both extremes are NaN.
-    return not tensor.numel() or all(bool(extreme.isfinite()) for extreme in tensor.aminmax())
+    return not tensor.numel() or all(abs(extreme.item()) <= MAX_WEIGHT for extreme in tensor.aminmax())
 
 
 def average_weights(sets: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:

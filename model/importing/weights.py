@@ -12,7 +12,7 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from model.architectures import empty_transformer
-from model.checkpoint import all_finite
+from model.checkpoint import all_usable
 from model.config import ModelConfig
 from model.importing.source_folder import ImportFailed
 from model.positions import sinusoidal_table
@@ -52,7 +52,7 @@ class Ledger:
         """One tensor, as float32.
 
         Raises:
-            ImportFailed: there is none, it was taken before, or it holds numbers that are not finite.
+            ImportFailed: there is none, it was taken before, or it holds numbers that are not finite, or larger than any weight.
         """
         if name not in self.names:
             raise ImportFailed(f"{self._path.name} has no tensor {name}, which a model of this configuration needs.")
@@ -64,7 +64,7 @@ class Ledger:
             raise ImportFailed(f"{self._path.name}: {name} holds {tensor.dtype} and not numbers with a fraction.")
         self.halves += tensor.dtype in (torch.float16, torch.bfloat16)
         tensor = tensor.float()
-        if not all_finite(tensor):
+        if not all_usable(tensor):
             raise ImportFailed(f"{self._path.name}: {name} holds numbers that are not finite.")
         return tensor
 

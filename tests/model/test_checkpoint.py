@@ -251,6 +251,9 @@ def test_weights_of_another_kind_are_refused(broken: Path) -> None:
     weights["tgt_embedding.weight"] = torch.full((13, 16), float("nan"))
     safetensors.torch.save_file(weights, path)
     assert "not finite" in refusal(broken)
+    weights["tgt_embedding.weight"] = torch.full((13, 16), 70_000.0)
+    safetensors.torch.save_file(weights, path)
+    assert "larger than any weight" in refusal(broken)
     weights["tgt_embedding.weight"] = torch.zeros(13, 16, dtype=torch.int64)
     safetensors.torch.save_file(weights, path)
     assert "damaged" in refusal(broken)
@@ -385,7 +388,7 @@ def test_weights_mapped_from_their_file_are_the_same_model(
 @pytest.mark.parametrize("kind", [torch.float32, torch.float16, torch.bfloat16])
 def test_one_number_that_is_not_finite_is_found(kind: torch.dtype) -> None:
     numbers = torch.linspace(-60_000, 60_000, 40).reshape(8, 5).to(kind)
-    assert checkpoint.all_finite(numbers)
-    assert checkpoint.all_finite(numbers[:0])
+    assert checkpoint.all_usable(numbers)
+    assert checkpoint.all_usable(numbers[:0])
     for wrong in (torch.nan, torch.inf, -torch.inf):
-        assert not checkpoint.all_finite(numbers.clone().index_fill_(0, torch.tensor(3), wrong))
+        assert not checkpoint.all_usable(numbers.clone().index_fill_(0, torch.tensor(3), wrong))
