@@ -52,7 +52,7 @@ class Ledger:
         """One tensor, as float32.
 
         Raises:
-            ImportFailed: there is none, it was taken before, or it holds numbers that are not finite, or larger than any weight.
+            ImportFailed: there is none, it was taken before, or it holds numbers that are no weights.
         """
         if name not in self.names:
             raise ImportFailed(f"{self._path.name} has no tensor {name}, which a model of this configuration needs.")
@@ -65,7 +65,9 @@ class Ledger:
         self.halves += tensor.dtype in (torch.float16, torch.bfloat16)
         tensor = tensor.float()
         if not all_usable(tensor):
-            raise ImportFailed(f"{self._path.name}: {name} holds numbers that are not finite.")
+            raise ImportFailed(
+                f"{self._path.name}: {name} holds numbers that are not finite, or larger than any weight."
+            )
         return tensor
 
     @property
