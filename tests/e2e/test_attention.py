@@ -120,7 +120,7 @@ def test_steps_by_key_move_all_views_and_send_nothing_more(visit: Visit) -> None
     drawn(page)
     for key, step in (("ArrowRight", 2), ("End", 5), ("ArrowLeft", 4), ("Home", 1)):
         page.keyboard.press(key)
-        expect(page.locator(".player output")).to_have_text(f"step {step} of 5")
+        expect(page.locator(".walk output")).to_have_text(f"step {step} of 5")
     wait_for(page, step="1", view="text")
 
 
@@ -146,13 +146,13 @@ def test_the_button_of_a_cell_opens_its_numbers(visit: Visit, trace: AttentionTr
     focused = page.locator(".arrival:focus")
     expect(focused).to_have_attribute("aria-label", "One cell")
     page.keyboard.press("ArrowRight")
-    expect(page.locator(".player output")).to_have_text("step 4 of 5")
+    expect(page.locator(".walk output")).to_have_text("step 4 of 5")
 
 
 def test_keys_step_after_typing_and_after_clicking_anywhere(visit: Visit) -> None:
     page = visit(f"/attention?model=adjective-swap&text={TEXT.replace(' ', '+')}&step=1")
     drawn(page)
-    step = page.locator(".player output")
+    step = page.locator(".walk output")
     field = page.get_by_role("textbox", name=re.compile("Type a sentence"))
     field.fill("you see old houses")
     field.press("ArrowLeft")  # in the field, it moves the cursor
@@ -183,7 +183,7 @@ def test_keys_step_after_typing_and_after_clicking_anywhere(visit: Visit) -> Non
 def test_it_opens_where_there_is_most_to_see_and_the_diagram_leads_to_another_place(visit: Visit) -> None:
     page = visit("/attention?model=multi30k-en-de")
     drawn(page)
-    expect(page.locator(".player output")).to_have_text("step 5 of 9")
+    expect(page.locator(".walk output")).to_have_text("step 5 of 9")
     place = page.locator(".model [aria-checked=true]")
     expect(place).to_have_attribute("aria-label", "Cross-attention, layer 4")
     page.locator(".model").get_by_role("radio", name="Masked decoder self-attention, layer 2").click()

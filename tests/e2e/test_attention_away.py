@@ -146,7 +146,7 @@ def test_the_page_opens_offline_with_the_same_numbers(
 
 def shown(page: Page) -> list[str]:
     """What the views say in words."""
-    parts = (".explorer figcaption:visible", ".cell", ".caption", ".player output", ".panel select[name=scale]")
+    parts = (".explorer figcaption:visible", ".cell", ".caption", ".walk output", ".panel select[name=scale]")
     return [page.locator(part).first.evaluate("e => e.value ?? e.innerText") for part in parts]
 
 

@@ -189,7 +189,7 @@ def test_hover_shows_and_a_click_chooses_a_cell(bench: HeadsBench) -> None:
     bench.page.mouse.move(0, 0)
     bench.frame()
     assert f"key 4 <eos> weight {weights[1, 3]:.4f}" in bench.text(".cell")
-    assert bench.text(".player output") == "step 2 of 3", "the row of a cell is the step of all views"
+    assert bench.text(".walk output") == "step 2 of 3", "the row of a cell is the step of all views"
     bench.press("Escape")
     assert "weight" not in bench.text(".cell")
 

@@ -73,7 +73,7 @@ def test_the_sentence_is_shaded_by_what_a_token_attends_to(bench: HeadsBench) ->
     assert words.nth(1).inner_text().split() == ["cat", "100", "%"]
     dark = "element => getComputedStyle(element).backgroundColor"
     assert words.nth(1).evaluate(dark) != words.nth(3).evaluate(dark)
-    assert bench.text(".player output") == "step 4 of 6"
+    assert bench.text(".walk output") == "step 4 of 6"
 
 
 def test_a_token_of_self_attention_shades_its_own_sentence(bench: HeadsBench) -> None:
@@ -199,7 +199,7 @@ def test_a_choice_in_one_view_is_the_choice_of_all(bench: HeadsBench) -> None:
     bench.click(".strip > div:first-child .word:nth-child(5)")
     bench.click(".views button[value=heads]")
     assert bench('.tile[value="cross 1 2"]').get_attribute("aria-pressed") == "true"
-    assert bench.text(".player output") == "step 5 of 6"
+    assert bench.text(".walk output") == "step 5 of 6"
 
 
 def test_what_is_reported_reopens_the_same_view(bench: HeadsBench) -> None:
@@ -218,6 +218,7 @@ def test_what_is_reported_reopens_the_same_view(bench: HeadsBench) -> None:
 def test_presenting_fills_the_screen_in_larger_type_and_the_same_state(bench: HeadsBench) -> None:
     bench.mount(heads_trace(), kind="cross", layer=1, head=2, view="head", step=3)
     before = (bench.text(".caption"), bench.plot("cross")[2])
+    bench.click(".options")
     bench.click(".present")
     bench.page.wait_for_function("() => root.fullscreenElement?.className === 'explorer'")
     bench.frame()
@@ -228,6 +229,7 @@ def test_presenting_fills_the_screen_in_larger_type_and_the_same_state(bench: He
     wide, high = bench.page.evaluate("() => [innerWidth, innerHeight]")
     assert zoom == pytest.approx(min(wide / 1000, high / 600), abs=0.01)
     assert zoom > 1, "all of it is larger"
+    bench.click(".options")
     bench.click(".present")
     bench.page.wait_for_function("() => !root.fullscreenElement")
 
@@ -312,6 +314,6 @@ def test_an_encoder_alone_has_no_steps_and_no_other_kind(bench: HeadsBench) -> N
     trace = random_trace(["a", "b", "<eos>"], ["<sos>"])
     empty = {kind: np.zeros((0, 0, *getattr(trace, kind).shape[2:]), dtype=np.float32) for kind in ("decoder", "cross")}
     bench.mount(dataclasses.replace(trace, **empty), view="head")
-    assert bench(".kinds button:visible").all_inner_texts() == ["Encoder self"]
+    assert bench(".kinds button:visible").all_inner_texts() == ["Encoder"]
     assert not bench(".walk").is_visible()
     assert bench.plot("encoder")[3:] == (3, 3)

@@ -21,9 +21,9 @@ const built = new WeakMap();
  * @param {(kind: Kind, layer: number) => void} choose
  */
 export function drawDiagram(box, diagram, at, choose) {
-  const width = box.clientWidth || 244, roomy = matchMedia("(pointer: coarse)").matches;
+  const width = box.clientWidth || 244, roomy = matchMedia("(pointer: coarse)").matches, low = box.classList.contains("low");
   const name = JSON.stringify([diagram, width, roomy]);
-  if (built.get(box) !== name) build(box, planOf(diagram, width, roomy));
+  if (built.get(box) !== name) build(box, planOf(diagram, width, roomy, low));
   built.set(box, name);
   const places = placesOf(box);
   for (const place of places) {

@@ -15,16 +15,18 @@ const BEND = 9;
 const ROWS = { encoder: 0, cross: 1, decoder: 2 };
 
 /**
- * Plans a diagram for this width; `roomy` makes blocks that a finger can hit.
+ * Plans a diagram for this width; `roomy` makes blocks that a finger can hit, `low` saves height.
  * @param {Diagram} diagram
  * @param {number} width
  * @param {boolean} roomy
+ * @param {boolean} low
  * @returns {DiagramPlan}
  */
-export function planOf({ encoder, decoder }, width, roomy) {
+export function planOf({ encoder, decoder }, width, roomy, low = false) {
   const n = Math.max(encoder.length, decoder.length), gap = n > 8 ? 6 : 10;
-  const cell = { width: clamp(Math.floor((width - NAMES - OUT) / n - gap), 12, 46), height: roomy ? 34 : 21 };
-  const tops = [TOP, TOP + cell.height + 25, TOP + 2 * cell.height + 25 + 14];
+  const cell = { width: clamp(Math.floor((width - NAMES - OUT) / n - gap), 12, 46), height: roomy ? 34 : low ? 16 : 21 };
+  const [between, within] = low ? [12, 9] : [25, 14];
+  const tops = [TOP, TOP + cell.height + between, TOP + 2 * cell.height + between + within];
   const left = (/** @type {number} */ i) => NAMES + i * (cell.width + gap), middle = (/** @type {number} */ i) => left(i) + cell.width / 2;
   const level = (/** @type {number} */ row) => tops[row] + cell.height / 2;
   /** @type {DiagramPlan["blocks"]} */
@@ -54,7 +56,7 @@ export function planOf({ encoder, decoder }, width, roomy) {
   });
   const end = left(encoder.length - 1) + cell.width, last = frames[frames.length - 1], out = last.x + last.width;
   const crossed = decoder.flatMap((parts, i) => (parts.includes("cross") ? [i] : []));
-  const shelf = tops[0] + cell.height + 12;
+  const shelf = tops[0] + cell.height + (low ? 6 : 12);
   crossed.forEach((i, n) => {
     /** @type {[number, number][]} */
     const out = [[end, level(0)], [end + BEND, level(0)], [end + BEND, shelf]], down = /** @type {[number, number][]} */ ([[middle(i), shelf], [middle(i), tops[1] - 1]]);

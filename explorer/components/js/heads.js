@@ -263,7 +263,7 @@ function drawControls(S) {
     box.hidden = !box.dataset.for?.split(" ").includes(S.view);
   }
   for (const part of /** @type {NodeListOf<HTMLElement>} */ (S.box.querySelectorAll(".walk,.walking"))) {
-    part.hidden ||= !data.order.some((kind) => kind !== "encoder");
+    part.hidden = (part.hidden && "for" in part.dataset) || !data.order.some((kind) => kind !== "encoder");
   }
   drawSteps(find, S.step, S.last, S.player.playing(), data.target);
   const { tokens, predicted } = data.target;
@@ -309,6 +309,7 @@ function turnTo(S, what, by) {
 
 /** The options are in a panel below their button, which a click elsewhere closes. @param {HeadsState} S */
 function listenToOptions(S) {
+  S.find(".present").addEventListener("click", () => openOptions(S, false));
   S.find(".options").onclick = () => openOptions(S, !!S.find(".panel").hidden);
   S.box.addEventListener("pointerdown", (event) => {
     if (!/** @type {Element} */ (event.target).closest(".more")) openOptions(S, false);

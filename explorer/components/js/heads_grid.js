@@ -17,6 +17,7 @@ import { giveTabStop, tileOf } from "./tiles.js";
 /** @typedef {import("./types").KindMap} KindMap */
 /** @typedef {{ layer: number, head: number }} Head */
 
+const BESIDE = 600; // width at which a large map has room beside the thumbnails, in pixels
 const LEAST_WIDE = 56; // of a thumbnail that has a large map beside it, in pixels
 
 /** @param {HeadsState} S */
@@ -24,7 +25,7 @@ export function drawGrids(S) {
   const beside = S.view !== "heads", kinds = beside ? [S.kind] : kindsShown(S);
   // A map of one head stands large beside the thumbnails, or below them where they need the width.
   const across = S.data.kinds[S.kind].heads + 1, wide = S.box.clientWidth;
-  S.box.dataset.large = !showsLarge(S) ? "" : wide >= 760 && across * LEAST_WIDE < 0.55 * wide ? "beside" : "below";
+  S.box.dataset.large = !showsLarge(S) ? "" : wide >= BESIDE && across * LEAST_WIDE < 0.55 * wide ? "beside" : "below";
   const boxes = children(S.find(".grids"), kinds.length, () => {
     const grid = make("div", "tiles");
     grid.setAttribute("role", "group");

@@ -24,7 +24,7 @@ import { sayKind } from "./terms.js";
 /** @typedef {import("./types").MapLabels} MapLabels */
 /** @typedef {import("./types").Plot} Plot */
 
-const ROOMY = 26; // minimum size of a cell that holds a number, in pixels
+const ROOMY = 23; // minimum size of a cell that holds a number, in pixels
 const NARROW = 62; // maximum length of labels side by side, in pixels
 const SMALLEST = 12; // size of cells side by side, in pixels
 const WIDEST = 58; // size of cells, in pixels
@@ -149,7 +149,7 @@ function drawHead(S, { m, names, others, keys, left, right, over, wideKeys }, ce
  * @param {number} most
  */
 function writeWeights(S, ctx, m, values, shown, { left, top, cell }, most) {
-  const size = clamp(Math.round(cell * 0.36), 11, 17);
+  const size = clamp(Math.round(cell * 0.36), cell < 26 ? 10 : 11, 17);
   Object.assign(ctx, { font: `${size}px ${S.theme.font}`, textAlign: "center" });
   let small = false;
   for (let i = 0; i < shown * m.keys; i++) {

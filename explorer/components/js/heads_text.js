@@ -125,8 +125,8 @@ export function drawLead(S) {
   const whose = `${layerName(layer)} (${which})`, name = numbered(m.rows, query, side);
   if (m.predicted.length) sayAll(said, "To write ", tokenName(m.predicted[query], "target"), ", having read ", name, `, ${whose}`, ...keys);
   else sayAll(said, "In ", whose, ", ", name, ...keys);
-  const [rows, columns] = WORDS[kind], strong = S.box.dataset.theme === "dark" ? "lighter" : "darker";
-  say(read, `Each picture is one head. Rows: ${rows}. Columns: ${columns}. The ${strong}, the more weight.`);
+  const [rows, columns] = WORDS[kind];
+  say(read, `Each picture is one head. Rows: ${rows}. Columns: ${columns}.`);
   const phone = S.box.clientWidth < 760, large = phone ? "tap a picture to open that head" : "point at a picture to see it large, click it to open it";
   const walk = S.last < 1 || kind === "encoder" ? "" : phone ? "; ▸ above goes to the next word" : "; the key → steps to the next word";
   sayAll(next, make("b", "", "Next: "), `${showsLarge(S) ? large : "click a picture to open that head"}${walk}.`);

@@ -35,7 +35,7 @@ _LIST = """<style>
 # What the views leave out of a step that does not ask for it (explorer/components/css); Translate's maps always.
 # Without a finger on them, the bars may be as low as on the page Translate, which keeps the figure on one screen.
 _LEAN = """<style>
-[data-testid="stBidiComponentIsolated"] { --settings: none; --maps: none; %s }
+[data-testid="stBidiComponentIsolated"] { --settings: none; --maps: none; --reads: block; %s }
 @media (min-width: 769px) { [data-testid="stBidiComponentIsolated"] { --option: 20px; } }
 </style>"""
 
