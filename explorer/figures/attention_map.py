@@ -17,6 +17,7 @@ NUMBERS_UP_TO = 225  # cells; in larger maps the numbers do not fit
 NUMBERS_ACROSS, NUMBERS_ACROSS_WIDE = 10, 15  # columns, in half the page width and in all of it
 LEAST_HIGH = 290  # pixels; the title of the query axis needs this much
 FEW = 2  # rows; a map of so few is low, and its query axis is named below it
+BELOW_ONE = 0.9  # room below a single row, in rows
 TICKS_UP_TO = 80
 # Blue below zero, orange above, neutral grey at zero; readable on white and on black.
 DIVERGING = [[0.0, "#2a6da3"], [0.25, "#8fb8d9"], [0.5, "#d9dde1"], [0.75, "#efb178"], [1.0, "#bf641c"]]
@@ -97,14 +98,15 @@ def _axes(figure: go.Figure, shown: LabelledMap) -> None:
             xref="paper",
             yref="paper",
             x=0,
-            y=0,
+            y=BELOW_ONE / (1 + BELOW_ONE) if len(rows) == 1 else 0,
             yshift=-8,
             xanchor="left",
             yanchor="top",
             showarrow=False,
         )
     figure.update_xaxes(side="top", tickangle=-45 if len(columns) > 4 else 0, range=[-0.5, len(columns) - 0.5])
-    figure.update_yaxes(range=[len(rows) - 0.5, -0.5])
+    # A single row would be drawn as a strip of tall cells: it has room below it, where its axis is named.
+    figure.update_yaxes(range=[len(rows) - 0.5 + (BELOW_ONE if len(rows) == 1 else 0), -0.5])
 
 
 def _safe(labels: tuple[str, ...]) -> list[str]:

@@ -42,7 +42,7 @@ _STYLE = """<style>
 .st-key-answer h4::before {
   content: "Translation"; margin-right: 0.6em; font-size: 0.8rem; font-weight: 400; opacity: 0.75; }
 .st-key-answer button { min-height: 2rem; padding: 0 0.6rem; }
-.st-key-answer [data-testid="stHorizontalBlock"] { gap: 0.6rem; }
+.st-key-answer [data-testid="stHorizontalBlock"] { column-gap: 0.6rem; }
 .st-key-answer [data-testid="stHeaderActionElements"] { display: none; }
 .stApp a[href^="#term-"] {
   color: inherit; text-decoration: underline dotted; text-underline-offset: 3px; cursor: help; }

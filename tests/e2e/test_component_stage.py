@@ -187,3 +187,13 @@ def test_on_a_phone_the_word_being_written_is_in_view_and_its_curves_follow_a_sw
     assert middle - 12 <= first <= last <= middle + 12
     bench.page.evaluate("root.querySelector('.target .chips').scrollLeft -= 40")
     bench.page.wait_for_function(f"({above})()[1] > {middle} + 30 && Math.abs(({above})()[0] - ({above})()[1]) < 12")
+
+
+def test_a_weight_widens_no_word(bench: Bench) -> None:
+    letters = [*"abcdefgh", "<eos>"]
+    bench.mount(planted_view(planted_trace(letters, ["<sos>", *"hgfedcba"]), step=2, layer=1, head=1, kind="cross"))
+    places = "[...root.querySelectorAll('.source .chip')].map((chip) => chip.getBoundingClientRect().left)"
+    before = bench.page.evaluate(places)
+    bench.page.keyboard.press("End")
+    settled(bench)
+    assert bench.page.evaluate(places) == before

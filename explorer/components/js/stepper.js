@@ -103,6 +103,7 @@ function create(root) {
   find(".words").onclick = () => {
     Object.assign(S, { words: !S.words, cell: null, look: null });
     chooseMaps(S);
+    drawWords(S); // their numbers, and so their widths, are others
     fit(S);
   };
   /** @type {HTMLInputElement} */
