@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from explorer.components import machine_words
 from explorer.components.machine_blocks import MEMORY, Block
 from explorer.components.model_diagram import ModelDiagram
+from explorer.lessons import glossary
 from explorer.text import printable
 from model.config import AttentionKind, ModelConfig
 
@@ -135,6 +136,7 @@ def encode(view: MachineView, *, name: str) -> bytes:
         "diagram": view.diagram.payload(),
         "facts": facts,
         "parts": _parts(view),
+        "terms": glossary.addresses("inside"),
         "numbers": config.d_model,
         "vocabulary": config.tgt_vocab_size,
         "source": {"tokens": [printable(token) for token in trace.src_tokens]},

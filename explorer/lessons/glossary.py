@@ -340,6 +340,11 @@ def address_of(term: str) -> str:
     return f"#term-{'-'.join(re.findall('[a-z0-9]+', term.casefold()))}"
 
 
+def addresses(page: str) -> dict[str, str]:
+    """For each form of a term that appears on a page, in lower case, what its link leads to."""
+    return {form: address_of(term) for form, term in _FORMS.items() if page in explain(term).pages}
+
+
 def explained(text: str) -> str:
     """`text` as Markdown that shows exactly these characters; the first mention of each term is a link.
 

@@ -67,6 +67,8 @@ _STYLE = """<style>
   .st-key-answer .st-key-next_word button { min-height: 1.75rem; }
   .st-key-answer [data-testid="stSpace"] { display: none; }
   .st-key-answer [data-testid="stCaptionContainer"] p { font-size: 0.8rem; line-height: 1.35; }
+  /* Without a pointer that hovers, the charts' buttons would always stand, on titles; two taps reset a zoomed chart. */
+  .stApp .modebar-container { display: none; }
   [class*="st-key-wide_"] { overflow-x: auto; }
   [class*="st-key-wide_"] > * { min-width: 540px; }
 }

@@ -33,6 +33,7 @@ def test_the_machine_is_stepped_opened_and_left(visit: Visit) -> None:
     whole.get_by_role("button", name="Cross-attention, decoder layer 1").click()
     expect(machine.locator(".panel h3")).to_have_text("Cross-attention, decoder layer 1")
     expect(machine.locator(".projections figcaption")).to_contain_text("every head has read the whole vector")
+    expect(machine.locator(".told a.term", has_text="decoder")).to_have_attribute("href", "#term-decoder")
     whole.get_by_role("button", name="Head 2 of Cross-attention, decoder layer 1").click()
     whole.get_by_role("button", name="Scores of head 2").click()
     assert machine.locator(".sheet").evaluate("box => box.scrollWidth <= box.clientWidth"), "an open head fits, too"

@@ -7,6 +7,7 @@ import { paintPart, paintPicture, looksAt, nameOf } from "./machine_diagram.js";
 import { projectionsOf } from "./machine_projections.js";
 import { arrayOf, blockOf, hasDetails, isTarget, leave, lineOf, redraw, rowFor, shapeText, sidesOf, tokensOf } from "./machine_state.js";
 import { plural, wholePercent } from "./numbers.js";
+import { withTerms } from "./terms.js";
 
 /** @typedef {import("./types").Kind} Kind */
 /** @typedef {import("./types").MachineBlock} MachineBlock */
@@ -44,16 +45,19 @@ function overview(S) {
   const added = blocks.some(({ kind }) => kind === "positions") ? ", and a vector for its position is added"
     : positions === "rope" || positions === "alibi" ? "; its position only enters the scores of self-attention" : "";
   const read = tokensOf(S, "target"), predicted = data.target.predicted[step], share = data.target.probabilities[step];
-  const lstm = !positions, name = (/** @type {string} */ text) => make("b", "", text);
+  const lstm = !positions, said = /** @type {Set<string>} */ (new Set());
+  const linked = (/** @type {(string | Node)[]} */ parts) => parts.flatMap((part) => /** @type {(string | Node)[]} */ (typeof part === "string" ? withTerms(part, data.terms, said) : [part]));
+  const name = (/** @type {string} */ text) => make("b", "", ...linked([text]));
+  const told = (/** @type {(string | Node)[]} */ ...parts) => make("p", "", ...linked(parts));
   const before = data.stepwise ? "all tokens written so far" : "itself and the tokens before it";
   return [
-    make("p", "", name("Encoder: "), `each of ${plural(sources, "source token")} becomes a vector of ${data.numbers} numbers (embedding)${added}. `,
+    told(name("Encoder: "), `each of ${plural(sources, "source token")} becomes a vector of ${data.numbers} numbers (embedding)${added}. `,
       ...(lstm ? [`${plural(encoder.length, "layer")} of LSTM read them in order.`] : [`In ${plural(encoder.length, "layer")}, each token looks at every token: `, name("self-attention"), "."]),
       " The result, one vector for each source token, is the ", name("memory"), ": all that goes to the decoder."),
-    make("p", "", name("Decoder: "), `it reads the target so far, ${plural(read.length, "token")} up to `, token(S, "target", step), `. `,
+    told(name("Decoder: "), `it reads the target so far, ${plural(read.length, "token")} up to `, token(S, "target", step), `. `,
       ...(lstm ? [`${plural(decoder.length, "layer")} of LSTM read it in order, and `] : [`In ${plural(decoder.length, "layer")}, each token looks at ${before} (`, name(data.stepwise ? "self-attention" : "masked self-attention"), "), and "]),
       "then at the memory (", name("cross-attention"), ")."),
-    make("p", "", name("Next word: "), `the last vector becomes a score for each of ${data.vocabulary.toLocaleString("en")} target tokens (linear), and the scores become probabilities (softmax). Chosen: `,
+    told(name("Next word: "), `the last vector becomes a score for each of ${data.vocabulary.toLocaleString("en")} target tokens (linear), and the scores become probabilities (softmax). Chosen: `,
       make("bdi", "token target", predicted), `, ${wholePercent(share)}. In the next step the decoder reads it.`),
     make("p", "hint", "Thick frames are attention, in every layer; choose any block to open it. Rows of the pictures are tokens; orange is above 0, blue below. Above, the frame marks ",
       token(S, "source", S.row), " (choose another one in ", name("Source"), "), below, the token just read, ", token(S, "target", step), ". The arrow keys step."),
@@ -84,7 +88,7 @@ function drawLinks(S, block) {
 /** Words, with a picture and what can be read from it. @param {MachineState} S @param {MachineBlock} block @param {HTMLElement} told */
 function words(S, block, told) {
   const { head, part } = S.opened, facts = S.data.facts[block.name], text = make("div", "text");
-  text.append(make("p", "", head ? partOf(S, block)?.words ?? "" : facts.words), ...seen(S, block));
+  text.append(make("p", "", ...withTerms(head ? partOf(S, block)?.words ?? "" : facts.words, S.data.terms)), ...seen(S, block));
   const canvas = make("canvas", "large");
   canvas.setAttribute("role", "img");
   const projections = block.attention && (!head || ["", "query", "key", "value"].includes(part)) ? projectionsOf(S, block) : [];

@@ -7,6 +7,43 @@ import { make } from "./dom.js";
 /** The term that names a kind of attention. @type {Record<Kind, string>} */
 const KIND_TERMS = { encoder: "self-attention", decoder: "self-attention", cross: "cross-attention" };
 
+/** What finds the terms of a page. @type {WeakMap<Record<string, string>, RegExp>} */
+const finders = new WeakMap();
+
+/** @param {Record<string, string>} terms */
+function finderOf(terms) {
+  const known = finders.get(terms);
+  if (known) return known;
+  const forms = Object.keys(terms).sort((a, b) => b.length - a.length).map((form) => form.replace(new RegExp("[^\\w\\s]", "g"), "\\$&"));
+  const made = new RegExp(`(?<![\\w-])(?:${forms.join("|") || "(?!)"})(?![\\w-])`, "gi");
+  finders.set(terms, made);
+  return made;
+}
+
+/**
+ * A text in parts: the first mention of each term has an address, that of its explanation.
+ * @param {string} text
+ * @param {Record<string, string>} terms the address of each form of a term, in lower case
+ * @param {Set<string>} [said] addresses of terms that were mentioned before; those of this text are added
+ * @returns {{ text: string, address: string }[]}
+ */
+export function splitAtTerms(text, terms, said = new Set()) {
+  const parts = [];
+  let end = 0;
+  for (const match of text.matchAll(finderOf(terms))) {
+    const address = terms[match[0].toLowerCase()];
+    if (said.has(address)) continue;
+    said.add(address);
+    parts.push({ text: text.slice(end, match.index), address: "" }, { text: match[0], address });
+    end = match.index + match[0].length;
+  }
+  return [...parts, { text: text.slice(end), address: "" }].filter((part) => part.text);
+}
+
+/** A text whose terms are links. @param {string} text @param {Record<string, string>} terms @param {Set<string>} [said] @returns {(string | HTMLElement)[]} */
+export const withTerms = (text, terms, said) =>
+  splitAtTerms(text, terms, said).map(({ text: part, address }) => (address ? Object.assign(make("a", "term", part), { href: address }) : part));
+
 /**
  * Names a kind of attention in an element, as a link to its explanation.
  * @param {Element} element

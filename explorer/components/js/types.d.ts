@@ -798,6 +798,8 @@ export interface MachineData {
   diagram: Diagram;
   facts: Record<string, MachineFacts>;
   parts: Partial<Record<Kind, Record<string, { title: string; words: string; formula: Formula }>>>;
+  /** By each form of a term in lower case, the address of its explanation. */
+  terms: Record<string, string>;
   numbers: number;
   vocabulary: number;
   source: { tokens: string[] };

@@ -123,7 +123,7 @@ def draw_computation_tab(shown: Translation, model: ModelDescription) -> None:
         )
     with right:
         _open(model, shown, run, run[opened], config)
-    st.caption(plain(f"The whole run: {summary(run)}"))
+    st.caption(explained(f"The whole run: {summary(run)}"))
     columns = _everything(run, config)
     draw_numbers(columns, "Every operation of the run", "inside_all", "Every operation in order, as a table")
 
@@ -159,7 +159,7 @@ def _open(model: ModelDescription, shown: Translation, run: Walk, operation: Ope
     st.markdown(explained(meaning_of(operation.name, config)))
     read = read_words(operation, part_of(operation.name, config), config)
     st.caption(
-        plain(
+        explained(
             f"Reads {read}. Writes {shape_words(operation)} ({axes_of(operation)}). Parameters: "
             f"{parameter_words(operation)}. Mean {operation.mean:.4f}, standard deviation "
             f"{operation.standard_deviation:.4f}. In the code: {operation.name}."

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from explorer.figures import positions as figures
 from explorer.figures.plotly_charts import Columns
+from explorer.lessons.glossary import explained
 from explorer.screens.positions.table_size import TableSize, choose_size
 from explorer.text import percent
 from explorer.translation.model_description import ModelDescription
@@ -58,10 +59,13 @@ def draw_scores_tab(model: ModelDescription) -> None:
         draw_plot(figures.by_distance_plot(name, measured[name]), f"pe_by_distance_{name}")
     draw_table(comparison(measured), "What scores know of positions, by scheme")
     st.caption(
-        "The same random word stands at every position and is projected by the same random matrices, so that only "
-        "position can make a difference; nothing is trained here. Rows that are added mix with the word, and so the "
-        "score depends on where the pair stands. A rotation (Su et al. 2021) and a distance (Press et al. 2022) act "
-        "on the pair: the score depends on how far apart the two are, and on nothing else of their places."
+        explained(
+            "The same random word stands at every position and is projected by the same random matrices, so that only "
+            "position can make a difference; nothing is trained here. Rows that are added mix with the word, and so "
+            "the score depends on where the pair stands. A rotation (Su et al. 2021) and a distance (Press et al. "
+            "2022) act on the pair: the score depends on how far apart the two are, and on nothing else of their "
+            "places."
+        )
     )
 
 

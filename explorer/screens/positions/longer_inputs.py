@@ -46,7 +46,7 @@ def draw_longer_tab(shown: Translation, model: ModelDescription) -> None:
     with right:
         repeats = int(st.slider("Repeat the sentence … times", 1, MAX_REPEATS, 2, key="pe_times", bind=URL))
         _draw_repeated(shown, model, repeats, trained)
-    st.caption(beyond_the_table(model))
+    st.caption(explained(beyond_the_table(model)))
 
 
 def beyond_the_table(model: ModelDescription) -> str:

@@ -6,6 +6,7 @@ import streamlit as st
 
 from explorer.figures import positions as figures
 from explorer.figures.chart import Table
+from explorer.lessons.glossary import explained
 from explorer.text import plain
 from explorer.translation.model_description import ModelDescription
 from explorer.translation.translator import Translation
@@ -45,7 +46,7 @@ def draw_word_tab(shown: Translation, model: ModelDescription) -> None:
     is_root = config.scale_embeddings and not config.embedding_factor
     product = f"√{config.d_model} = {factor:.2f}" if is_root else f"{factor:g}"
     st.caption(
-        plain(
+        explained(
             f"The embedding is multiplied by {product} before the position is added, so that the position does not "
             f"drown out the word. Row 0 is the first token: the formula counts from 0, tokens on screen from 1."
         )

@@ -7,6 +7,7 @@ import streamlit as st
 
 from explorer.figures import positions as figures
 from explorer.figures.plotly_charts import Columns
+from explorer.lessons.glossary import explained
 from explorer.screens.positions.table_size import choose_size
 from explorer.translation.model_description import ModelDescription
 from explorer.web.figures import draw_table
@@ -44,9 +45,11 @@ def draw_rotation_tab(model: ModelDescription) -> None:
         draw_table(rotation_columns(check), "M_k for each sine–cosine pair and its largest error")
         where = f"at all {last + 1} positions" if last else "at the only position that is left"
         st.caption(
-            f"PE(p + {offset}) = M · PE(p) holds {where}: the largest error is {check.largest_error:.1e} (float64). M "
-            f"does not depend on p, so attending {offset} tokens back is one linear map, which an attention head can "
-            f"learn."
+            explained(
+                f"PE(p + {offset}) = M · PE(p) holds {where}: the largest error is {check.largest_error:.1e} "
+                f"(float64). M does not depend on p, so attending {offset} tokens back is one linear map, which an "
+                f"attention head can learn."
+            )
         )
 
 

@@ -7,6 +7,7 @@ import streamlit as st
 from explorer.byte_cache import cached
 from explorer.figures import positions as figures
 from explorer.figures.chart import Table
+from explorer.lessons.glossary import explained
 from explorer.text import plain
 from explorer.translation.model_description import ModelDescription
 from explorer.translation.translator import Translation
@@ -60,9 +61,11 @@ def draw_shuffle_tab(shown: Translation, model: ModelDescription) -> None:
         _suggest(shown, with_positions, without, model)
     draw_table(_translations(with_positions, without, model), "Translations of the sentence and of its shuffled words")
     st.caption(
-        "Attention by itself has no order: without positions, the weights between two words are the same wherever the "
-        "words stand, and so is what the decoder reads. All maps are runs of the loaded model. It was trained as it "
-        "is, so what it says without positions only shows how the mechanism works."
+        explained(
+            "Attention by itself has no order: without positions, the weights between two words are the same wherever "
+            "the words stand, and so is what the decoder reads. All maps are runs of the loaded model. It was trained "
+            "as it is, so what it says without positions only shows how the mechanism works."
+        )
     )
 
 

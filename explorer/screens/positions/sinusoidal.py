@@ -58,13 +58,18 @@ def _draw_learned(model: ModelDescription) -> None:
     with left:
         draw_plot(figures.scheme_plot("Learned rows", rows.numpy()), "pe_learned")
         st.caption(
-            f"These rows began as random numbers and were trained like any other weight: {len(rows)} of "
-            f"{model.model_config.max_positions} are drawn. Rows beyond the longest sentence in training stay random."
+            explained(
+                f"These rows began as random numbers and were trained like any other weight: {len(rows)} of "
+                f"{model.model_config.max_positions} are drawn. Rows beyond the longest sentence in training stay "
+                "random."
+            )
         )
     with right:
         found = by_distance(rows @ rows.T)
         draw_plot(figures.by_distance_plot("Learned rows", found, "dot product"), "pe_learned_products")
-        st.caption("No formula ties a learned row to its neighbours: what the products show, training has found.")
+        st.caption(
+            explained("No formula ties a learned row to its neighbours: what the products show, training has found.")
+        )
 
 
 def _choose_dimensions(d_model: int) -> list[int]:

@@ -16,6 +16,7 @@ from explorer.components.machine_details import check_opened, encode_details, po
 from explorer.components.machine_payload import NUMBERS, MachineView, Opened, encode, full_colour, is_target, unpack
 from explorer.components.machine_words import parts_of
 from explorer.components.model_diagram import whole_diagram_of
+from explorer.lessons.glossary import address_of
 from explorer.translation.translator import Translation, Translator
 from model.analysis.whole_run import added_positions, whole_runs
 from model.architectures import make_transformer
@@ -135,6 +136,7 @@ def test_the_header_says_what_was_decoded(name: str) -> None:
     assert header["target"]["predicted"] == list(shown.trace.predicted_tokens)
     assert np.allclose(header["target"]["probabilities"], shown.trace.probabilities, atol=1e-6)
     assert header["source"]["tokens"] == list(shown.trace.src_tokens)
+    assert header["terms"]["self-attention"] == address_of("self-attention")
     counted = sum(facts["parameters"] for facts in header["facts"].values())
     assert counted == sum(parameter.numel() for parameter in set(loaded_model(name).model.parameters()))
     for block in view.diagram.blocks:
