@@ -53,11 +53,12 @@ _STYLE = """<style>
 }
 @media (max-width: 640px) {
   .stMainBlockContainer { padding: 4rem 0.75rem 2rem; }
-  .st-key-sentence_row { flex-wrap: nowrap !important; gap: 0.5rem; }
-  .st-key-sentence_row > .st-key-text { flex: 1 1 auto; min-width: 0; }
-  .st-key-sentence_row > :not(.st-key-text) { flex: 0 1 144px; width: 144px !important; min-width: 92px; }
-  .st-key-sentence_row .st-key-text [data-testid="stWidgetLabel"] { width: calc(100vw - 1.5rem); }
-  .st-key-sentence_row > :not(.st-key-text) * { font-size: 0.875rem; }
+  .st-key-sentence_row > * { flex: 1 1 100% !important; width: 100% !important; }
+  .stMain .st-key-sentence_row { flex-wrap: nowrap !important; gap: 0.5rem; }
+  .stMain .st-key-sentence_row > .st-key-text { flex: 1 1 auto !important; width: auto !important; min-width: 0; }
+  .stMain .st-key-sentence_row > :not(.st-key-text) { flex: 0 1 144px !important; width: 144px !important; }
+  .stMain .st-key-sentence_row .st-key-text [data-testid="stWidgetLabel"] { width: calc(100vw - 1.5rem); }
+  .stMain .st-key-sentence_row > :not(.st-key-text) * { font-size: 0.875rem; }
   .st-key-top_line_row { position: relative; }
   .st-key-top_line_row > :has([data-testid="stPageLink"]) { position: absolute; right: 0; bottom: 0; }
   .st-key-answer > :first-child > [data-testid="stHorizontalBlock"] { position: relative; gap: 0.25rem; }

@@ -35,7 +35,7 @@ _LIST = """<style>
 # What the views leave out of a step that does not ask for it (explorer/components/css); Translate's maps always.
 # Without a finger on them, the bars may be as low as on the page Translate, which keeps the figure on one screen.
 _LEAN = """<style>
-[data-testid="stBidiComponentIsolated"] { --settings: none; --maps: none; --reads: block; %s }
+[data-testid="stBidiComponentIsolated"] { --settings: none; --maps: none; %s }
 @media (min-width: 769px) { [data-testid="stBidiComponentIsolated"] { --option: 20px; } }
 </style>"""
 
@@ -117,7 +117,10 @@ def _draw_step(lesson: Lesson, at: int) -> None:
     step, presenting = lesson.step(at), lesson_session.position().presenting
     if presenting:
         st.html(_PRESENTING)
-    st.html(_LEAN % " ".join(f"--{name}: none;" for name in CONTROLS if name not in step.controls))
+    left_out = [name for name in CONTROLS if name not in step.controls]
+    # Without the choice of view, nothing else above the pictures of all heads says what the step reads.
+    says = "--reads: block; " if "views" in left_out else ""
+    st.html(_LEAN % (says + " ".join(f"--{name}: none;" for name in left_out)))
     _draw_bar(lesson, at, presenting)
     st.markdown(f"#### {plain(step.title)}")
     start = start_of(step)
