@@ -94,7 +94,8 @@ def _spacy(lang: str) -> Any:
     import spacy
 
     try:
-        return spacy.blank(lang).tokenizer
+        # `spacy.blank` makes the same one, after checking a configuration that has nothing to do with words.
+        return spacy.util.get_lang_class(lang)().tokenizer
     except ImportError as error:
         reason = str(error).strip().splitlines()[0].rstrip(".")
         raise TokenizerError(
