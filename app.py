@@ -74,6 +74,11 @@ else:  # at start-up, the server looks up `app`
     from explorer.web.security import SecurityHeaders
     from explorer.web.warm_up import WarmUp
 
+    def shared() -> None:
+        """What all pages need and a server without visitors has room for: the rest brings numpy, 11 MB."""
+        import explorer.components.glossary
+        import explorer.web.runtime  # noqa: F401
+
     def libraries() -> None:
         """What draws figures. The modules of a library refer to each other: who begins with the whole waits for it.
 
@@ -92,5 +97,5 @@ else:  # at start-up, the server looks up `app`
 
         prepare()
 
-    warm_up = Middleware(WarmUp, later=(libraries, attention, probe))
+    warm_up = Middleware(WarmUp, frame=shared, later=(libraries, attention, probe))
     app = st.App(__file__, middleware=[Middleware(SecurityHeaders), warm_up, Middleware(EndedSessions)])

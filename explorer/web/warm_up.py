@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from time import perf_counter, sleep
 from typing import Any
 
-from explorer.web import runtime
 from model import faults
+
+Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 # Pages that run a model; the others open without torch.
 _WITH_MODEL = frozenset({"", "start", "translate", "attention", "positions", "masks", "inside", "probe"})
@@ -25,21 +26,45 @@ class WarmUp:
 
     The browser takes a second to load Streamlit's own scripts before it requests a run of the page. Imports that
     run in the meantime cost no waiting time later. What is done `later` follows when the first page has been drawn.
-    A server that has no visitors, or visitors only to its list of runs, imports nothing.
+    A server that has no visitors, or visitors only to its list of runs, imports only `frame`: what all pages share.
+    It does so once it answers, while whoever started it opens a browser.
     """
 
-    def __init__(self, app: Any, later: Sequence[Callable[[], None]] = ()) -> None:
-        self._app, self._later = app, later
+    def __init__(
+        self, app: Any, frame: Callable[[], None] = lambda: None, later: Sequence[Callable[[], None]] = ()
+    ) -> None:
+        self._app, self._frame, self._later = app, frame, later
         self._begun = False
         sys.setswitchinterval(SWITCH_SECONDS)
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         """Pass one request to Streamlit; the first for a page with a model starts the imports."""
-        if not self._begun and scope["type"] == "http" and scope["path"].strip("/") in _WITH_MODEL:
+        if scope["type"] == "lifespan":
+            send = self._watching(send)
+        elif not self._begun and scope["type"] == "http" and scope["path"].strip("/") in _WITH_MODEL:
             self._begun = True
-            runtime.after_first_run(partial(get_ready, self._later))
-            threading.Thread(target=runtime.import_ahead, name="import-ahead", daemon=True).start()
+            _in_background(self._begin, "import-ahead")
         await self._app(scope, receive, send)
+
+    def _watching(self, send: Send) -> Send:
+        """What sends the server's messages, and starts the import of the frame once the server is up."""
+
+        async def sent(message: dict[str, Any]) -> None:
+            await send(message)
+            if message["type"] == "lifespan.startup.complete":
+                _in_background(self._frame, "import-frame")
+
+        return sent
+
+    def _begin(self) -> None:
+        from explorer.web import runtime
+
+        runtime.after_first_run(partial(get_ready, self._later))
+        runtime.import_ahead()
+
+
+def _in_background(work: Callable[[], None], name: str) -> None:
+    threading.Thread(target=work, name=name, daemon=True).start()
 
 
 def get_ready(parts: Sequence[Callable[[], None]], rest: float = REST_SECONDS) -> None:
@@ -47,6 +72,8 @@ def get_ready(parts: Sequence[Callable[[], None]], rest: float = REST_SECONDS) -
 
     Half of the time is rest: visitors go first.
     """
+    from explorer.web import runtime
+
     sleep(rest)
     for part in parts:
         start = perf_counter()

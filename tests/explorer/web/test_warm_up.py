@@ -66,6 +66,27 @@ def test_requests_that_need_no_model_start_no_imports(warm, seen: list[str]) -> 
     assert not runtime._afterwards
 
 
+def test_the_frame_is_imported_once_the_server_is_up() -> None:
+    order: list[str] = []
+    imported = threading.Event()
+
+    async def app(scope: dict[str, Any], receive: object, send: Any) -> None:
+        await send({"type": "lifespan.startup.complete"})
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def send(message: dict[str, Any]) -> None:
+        order.append(message["type"])
+
+    def frame() -> None:
+        order.append("frame")
+        imported.set()
+
+    loop.run(server.WarmUp(app, frame=frame)({"type": "lifespan"}, None, send))
+    assert imported.wait(5)
+    assert order.count("frame") == 1
+    assert order[0] == "lifespan.startup.complete"
+
+
 def test_what_waits_for_the_first_page_is_done_when_its_run_has_ended_even_with_an_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
