@@ -56,7 +56,7 @@ _STYLE = """<style>
   .st-key-sentence_row > * { flex: 1 1 100% !important; width: 100% !important; }
   .stMain .st-key-sentence_row { flex-wrap: nowrap !important; gap: 0.5rem; }
   .stMain .st-key-sentence_row > .st-key-text { flex: 1 1 auto !important; width: auto !important; min-width: 0; }
-  .stMain .st-key-sentence_row > :not(.st-key-text) { flex: 0 1 144px !important; width: 144px !important; }
+  .stMain .st-key-sentence_row > :not(.st-key-text) { flex: 0 0 136px !important; width: 136px !important; }
   .stMain .st-key-sentence_row .st-key-text [data-testid="stWidgetLabel"] { width: calc(100vw - 1.5rem); }
   .stMain .st-key-sentence_row > :not(.st-key-text) * { font-size: 0.875rem; }
   .st-key-top_line_row { position: relative; }
