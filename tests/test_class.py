@@ -44,7 +44,9 @@ def test_a_visitor_notices_what_was_not_asked_for(checkpoints: Path) -> None:
 
     async def misled(port: int) -> None:
         visitor = await Visitor.arrive(port, "text=I+read+red+books")
+        assert visitor.redrawn >= {0, 1}
         await visitor.type("We eat green apples")
+        assert visitor.redrawn == {0}, "a new sentence changes nothing in the sidebar, so it is not sent again"
         with pytest.raises(Trouble, match="the previous sentence"):
             await visitor.type("We eat green apples")
         visitor._fragment = ""  # a run of the whole page, with a step that does not exist

@@ -46,12 +46,14 @@ class Shown:
 class Visitor:
     """One open tab of the Translate page.
 
-    `seconds` of a request are from sending it to the last message of the run that it starts.
+    `seconds` of a request are from sending it to the last message of the run that it starts. `redrawn` are the
+    containers that the last run sent anything for: 0 is the page, 1 the sidebar.
     """
 
     socket: ClientConnection
     query: str = ""
     shown: Shown = Shown("", "", 0, "")
+    redrawn: set[int] = field(default_factory=set)
     _field: str = ""
     _field_fragment: str = ""
     _stepper: str = ""
@@ -99,6 +101,7 @@ class Visitor:
         if self._at:
             looked = message.rerun_script.widget_states.widgets.add()
             looked.id, looked.json_value = self._stepper, json.dumps({"at": self._at})
+        self.redrawn = set()
         start = perf_counter()
         await self.socket.send(message.SerializeToString())
         await asyncio.wait_for(self._read(), PATIENCE_SECONDS)
@@ -111,6 +114,8 @@ class Visitor:
             message = ForwardMsg()
             message.ParseFromString(raw)  # type: ignore[arg-type]
             what = message.WhichOneof("type")
+            if what == "delta":
+                self.redrawn.add(message.metadata.delta_path[0])
             if what == "delta" and message.delta.WhichOneof("type") == "new_element":
                 self._element(message)
             elif what == "page_info_changed":

@@ -14,8 +14,8 @@ from explorer.web import runtime
 def freeze_after(view: str) -> None:
     """At the end of a view that is drawn alone, once per process: exclude what it imported from garbage collection.
 
-    Streamlit collects garbage after every run, so a page that polls for changes would scan all of it every second. For
-    what a whole page imports, see :func:`explorer.web.runtime.page_run`.
+    A page that polls for changes would have all of it scanned again and again. For what a whole page imports, see
+    :func:`explorer.web.runtime.page_run`.
     """
     del view  # only the cache key: another view may have imported more
     runtime.freeze()

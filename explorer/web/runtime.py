@@ -63,7 +63,7 @@ def warm_torch() -> None:
     """Prepare torch, once per process, before the first model call.
 
     One thread per call: sessions that compete for cores are slower than sessions that queue. Freezing what is imported
-    keeps Streamlit's garbage collection after each run from scanning all of torch.
+    keeps the garbage collector from scanning all of torch again and again.
     """
     import torch
 
