@@ -26,7 +26,7 @@ _MAX_NUMBER = 10**15  # steps, seconds; no run writes larger numbers
 _LATEST = 1e11  # seconds since 1970: the year 5138; calendars end soon after
 _FULL_DISK_BYTES = 20 * 1024**2
 _OUT_OF_MEMORY = ("out of memory", "memoryerror", "bad_alloc", "can't allocate memory", "cannot allocate memory")
-_SAVE_MEMORY = "lower 'Tokens in a batch' (max_tokens) or choose a smaller model"
+_SAVE_MEMORY = "lower 'Tokens per batch' (max_tokens) or choose a smaller model"
 _NO_SPACE = ("no space left on device", "disk is full")
 
 

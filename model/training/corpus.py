@@ -62,6 +62,11 @@ class Corpus:
         self.updates = lru_cache(maxsize=2)(self._updates)
         self.pairs_of = lru_cache(maxsize=2)(resample) if resample else lambda epoch: pairs
 
+    def largest_batch(self) -> int:
+        """Tokens of the longer side of the largest batch, padding included; BPE-dropout may add a few."""
+        whole = batches(self.lengths, max_tokens=self.max_tokens, seed=0, epoch=0, shuffle=False)
+        return max(len(batch) * max(max(self.lengths[i]) for i in batch) for batch in whole)
+
     def _updates(self, epoch: int) -> tuple[Update, ...]:
         """All updates of an epoch: every example exactly once over all processes."""
         lengths = self.pairs_of(epoch).lengths

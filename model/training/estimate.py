@@ -17,6 +17,7 @@ from model.scoring import teacher_forced, translate_pairs
 from model.training.device import describe_device, synchronize
 from model.training.distributed import World
 from model.training.failure import TrainingError, sentence
+from model.training.memory import peak_bytes
 from model.training.schedule import curve
 from model.training.setup import Setup, test_examples
 from model.training.trainer import Trainer
@@ -67,7 +68,7 @@ def estimate(setup: Setup, *, tune: bool = False) -> dict[str, Any]:
         "task": setup.task.name,
         "parameters": parameters,
         "weight_bytes": 4 * parameters,
-        "memory_bytes": _memory(setup, parameters),
+        "memory_bytes": peak_bytes(setup.settings.model, training, setup.corpus, setup.runtime, parameters=parameters),
         "device": setup.runtime.device,
         "device_name": describe_device(setup.runtime.device),
         "precision": setup.runtime.precision,
@@ -134,15 +135,3 @@ def _time_evaluation(setup: Setup) -> float:
     decoded = time.monotonic() - began - forced
     model.train()
     return forced * len(pairs) / len(few) + decoded * len(setup.valid.decoded) / len(few)
-
-
-def _memory(setup: Setup, parameters: int) -> int:
-    """Peak memory in bytes: weights, gradients, two moments, and the activations of a batch."""
-    model, training = setup.settings.model, setup.settings.training
-    batch = training.max_tokens * (1 if training.consistency == "none" else 2)  # two views of it
-    number = 2 if setup.runtime.precision == "bf16" else 4
-    per_token = 16 * model.d_model + 2 * model.d_ff  # projections, norms, sums and the feed-forward's two widths
-    layers = model.n_encoder_layers + 1.5 * model.n_decoder_layers  # a decoder layer has one more sublayer
-    logits = 3 * 4 * batch * model.tgt_vocab_size  # logits, their log-softmax and its gradient, in float32
-    library = 300 * 2**20 if torch.device(setup.runtime.device).type == "cpu" else 0
-    return int(16 * parameters + number * batch * per_token * layers + logits + library)

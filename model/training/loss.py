@@ -29,9 +29,9 @@ SLICE_NUMBERS = {
 }  # logits per slice, sized for the cache of a CPU and the memory of a GPU
 
 
-def slice_rows(device: str, weight: Tensor) -> int:
-    """The number of rows whose logits are computed at a time, for an output weight [vocab, d_model]."""
-    return max(64, SLICE_NUMBERS.get(device, SLICE_NUMBERS["cuda"]) // len(weight))
+def slice_rows(device: str, vocabulary: int) -> int:
+    """The number of rows whose logits are computed at a time, each of the length of the vocabulary."""
+    return max(64, SLICE_NUMBERS.get(device, SLICE_NUMBERS["cuda"]) // vocabulary)
 
 
 class _ProjectedCrossEntropy(torch.autograd.Function):
@@ -46,7 +46,7 @@ class _ProjectedCrossEntropy(torch.autograd.Function):
         grad_hidden, grad_weight = torch.empty_like(hidden), torch.zeros_like(weight)
         total = torch.zeros((), dtype=torch.float64 if kind == "cpu" else torch.float32, device=hidden.device)
         nll = torch.zeros_like(total)
-        size = slice_rows(kind, weight)
+        size = slice_rows(kind, len(weight))
         for at in range(0, len(labels), size):
             rows, wanted = hidden[at : at + size].to(dtype), labels[at : at + size, None]
             logits = rows @ table.T  # [token, vocab]
@@ -148,7 +148,7 @@ class TrainingLoss(nn.Module):
             self.smoothing,
             alpha=self.consistency_weight,
             symmetric=self.consistency == "rdrop",
-            slice_rows=slice_rows(src.device.type, table),
+            slice_rows=slice_rows(src.device.type, len(table)),
         )
 
     def _explicit(self, src: Tensor, tgt_in: Tensor, tap: Tap | None) -> Tensor:

@@ -7,9 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-import psutil
-
-from model.analysis.size import budget
 from model.architectures import Model, make_model
 from model.checkpoint import LoadedModel
 from model.config import ConfigError, ModelConfig, TrainConfig, from_dict, to_dict
@@ -22,6 +19,7 @@ from model.text.tokenizer import Tokenizer, build_tokenizers
 from model.training.corpus import Corpus, fitting_pairs
 from model.training.device import Runtime
 from model.training.evaluation import ValidationSet
+from model.training.memory import check_batch, check_weights
 from model.training.randomness import generator
 from model.training.settings import Settings
 
@@ -67,7 +65,7 @@ def prepare(
     Raises:
         DataError: the data cannot be obtained.
         TrainingError: no example fits the model.
-        ConfigError: the settings contradict each other.
+        ConfigError: the settings contradict each other, or ask for more memory than there is.
     """
     training = settings.training
     examples = task.splits["train"]
@@ -80,10 +78,19 @@ def prepare(
         ModelConfig, {**to_dict(settings.model), "src_vocab_size": len(source), "tgt_vocab_size": len(target)}
     )
     if start_from is None:
-        check_memory(model_config, on_cpu=runtime.torch_device.type == "cpu")
+        check_weights(model_config, on_cpu=runtime.torch_device.type == "cpu")
     limit = model_config.max_positions
     fitting, pairs = fitting_pairs(examples, source, target, max_positions=limit, what="training")
     valid, valid_pairs = fitting_pairs(task.splits["valid"], source, target, max_positions=limit, what="validation")
+    corpus = Corpus(
+        pairs,
+        seed=training.seed,
+        max_tokens=training.max_tokens,
+        gradient_accumulation_steps=training.gradient_accumulation_steps,
+        processes=runtime.processes,
+        resample=_resampling(fitting, source, target, pairs, model_config, training),
+    )
+    check_batch(model_config, training, corpus, runtime)
     return Setup(
         name=name,
         task=task,
@@ -91,14 +98,7 @@ def prepare(
         source=source,
         target=target,
         model=fresh_model(model_config, training.seed, start_from),
-        corpus=Corpus(
-            pairs,
-            seed=training.seed,
-            max_tokens=training.max_tokens,
-            gradient_accumulation_steps=training.gradient_accumulation_steps,
-            processes=runtime.processes,
-            resample=_resampling(fitting, source, target, pairs, model_config, training),
-        ),
+        corpus=corpus,
         valid=ValidationSet(valid, valid_pairs, evenly_spaced(len(valid), training.eval_sentences)),
         runtime=runtime,
         n_skipped=len(examples) - len(fitting),
@@ -123,22 +123,6 @@ def _resampling(
         seed=training.seed,
         longest=model.max_positions - 1,  # room for <eos> or <sos>
     )
-
-
-def check_memory(config: ModelConfig, *, on_cpu: bool) -> None:
-    """Refuse sizes whose weights cannot fit, before anything is allocated.
-
-    Raises:
-        ConfigError: this machine has less memory than the weights need (on the CPU: with gradients and two moments).
-    """
-    parameters = sum(part.parameters for part in budget(config, 1, 1))
-    tables = 2 * config.max_positions * config.d_model  # a row for each position, on both sides
-    needed, memory = 4 * tables + (16 if on_cpu else 4) * parameters, psutil.virtual_memory().total
-    if needed > memory:
-        raise ConfigError(
-            f"a model of these sizes has {parameters:,} parameters and needs {needed / 1e9:,.0f} GB of memory, "
-            f"but this machine has {memory / 1e9:,.0f} GB; lower d_model, d_ff, the number of layers or max_positions."
-        )
 
 
 def fresh_model(config: ModelConfig, seed: int, start_from: LoadedModel | None) -> Model:

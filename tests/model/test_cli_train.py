@@ -11,6 +11,7 @@ import pytest
 
 from model import evaluate, train
 from model.folder import read_json, write_json
+from model.training import memory
 from model.training.trainer import Trainer
 from tests import own_data
 from tests.model.commands import failure
@@ -158,6 +159,32 @@ def test_a_dry_run_cuts_subwords_anew_too(tmp_path: Path, capsys: pytest.Capture
     assert plan["training"]["bpe_dropout"] == 0.1
     assert plan["seconds"] > 0
     assert "BPE-dropout needs tokenizer=subwords" in failure(train.main, [*arguments, "tokenizer=words"], capsys)
+
+
+def test_a_batch_that_cannot_fit_is_refused_before_it_is_allocated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A batch is never more than the corpus, so a limit above it is refused only where the whole corpus cannot fit."""
+    monkeypatch.setattr(Trainer, "update", None)
+    monkeypatch.setattr(memory, "_memory_of", lambda device: 10**8)
+    where = ["--name", "plan", "--checkpoints", str(tmp_path / "models")]
+    data = own_data.write_tsv([(f"{n:040}", f"{n:080}") for n in range(500)], tmp_path / "long.tsv")
+    arguments = ["--task", "files", "--data", str(data), *where, "--set", *SMALL, "tokenizer=characters"]
+    said = failure(train.main, [*arguments, f"max_tokens={10**12}"], capsys)
+    assert "max_tokens=1000000000000 makes a batch of 36,450 tokens, which needs about 0." in said
+    assert "this machine has 0.1 GB; lower max_tokens" in said
+    assert not (tmp_path / "models").exists()
+
+
+def test_the_memory_of_a_plan_is_that_of_the_largest_batch_of_the_corpus(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = ["--name", "plan", "--checkpoints", str(tmp_path), "--dry-run", "--json", "--set", *SMALL]
+    plans = []
+    for most in ("max_tokens=20000", f"max_tokens={10**12}"):
+        assert train.main([*pairs_file(tmp_path), *where, most, "gradient_accumulation_steps=10000"]) == 0
+        plans.append(json.loads(capsys.readouterr().out)["memory_bytes"])
+    assert plans[0] == plans[1] < 400 * 2**20
 
 
 @pytest.mark.parametrize(
