@@ -124,7 +124,7 @@ async def visit(port: int, visits: list[tuple[str, dict[str, str]]]) -> None:
 
 
 def visits_of(models: tuple[str, ...], *, all_tabs: bool) -> list[tuple[str, dict[str, str]]]:
-    """All tabs with the first model, then all or the tabs that differ with each of the others, then all tasks on Train."""
+    """Every tab with the first model, all or those that differ with each of the others, then all tasks on Train."""
     found = []
     for number, model in enumerate(models):
         pages = VISITS | MORE if all_tabs or not number else BY_MODEL
@@ -150,7 +150,7 @@ def checkpoints_of(folder: Path) -> Path:
     ],
 )
 def test_looking_never_calls_out(tmp_path: Path, data: bool, viewing: str, request: pytest.FixtureRequest) -> None:
-    """Every tab with every model; with a corpus and without --slow, all with the first, what differs with the others."""
+    """Every tab with every model; with a corpus, unless --slow, all tabs of the first and what differs with others."""
     thorough = not data or request.config.getoption("--slow")
     environment = {"HEADLIGHT_CHECKPOINTS": str(checkpoints_of(tmp_path)), "HEADLIGHT_VIEWER": viewing}
     environment |= {"HEADLIGHT_DATA": str(tmp_path / "corpus") if data else "", "HOME": str(tmp_path)}

@@ -17,7 +17,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from explorer.text import plural
 
 PLACES = 2
-PATIENCE_SECONDS = 1.0  # how long a visitor waits without being told
+PATIENCE_SECONDS = 0.5  # until a waiting visitor is told; Streamlit shows a spinner half a second later
 Tell = Callable[[int], AbstractContextManager[None]]
 
 
