@@ -167,7 +167,7 @@ def test_three_maps_side_by_side_are_readable(bench: HeadsBench) -> None:
     trace = random_trace([*"abcdefgh", "<eos>"], ["<sos>", *"xyzuv"])
     bench.mount(trace, kind="cross", layer=1, head=1, view="head.beside")
     cells = [bench.plot(kind)[2] for kind in ("encoder", "decoder", "cross")]
-    assert min(cells) >= 12
+    assert min(cells) >= 16
     assert len(set(cells)) == 1, "a weight has the same area in all three"
     for kind in ("encoder", "decoder", "cross"):
         room, canvas = bench(f"figure.{kind}").bounding_box(), bench(f"figure.{kind} canvas").bounding_box()

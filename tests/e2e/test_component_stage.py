@@ -5,19 +5,22 @@ Every head of the planted trace looks at one key only, so each row and column is
 
 from __future__ import annotations
 
+import dataclasses
+
+import numpy as np
 import pytest
 from playwright.sync_api import Page
 
 from tests.e2e.stepper_bench import Bench
 from tests.explorer.planted import planted_trace, planted_view
 
-# Columns of the canvas, in its own pixels, on which something is painted in the middle between source and target.
-CURVES = """() => {
+# Where on a line between source (0) and target (1) something is painted, in pixels of the page.
+CURVES = """(share) => {
   const canvas = root.querySelector(".curves"), ratio = canvas.width / parseFloat(canvas.style.width);
   const stage = root.querySelector(".stage").getBoundingClientRect();
   const source = root.querySelector(".source .chips").getBoundingClientRect();
   const target = root.querySelector(".target .chips").getBoundingClientRect();
-  const y = Math.round(((source.bottom + target.top) / 2 - stage.top) * ratio);
+  const y = Math.round((source.bottom + (target.top - source.bottom) * share - stage.top) * ratio);
   const { data } = canvas.getContext("2d").getImageData(0, y, canvas.width, 1);
   return [...data].filter((_, i) => i % 4 === 3).flatMap((opacity, x) => (opacity ? [x / ratio + stage.left] : []));
 }"""
@@ -49,7 +52,7 @@ def test_a_curve_runs_from_the_word_being_written_to_the_word_it_looks_at(bench:
     assert bench.text(".says") == (
         "To write lis, having read 2 je, cross-attention looks at 3 red 100 %. (Layer 1, head 2.)"
     )
-    painted = bench.page.evaluate(CURVES)
+    painted = bench.page.evaluate(CURVES, 0.5)
     ends = [
         bench.page.evaluate(MIDDLE, name)
         for name in (".target .slot:nth-child(3) .chip", ".source .slot:nth-child(3) .chip")
@@ -187,6 +190,21 @@ def test_on_a_phone_the_word_being_written_is_in_view_and_its_curves_follow_a_sw
     assert middle - 12 <= first <= last <= middle + 12
     bench.page.evaluate("root.querySelector('.target .chips').scrollLeft -= 40")
     bench.page.wait_for_function(f"({above})()[1] > {middle} + 30 && Math.abs(({above})()[0] - ({above})()[1]) < 12")
+
+
+def test_curves_start_below_their_words_when_whole_words_give_the_tokens_other_numbers(bench: Bench) -> None:
+    trace = planted_trace([*["extra"] * 8, "far", "<eos>"], ["<sos>", "xy", "z"])
+    trace = dataclasses.replace(trace, src_words=(*[0] * 8, 1, -1), tgt_words=(-1, 0, 1))
+    trace.cross[0, 0] = np.eye(10)[[8, 8, 8]]
+    bench.mount(planted_view(trace, step=2, layer=1, head=1, kind="cross"))
+    places = []
+    for _ in range(2):
+        settled(bench)
+        painted = bench.page.evaluate(CURVES, 0.05)
+        places.append(bench.page.evaluate(MIDDLE, ".source .slot:nth-child(9) .chip"))
+        assert sum(painted) / len(painted) == pytest.approx(places[-1], abs=5)
+        bench(".words").click()
+    assert places[0] - places[1] > 20, "without their numbers, the parts of the word are narrower"
 
 
 def test_a_weight_widens_no_word(bench: Bench) -> None:

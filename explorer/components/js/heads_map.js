@@ -30,6 +30,7 @@ const SMALLEST = 12; // size of cells side by side, in pixels
 const WIDEST = 58; // size of cells, in pixels
 const GAP = 20; // between maps side by side, in pixels
 const UNDER = 176; // height of thumbnails and readout below maps side by side, in pixels
+const READABLE = 286; // height of maps side by side that is theirs before anything below them has room, in pixels
 
 // A decoder row reads one word and predicts another. One of them labels the row on its left, the other on its right.
 /** @param {HeadsState} S @param {KindMap} m @param {number} q */
@@ -47,7 +48,7 @@ export function drawMaps(S) {
   const several = kinds.length > 1, room = sheet.clientWidth;
   const maps = kinds.map((kind) => labelsOf(S, kind, several ? NARROW : LABEL)).filter((labels) => labels !== null);
   // Side by side, all maps have cells of one size; where they would be too small to read, one map is below the other.
-  const space = several ? clamp(roomBelow(sheet, presenting(S.box)) - UNDER, 220, 560) : Math.max(230, roomBelow(sheet, presenting(S.box)) - (large ? 50 : 40));
+  const space = several ? clamp(roomBelow(sheet, presenting(S.box)) - UNDER, READABLE, 560) : Math.max(230, roomBelow(sheet, presenting(S.box)) - (large ? 50 : 40));
   const shared = fitCells(maps.map(sizeOf), room - GAP * (maps.length - 1) - 6, space), apart = several && shared < SMALLEST;
   sheet.classList.toggle("apart", apart);
   for (const kind of kinds) nameHead(S, kind);

@@ -127,8 +127,9 @@ export function drawLead(S) {
   else sayAll(said, "In ", whose, ", ", name, ...keys);
   const [rows, columns] = WORDS[kind];
   say(read, `Each picture is one head. Rows: ${rows}. Columns: ${columns}.`);
-  const phone = S.box.clientWidth < 760, large = phone ? "tap a picture to open that head" : "point at a picture to see it large, click it to open it";
-  const walk = S.last < 1 || kind === "encoder" ? "" : phone ? "; ▸ above goes to the next word" : "; the key → steps to the next word";
+  // A lesson may leave the controls of the steps out: what is not there is not pointed to.
+  const phone = S.box.clientWidth < 760, buttons = S.find(".walk").offsetWidth > 0, large = phone ? "tap a picture to open that head" : "point at a picture to see it large, click it to open it";
+  const walk = S.last < 1 || kind === "encoder" || (phone && !buttons) ? "" : phone ? "; ▸ above goes to the next word" : "; the key → steps to the next word";
   sayAll(next, make("b", "", "Next: "), `${showsLarge(S) ? large : "click a picture to open that head"}${walk}.`);
   say(S.find(".tells"), !showsLarge(S) ? "" : head ? favours(m, layer, head) : `The average of the ${plural(m.heads, "head")} of this layer.`);
 }

@@ -66,6 +66,18 @@ def test_the_figure_has_queries_as_rows_and_keys_as_columns() -> None:
     assert (figure.data[0].zmin, figure.data[0].zmax) == (0, 1)
 
 
+def test_a_single_row_is_no_strip_of_tall_cells() -> None:
+    whole = head_map(attention_maps(planted_trace(), "cross"), 2, 2)
+    parts = {"values": whole.values[:1], "mask": whole.mask[:1]}
+    one = dataclasses.replace(whole, rows=whole.rows[:1], predicted=whole.predicted[:1], **parts)
+    figure = map_figure(one)
+    last, first = figure.layout.yaxis.range
+    assert first == -0.5
+    assert last - first > 1.5, "one row has more than a third of the height to spare below it"
+    [name] = (note for note in figure.layout.annotations if note.text == f"row: {whole.row_title}")
+    assert name.y == pytest.approx(1 - 1 / (last - first)), "the axis is named at the lower edge of the row"
+
+
 def test_tokens_are_never_markup_in_the_figure() -> None:
     trace = planted_trace(HOSTILE, ("<sos>", "</s>"))
     figure = map_figure(head_map(attention_maps(trace, "cross"), 1, 1))
