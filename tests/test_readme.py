@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from explorer.lessons.format_documentation import formats
+from explorer.lessons.format_documentation import attention_files, formats
 from model.format_documentation import table
 from tests.paths import ROOT
 
@@ -47,4 +47,5 @@ def test_every_package_is_on_the_map() -> None:
 
 def test_the_table_of_formats_is_the_one_that_the_checks_make() -> None:
     assert table() in README, "renew it: python -m model.format_documentation"
-    assert formats() in README, "renew it: python -m explorer.lessons.format_documentation"
+    for made in (formats(), attention_files()):
+        assert made in README, "renew it: python -m explorer.lessons.format_documentation"

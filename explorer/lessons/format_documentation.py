@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from explorer.attention.attention_file import AttentionFile
 from explorer.export.manifest import ManifestFile
 from explorer.lessons.lesson_format import Front, StepParts
 from explorer.translation.selection import LinkParameters
@@ -21,6 +22,7 @@ FORMATS: dict[str, type[Struct]] = {
     "a table of sentence pairs (TSV, CSV, JSONL), its first row": Headings,
     "a table of sentence pairs, or two files line by line: a pair": Pair,
 }
+ATTENTION: dict[str, type[Struct]] = {"an attention file (NPZ, JSON)": AttentionFile}
 
 
 def formats() -> str:
@@ -28,5 +30,10 @@ def formats() -> str:
     return table(FORMATS)
 
 
+def attention_files() -> str:
+    """What an attention file may hold."""
+    return table(ATTENTION)
+
+
 if __name__ == "__main__":
-    print(formats())
+    print(formats(), attention_files(), sep="\n\n")
