@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -183,6 +184,22 @@ def test_all_heads_fill_the_width_and_leave_the_caption_in_sight(bench: HeadsBen
     assert bench(".tile i").first.bounding_box()["height"] > 75
     caption = bench(".caption").bounding_box()
     assert caption["y"] + caption["height"] < 768
+
+
+def test_what_a_lesson_leaves_in_view_never_overlaps_and_points_to_no_missing_button(bench: HeadsBench) -> None:
+    trace = random_trace([*"abcdefgh", "<eos>"], ["<sos>", *"xyzuv"])
+    boxes = "[...root.querySelectorAll('.bar, .lead p, .reads, .legend')].filter((box) => box.checkVisibility())"
+    for left_out in ({"--steps": "none"}, {"--views": "none", "--reads": "block"}):
+        bench.mount(trace, kind="cross", layer=1, head=1, width=576)
+        assert "▸ above" in bench.text(".lead")
+        bench.page.evaluate("set => Object.entries(set).forEach((pair) => host.style.setProperty(...pair))", left_out)
+        bench.frame()
+        bench.press("ArrowRight")
+        places = bench.page.evaluate(f"{boxes}.map((box) => box.getBoundingClientRect().toJSON())")
+        assert len(places) >= 3
+        for above, below in pairwise(sorted(places, key=lambda place: place["top"])):
+            assert above["bottom"] <= below["top"] + 1
+        assert bench(".walk").is_visible() or "▸ above" not in bench.text(".lead")
 
 
 # What all views share
