@@ -10,6 +10,7 @@ from msgspec import Struct
 from explorer.attention.attention_file import AttentionFile
 from explorer.export.manifest import ManifestFile
 from explorer.lessons.lesson_format import Front, StepParts
+from explorer.probing.stored import About
 from explorer.translation.selection import LinkParameters
 from model.file_formats import Headings, Pair
 from model.format_documentation import table
@@ -21,6 +22,7 @@ FORMATS: dict[str, type[Struct]] = {
     "a lesson, a step": StepParts,
     "a table of sentence pairs (TSV, CSV, JSONL), its first row": Headings,
     "a table of sentence pairs, or two files line by line: a pair": Pair,
+    "heads.npz, its entry `about` (JSON)": About,
 }
 ATTENTION: dict[str, type[Struct]] = {"an attention file (NPZ, JSON)": AttentionFile}
 

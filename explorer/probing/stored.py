@@ -13,9 +13,11 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 import numpy as np
+from msgspec import Meta, Struct
 from numpy.typing import NDArray
 
 from explorer.attention.array_file import UNREADABLE
@@ -39,6 +41,24 @@ PER_HEAD = frozenset(
 )
 
 Arrays = dict[str, NDArray[Any]]
+
+
+Size = Annotated[int, Meta(ge=0, le=10**6)]
+Sum = Annotated[str, Meta(min_length=64, max_length=64)]
+
+
+class About(Struct):
+    """The entry `about` of heads.npz: what was measured. The other entries are arrays with a place for each head."""
+
+    version: Size
+    weights: Sum
+    sample: Sum
+    sentences: Size
+    seeds: Size
+    shapes: dict[AttentionKind, tuple[Size, Size]]
+    corpus: dict[str, tuple[float, float]]
+    gold: str | None = None
+    importance: tuple[float, float, float] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,11 +135,14 @@ def load(folder: Path, sample: str) -> Stored | None:
                 return None
         with np.load(path, allow_pickle=False) as file:
             about = json.loads(bytes(file["about"]).decode())
+            msgspec.convert(about, About)
             if (about["version"], about["sample"]) != (VERSION, sample) or about["weights"] != weights_hash(folder):
                 return None
             arrays = {name: file[name] for name in file.files if name != "about"}
             return _stored(about, arrays) if _fit(about, arrays) else None
     except UNREADABLE:
+        return None
+    except msgspec.ValidationError:
         return None
 
 

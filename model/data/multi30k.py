@@ -242,7 +242,8 @@ def _find(name: str, data_dir: Path | None, fetch: bool) -> Path:
         for path in (folder / f"{name}.gz", folder / name):
             if path.is_file():
                 return path
+    otherwise = "unset HEADLIGHT_DATA" if data_dir == named_folder() else "leave out --data-dir"
     raise DataError(
         f"{data_dir} has neither {name}.gz nor {name}; name the folder with the Multi30k files "
-        f"(they are at {ADDRESS}), or leave out --data-dir to have them downloaded."
+        f"(they are at {ADDRESS}), or {otherwise} to have them downloaded."
     )
