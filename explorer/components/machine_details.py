@@ -69,12 +69,15 @@ def encode_details(
     name: str,
     seq: str,
     step: int,
+    before: Block | None = None,
 ) -> bytes:
     """What the browser gets of an opened block of a recorded run; `title_of` names a point.
 
-    `step` is that of the run where each step has rows of its own, and 0 where one run serves all.
+    `step` is that of the run where each step has rows of its own, and 0 where one run serves all. `before` is the block
+    whose result this one is, where it computes nothing itself: the memory is what the encoder's last block gives.
     """
-    operations = [run[point] for point in block.points if point in run.operations and point != "softmax"]
+    computed = block.points or (before.points[-1:] if before is not None else ())
+    operations = [run[point] for point in computed if point in run.operations and point != "softmax"]
     arrays: dict[str, Floats] = {}
     numbers = []
     for operation in operations:

@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from msgspec import Struct
 
 from explorer.attention.attention_file import AttentionFile
 from explorer.export.manifest import ManifestFile
 from explorer.lessons.lesson_format import Front, StepParts
-from explorer.probing.stored import About
+from explorer.probing.stored import LAST_AXES, About
 from explorer.translation.selection import LinkParameters
 from model.file_formats import Headings, Pair
 from model.format_documentation import table
@@ -29,7 +31,19 @@ ATTENTION: dict[str, type[Struct]] = {"an attention file (NPZ, JSON)": Attention
 
 def formats() -> str:
     """The parts of each format that are checked, and what they may hold."""
-    return table(FORMATS)
+    return "\n".join([table(FORMATS), *_arrays()])
+
+
+def _arrays() -> Iterator[str]:
+    """A row for the arrays of heads.npz that have the same last axes."""
+    parts: dict[tuple[str, ...], list[str]] = {}
+    for part, axes in LAST_AXES.items():
+        parts.setdefault(axes, []).append(f"`{part}`")
+    first = "heads.npz, its arrays, by the last part of their names"
+    for axes, names in parts.items():
+        held = f"real numbers, the last axes {' × '.join(axes)}" if axes else "real numbers"
+        yield f"| {first} | {', '.join(names)} | {held} |"
+        first = ""
 
 
 def attention_files() -> str:

@@ -35,10 +35,16 @@ from model.folder import WEIGHTS
 FILE = "heads.npz"
 VERSION = 1  # of the measurement: raise it when a formula changes, so that stored results are measured again
 LARGEST = 64_000_000  # bytes, unpacked
-# Parts whose last axes are the heads.
-PER_HEAD = frozenset(
-    ("own", "estimate", "over_uniform", "loss", "accuracy", "gradient", "by_layer", "similarity", "relative")
-)
+# The last axes of each array, by the last part of its name: all that is read from the file is checked against them.
+LAST_AXES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(
+        ("own", "estimate", "over_uniform", "loss", "accuracy", "gradient", "by_layer"),
+        ("layer", "head"),
+    ),
+    "similarity": ("each head", "each head"),
+    "relative": ("layer", "head", "bin", "bin"),
+    **dict.fromkeys(("uniform", "untrained", "untrained_heads", "of_mean"), ()),  # of the sentences, or of the layers
+}
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -151,8 +157,11 @@ def _fit(about: Mapping[str, Any], arrays: Arrays) -> bool:
     for name, values in arrays.items():
         kind, *_, part = name.split("/")
         layers, heads = about["shapes"][kind]
-        ends = {"similarity": (layers * heads,) * 2, "relative": (layers, heads, BINS, BINS)}.get(part, (layers, heads))
-        if values.dtype.kind != "f" or (part in PER_HEAD and values.shape[-len(ends) :] != ends):
+        sizes = {"layer": layers, "head": heads, "each head": layers * heads, "bin": BINS}
+        if values.dtype.kind != "f" or part not in LAST_AXES:
+            return False
+        ends = tuple(sizes[axis] for axis in LAST_AXES[part])
+        if ends and values.shape[-len(ends) :] != ends:
             return False
     return True
 

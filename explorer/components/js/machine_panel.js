@@ -143,11 +143,21 @@ function captionOf(S, block) {
 /** @param {number | null} value */
 const short = (value) => (value === null || Number.isNaN(value) ? "–" : value === 0 ? "0" : Math.abs(value) >= 1000 || Math.abs(value) < 0.001 ? value.toExponential(1) : value.toFixed(3));
 
+/** The likeliest tokens of this step with their probabilities. @param {MachineState} S @returns {Node[]} */
+function likeliest(S) {
+  const tokens = S.data.alternatives.tokens[S.step], shares = S.data.alternatives.probabilities[S.step];
+  const body = tokens.map((word, i) => make("tr", "", make("td", "", make("bdi", "", word)), make("td", "number", short(shares[i]))));
+  const table = make("table", "", make("tr", "", make("th", "", "token"), make("th", "", "probability")), ...body);
+  const all = S.data.vocabulary.toLocaleString("en");
+  return [table, make("p", "hint", `The ${tokens.length} likeliest of ${all} target tokens in this step; all together have probability 1. Their scores before softmax are the result of Linear.`)];
+}
+
 /** The operations of the block as a table, with the row of this token. @param {MachineState} S @returns {Node[]} */
 function numbers(S) {
   if (!hasDetails(S) || !S.details) return [make("p", "hint", "Asking the server for the numbers …")];
-  if (!S.details.numbers.length) return [make("p", "", "There are no numbers here but the tokens themselves.")];
   const { opened } = S, block = /** @type {MachineBlock} */ (blockOf(S, opened.block));
+  if (block.kind === "softmax" || block.kind === "word") return likeliest(S);
+  if (!S.details.numbers.length) return [make("p", "", "There are no numbers here but the tokens themselves.")];
   const heads = ["operation", "shape", "parameters", "mean", "std. dev.", "row of", "its mean", "its length", "its first numbers"];
   const body = S.details.numbers.filter(({ point }) => !opened.part || point === opened.part || point === opened.part[0] + "_proj").map((line) => {
     const rows = /** @type {import("./types").Numbers} */ (arrayOf(S, `numbers.${line.point}`)), i = Math.min(rowFor(S, line.side), rows.shape[0] - 1);

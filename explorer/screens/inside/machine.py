@@ -9,7 +9,7 @@ import streamlit as st
 
 from explorer.byte_cache import cached
 from explorer.components.machine import Departure, machine, step_reported
-from explorer.components.machine_blocks import ADDED
+from explorer.components.machine_blocks import ADDED, MEMORY
 from explorer.components.machine_details import check_opened, encode_details
 from explorer.components.machine_payload import MachineView, Opened, encode
 from explorer.components.model_diagram import whole_diagram_of
@@ -110,10 +110,12 @@ def _details(seq: str, version: str, opened: Opened, step: int, _shown: Translat
     """The block of what is open; `step` is 0 where one run serves all steps."""
     del version  # part of the key only
     run = walked(_shown, step or len(_shown.path), whole=True)
-    block = next(block for block in _view.diagram.blocks if block.name == opened.block)
+    blocks = {block.name: block for block in _view.diagram.blocks}
+    block = blocks[opened.block]
+    before = blocks[block.reads[0]] if block.name == MEMORY else None
     with runtime.model(_shown.model) as translator:
-        model = translator.loaded.model
-        return encode_details(block, opened, run, model, title_of, name=f"{KEY}/details", seq=seq, step=step)
+        model, key = translator.loaded.model, f"{KEY}/details"
+        return encode_details(block, opened, run, model, title_of, name=key, seq=seq, step=step, before=before)
 
 
 def _go(departure: Departure, shown: Translation, view: MachineView) -> None:

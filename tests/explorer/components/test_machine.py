@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from explorer.components.machine_blocks import Block, blocks_of
+from explorer.components.machine_blocks import MEMORY, Block, blocks_of
 from explorer.components.machine_details import check_opened, encode_details, pooled
 from explorer.components.machine_payload import NUMBERS, MachineView, Opened, encode, full_colour, is_target, unpack
 from explorer.components.machine_words import parts_of
@@ -164,10 +164,13 @@ def test_what_is_opened_is_what_was_recorded(name: str) -> None:
     tensors = recorded(name, shown, last)
     for block in view.diagram.blocks:
         head = view.config.n_heads(block.attention) if block.attention else 0  # type: ignore[arg-type]
+        before = next(b for b in view.diagram.blocks if b.name == block.reads[0]) if block.name == MEMORY else None
         payload = encode_details(
-            block, Opened(block.name, head), view.runs[-1], loaded.model, str, name="d", seq="s", step=0
+            block, Opened(block.name, head), view.runs[-1], loaded.model, str, name="d", seq="s", step=0, before=before
         )
         header, numbers = unpack(payload)
+        if before is not None:
+            assert [line["point"] for line in header["numbers"]] == [before.points[-1].rsplit(".", 1)[-1]]
         arrays = {
             key: numbers[place["at"] : place["at"] + int(np.prod(place["shape"]))].reshape(place["shape"])
             for key, place in header["arrays"].items()
@@ -187,7 +190,8 @@ def test_what_is_opened_is_what_was_recorded(name: str) -> None:
             x = torch.from_numpy(arrays["x.q_proj"].copy())
             assert np.allclose(module(x).detach().numpy(), arrays["q_proj"], rtol=1e-3, atol=1e-3)
         for line in header["numbers"]:
-            value = tensors[next(point for point in block.points if point.rsplit(".", 1)[-1] == line["point"])]
+            known_points = block.points if before is None else before.points
+            value = tensors[next(point for point in known_points if point.rsplit(".", 1)[-1] == line["point"])]
             if line["point"] == "masked":
                 continue
             told = arrays[f"numbers.{line['point']}"]
