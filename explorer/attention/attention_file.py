@@ -1,6 +1,6 @@
 """Attention of any model from a file: the arrays of `model/trace.py`, most of which are optional.
 
-An `.npz` file holds arrays, a JSON file an object of nested lists, under the names of :class:`AttentionFile`; the
+An `.npz` file holds arrays, a JSON file an object of nested lists, under the names of :data:`CONTENT`; the
 README's table is made from it. Any rectangular map fits as `cross`. Depths and head counts may differ.
 
 Nothing is unpickled, and the declared size of each array is checked before it is read.
@@ -13,11 +13,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import Annotated, Any
+from typing import Any
 
-import msgspec
 import numpy as np
-from msgspec import Meta, Struct
 from numpy.typing import NDArray
 
 from explorer.attention.array_file import FileError, read_json, read_npz
@@ -33,51 +31,31 @@ SUM_TOLERANCE = 0.02  # allows for half precision and rounded JSON
 UNKNOWN = "?"  # shown as the predicted token where the file has none
 
 
-def _says(description: str) -> Meta:
-    return Meta(extra_json_schema={"description": description})
+_WEIGHTS = (
+    "[layer, head, query, key]: weights from 0 to 1; rows should sum to 1 over visible keys. Where they are 1, the "
+    "axes layer, or layer and head, may be left out, and a batch axis of 1 may stand between the two"
+)
+_MASK = "[query, key]: 0 visible, 1 future, 2 padding"
+_TOKENS = (
+    f"at most {MAX_TOKENS:,} texts: decoder row *t* reads `read_tokens[t]` (first `<sos>`) and predicts "
+    "`predicted_tokens[t]`; the axes of the weights need theirs"
+)
+_WORDS = "the number of the word that each token belongs to; −1 for specials"
+_PROBABILITIES = "from 0 to 1, of each predicted token"
+CONTENT: dict[str, str] = {
+    **dict.fromkeys(("encoder", "decoder", "cross"), _WEIGHTS),
+    **dict.fromkeys(("encoder_mask", "decoder_mask", "cross_mask"), _MASK),
+    **dict.fromkeys(("src_tokens", "read_tokens", "predicted_tokens"), _TOKENS),
+    **dict.fromkeys(("src_words", "tgt_words"), _WORDS),
+    "probabilities": _PROBABILITIES,
+}
+"""The names of an attention file that are read, and what each holds; at least one kind of weights must be there.
 
+A decoder without a mask whose weights are 0 above the diagonal counts as causal.
+"""
 
-Weights = Annotated[
-    list[Any],
-    _says(
-        "[layer, head, query, key]: weights from 0 to 1; rows should sum to 1 over visible keys. Where they are 1, the "
-        "axes layer, or layer and head, may be left out, and a batch axis of 1 may stand between the two"
-    ),
-]
-Mask = Annotated[list[Any], _says("[query, key]: 0 visible, 1 future, 2 padding")]
-Tokens = Annotated[
-    list[str],
-    _says(
-        f"at most {MAX_TOKENS:,} texts: decoder row *t* reads `read_tokens[t]` (first `<sos>`) and predicts "
-        "`predicted_tokens[t]`; the axes of the weights need theirs"
-    ),
-]
-Words = Annotated[list[int], _says("the number of the word that each token belongs to; −1 for specials")]
-Probabilities = Annotated[list[float], _says("from 0 to 1, of each predicted token")]
-
-
-class AttentionFile(Struct):
-    """The names of an attention file that are read; at least one of the three kinds of weights must be there.
-
-    A decoder without a mask whose weights are 0 above the diagonal counts as causal.
-    """
-
-    encoder: Weights | None = None
-    decoder: Weights | None = None
-    cross: Weights | None = None
-    encoder_mask: Mask | None = None
-    decoder_mask: Mask | None = None
-    cross_mask: Mask | None = None
-    src_tokens: Tokens | None = None
-    read_tokens: Tokens | None = None
-    predicted_tokens: Tokens | None = None
-    src_words: Words | None = None
-    tgt_words: Words | None = None
-    probabilities: Probabilities | None = None
-
-
-_TEXTS = tuple(part.name for part in msgspec.structs.fields(AttentionFile) if part.type == Tokens | None)
-_NUMBERS = tuple(part.name for part in msgspec.structs.fields(AttentionFile) if part.name not in _TEXTS)
+_TEXTS = tuple(name for name, holds in CONTENT.items() if holds == _TOKENS)
+_NUMBERS = tuple(name for name in CONTENT if name not in _TEXTS)
 _SPECIAL = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
 _AXES: dict[AttentionKind, tuple[str, str]] = {
     "encoder": ("src_tokens", "src_tokens"),
@@ -105,7 +83,7 @@ class OwnAttention:
 
 
 def read_own(content: bytes, name: str) -> OwnAttention:
-    """Read an attention file; its format is :class:`AttentionFile`.
+    """Read an attention file; its format is :data:`CONTENT`.
 
     Raises:
         OwnAttentionError: the file has another format, is too large, or its parts do not fit together.
@@ -125,7 +103,7 @@ def read_own(content: bytes, name: str) -> OwnAttention:
 
 
 def trace_of(arrays: Mapping[str, NDArray[Any]]) -> tuple[AttentionTrace, list[str]]:
-    """The trace of arrays under the names of :class:`AttentionFile`, and remarks for the reader.
+    """The trace of arrays under the names of :data:`CONTENT`, and remarks for the reader.
 
     Raises:
         OwnAttentionError, TraceError: the parts do not fit together.

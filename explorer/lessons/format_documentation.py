@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from explorer.attention.attention_file import AttentionFile
+from explorer.attention.attention_file import CONTENT
 from explorer.export.manifest import ManifestFile
 from explorer.lessons.lesson_format import Front, StepParts
 from explorer.probing.stored import LAST_AXES, About
@@ -26,7 +26,6 @@ FORMATS: dict[str, type[Struct]] = {
     "a table of sentence pairs, or two files line by line: a pair": Pair,
     "heads.npz, its entry `about` (JSON)": About,
 }
-ATTENTION: dict[str, type[Struct]] = {"an attention file (NPZ, JSON)": AttentionFile}
 
 
 def formats() -> str:
@@ -48,7 +47,13 @@ def _arrays() -> Iterator[str]:
 
 def attention_files() -> str:
     """What an attention file may hold."""
-    return table(ATTENTION)
+    rows = ["| file | parts | what each may hold |", "| --- | --- | --- |"]
+    file = "an attention file (NPZ, JSON)"
+    for holds in dict.fromkeys(CONTENT.values()):
+        names = ", ".join(f"`{name}`" for name in CONTENT if CONTENT[name] == holds)
+        rows.append(f"| {file} | {names} | {holds} |")
+        file = ""
+    return "\n".join(rows)
 
 
 if __name__ == "__main__":

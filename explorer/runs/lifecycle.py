@@ -20,6 +20,7 @@ from explorer.runs.process import Launch, RunError, forget_launch, launches, rea
 from explorer.runs.settings import Changes
 from explorer.runs.status import RunStatus, read_status
 from explorer.runs.viewer_mode import REASON, viewing
+from explorer.text import why
 from model import faults
 from model.folder import (
     CARD,
@@ -151,6 +152,8 @@ class Runs:
             return read_note(self.folder(name))
         except CheckpointError as damaged:
             return str(damaged)
+        except OSError as unreadable:
+            return why(unreadable)
 
     def statuses(self) -> list[RunStatus]:
         """The status of all runs: the one being trained, those that wait, in the order of their turns, the newest."""

@@ -6,6 +6,7 @@ runs a twin of it with the very same parameters.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from typing import Any
 
@@ -38,9 +39,8 @@ def fused_attention(
     """
     if tap is not None:
         raise ValueError("the fused kernel does not show its weights: give a tap to the explicit model.")
-    if query.device.type != "cpu":
-        return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout_p), None
-    with torch.autocast("cpu", enabled=False):  # its products are too small to gain by bf16
+    # On a CPU, its products are too small to gain by bf16.
+    with torch.autocast("cpu", enabled=False) if query.device.type == "cpu" else contextlib.nullcontext():
         return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout_p), None
 
 
