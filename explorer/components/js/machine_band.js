@@ -157,6 +157,24 @@ function placed(blocks, stack, top, unfolded, wish, { rows: most, grouped, sizes
 /** Whether the block at `i` is a norm before a sublayer (pre-norm). @param {MachineBlock[]} blocks @param {number} i @param {MachineWish} wish */
 const isBefore = (blocks, i, { pre }) => pre && blocks[i]?.kind === "norm" && blocks[i].layer > 0;
 
+/**
+ * What reads what, as boxes: blocks within one box are one, and two boxes are named together once.
+ * @param {MachineBlock[]} blocks @param {Record<string, MachineBox>} home
+ * @returns {{ from: MachineBox, to: MachineBox, read: string }[]}
+ */
+export function readings(blocks, home) {
+  const known = new Set(), found = [];
+  for (const block of blocks) {
+    for (const read of block.reads) {
+      const from = home[read], to = home[block.name], name = `${from.name} ${to.name}`;
+      if (from === to || known.has(name)) continue;
+      known.add(name);
+      found.push({ from, to, read });
+    }
+  }
+  return found;
+}
+
 /** From where one block leaves to where the other is entered. @param {MachineBox} from @param {MachineBox} to @returns {Point[]} */
 export function route(from, to) {
   const [ax, ay] = from.leave, [bx, by] = to.enter, stream = Math.max(ay, by);

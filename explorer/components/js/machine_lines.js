@@ -2,7 +2,7 @@
 // encoder with its memory, the target, the decoder, and what leads to the next word. The vectors go on from the end of a
 // line to the start of the next one; the memory goes down beside the target to the decoder.
 
-import { SUM, fitted, route } from "./machine_band.js";
+import { SUM, fitted, readings, route } from "./machine_band.js";
 
 /** @typedef {import("./types").MachineBlock} MachineBlock */
 /** @typedef {import("./types").MachineBox} MachineBox */
@@ -72,24 +72,19 @@ function move(box, by) {
 /** The lines between the blocks, and how far to the right the memory goes down. @param {MachineBlock[]} blocks @param {MachineBox[]} boxes @param {Record<string, Line>} lines @param {number} loop */
 function wiresOf(blocks, boxes, lines, loop) {
   /** @type {MachinePlan["wires"]} */
-  const wires = [], known = new Set();
+  const wires = [];
   /** @type {Record<string, MachineBox>} */
   const home = {};
   for (const box of boxes) for (const name of box.names) home[name] = box;
   const { memory, word } = home, middle = memory.x + memory.width / 2, below = memory.y + memory.height;
   const down = Math.max(middle, lines.target.right + TURN + CLEAR);
-  for (const block of blocks) {
-    for (const read of block.reads) {
-      const from = home[read], to = home[block.name], name = `${from.name} ${to.name}`;
-      if (from === to || known.has(name)) continue;
-      known.add(name);
-      if (read === "memory") {
-        const x = to.x + to.width / 2, { shelf } = lines[to.stack], aside = /** @type {Point[]} */ (down > middle ? [[middle, below + 6], [down, below + 6]] : []);
-        wires.push({ flow: "memory", points: [[middle, below], ...aside, [down, shelf], [x, shelf], [x, to.y]] });
-      } else {
-        const flow = from.stack === "source" || from.stack === "encoder" ? "source" : "target";
-        wires.push({ flow, points: from.stack === to.stack ? route(from, to) : over(from, to, lines) });
-      }
+  for (const { from, to, read } of readings(blocks, home)) {
+    if (read === "memory") {
+      const x = to.x + to.width / 2, { shelf } = lines[to.stack], aside = /** @type {Point[]} */ (down > middle ? [[middle, below + 6], [down, below + 6]] : []);
+      wires.push({ flow: "memory", points: [[middle, below], ...aside, [down, shelf], [x, shelf], [x, to.y]] });
+    } else {
+      const flow = from.stack === "source" || from.stack === "encoder" ? "source" : "target";
+      wires.push({ flow, points: from.stack === to.stack ? route(from, to) : over(from, to, lines) });
     }
   }
   for (const { sum, stack, y, height } of boxes) {

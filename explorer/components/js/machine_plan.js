@@ -1,7 +1,7 @@
 // Where the blocks of the machine are. The encoder runs along the upper band, the decoder along the lower one, both from
 // left to right; on a phone, each breaks into lines (machine_lines.js).
 
-import { SUM, fitted, route } from "./machine_band.js";
+import { SUM, fitted, readings, route } from "./machine_band.js";
 import { NARROW, planLines } from "./machine_lines.js";
 import { clamp } from "./numbers.js";
 
@@ -61,17 +61,12 @@ function labelsOf(wires) {
 /** @param {MachineBlock[]} blocks @param {Record<string, MachineBox>} home @param {number} rail @param {number} loop @returns {MachinePlan["wires"]} */
 function wiresOf(blocks, home, rail, loop) {
   /** @type {MachinePlan["wires"]} */
-  const wires = [], known = new Set();
-  for (const block of blocks) {
-    for (const read of block.reads) {
-      const from = home[read], to = home[block.name], name = `${from.name} ${to.name}`;
-      if (from === to || known.has(name)) continue;
-      known.add(name);
-      if (read === "memory") {
-        const x = to.x + to.width / 2, start = from.x + from.width / 2;
-        wires.push({ flow: "memory", points: [[start, from.y + from.height], [start, rail], [x, rail], [x, to.y]] });
-      } else wires.push({ flow: from.stack === "source" || from.stack === "encoder" ? "source" : "target", points: route(from, to) });
-    }
+  const wires = [];
+  for (const { from, to, read } of readings(blocks, home)) {
+    if (read === "memory") {
+      const x = to.x + to.width / 2, start = from.x + from.width / 2;
+      wires.push({ flow: "memory", points: [[start, from.y + from.height], [start, rail], [x, rail], [x, to.y]] });
+    } else wires.push({ flow: from.stack === "source" || from.stack === "encoder" ? "source" : "target", points: route(from, to) });
   }
   for (const box of Object.values(home)) {
     if (box.sum) wires.push({ flow: box.stack === "source" ? "source" : "target", points: [[box.sum[0], box.y + box.height], [box.sum[0], box.sum[1] - SUM / 2]] });
