@@ -139,10 +139,13 @@ class StoredPair(Struct):
     target: str
 
 
+NOTE_CHARACTERS = 2000
+
+
 class Note(Struct):
     """note.json: what a person wrote down about a run."""
 
-    text: Annotated[str, Meta(max_length=2000, pattern=SENTENCE)]
+    text: Annotated[str, Meta(max_length=NOTE_CHARACTERS, pattern=SENTENCE)]
 
 
 class Tensor(Struct):

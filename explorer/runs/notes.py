@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from model.file_formats import FormatError, Note, check
+from model.file_formats import NOTE_CHARACTERS, FormatError, Note, check
 from model.folder import NOTE, CheckpointError, checked, read_json, write_json
-
-MAX_CHARACTERS = 2000
 
 
 def read_note(folder: Path) -> str:
@@ -34,6 +32,6 @@ def write_note(folder: Path, text: str) -> None:
         check({"text": text}, Note)
     except FormatError:
         raise CheckpointError(
-            f"A note has at most {MAX_CHARACTERS:,} characters, without control characters and marks that reorder text."
+            f"A note has at most {NOTE_CHARACTERS:,} characters, none of which controls or reorders the text."
         ) from None
     write_json(folder / NOTE, {"text": text})

@@ -151,7 +151,7 @@ def test_a_damaged_note_concerns_itself_only(app: AppTest, checkpoints: Path) ->
     assert read_note(folder) == "mended"
     at.text_area(key="runs_note_mine").set_value("a\u202eb")
     button(at, "Keep the note").click().run()
-    assert "without control characters" in words(at)
+    assert "none of which controls or reorders the text" in words(at)
     assert read_note(folder) == "mended"
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.runs.lifecycle import Entry, Runs
-from explorer.runs.notes import MAX_CHARACTERS
 from explorer.runs.process import RunError
 from explorer.runs.viewer_mode import viewing
 from explorer.text import plain, why
+from model.file_formats import NOTE_CHARACTERS
 from model.folder import CheckpointError
 
 _REFUSED = "_note_refused"
@@ -31,7 +31,7 @@ def draw_note_form(runs: Runs, entry: Entry) -> None:
         st.text_area(
             "What to remember about it",
             value=entry.note,
-            max_chars=MAX_CHARACTERS,
+            max_chars=NOTE_CHARACTERS,
             key=key,
             placeholder="Why it was trained, and what came of it",
         )
