@@ -40,7 +40,8 @@ def reruns(arms: Sequence[ArmRuns], folders: Sequence[Path], read: Callable[[Pat
     """Those of the model folders that were trained with the settings of an arm and have been evaluated at least once.
 
     `read` gives what a folder's run has logged. Further training pairs, an earlier part or weights to start from make
-    another run. Folders that cannot be read are left out: the Runs page says what is wrong with them.
+    another run; hence no folder is taken for a run of a diversified arm, whose further pairs its settings do not name.
+    Folders that cannot be read are left out: the Runs page says what is wrong with them.
     """
     found = []
     for folder in folders:
@@ -59,6 +60,8 @@ def reruns(arms: Sequence[ArmRuns], folders: Sequence[Path], read: Callable[[Pat
 
 def _is_of(config: Mapping[str, Any], recipe: Recipe) -> bool:
     given = config.get("set")
+    if recipe.diversified:
+        return False  # its settings are those of the run without further pairs
     if not isinstance(given, dict) or any(config.get(key) for key in ("init", "first", "added_data")):
         return False
     if (config["data"].get("task"), config.get("preset")) != (recipe.base.task, recipe.preset):

@@ -5,14 +5,15 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from model.config import with_former_names
+from model.config import ConfigError, with_former_names
 
 SEEDS = (1, 2, 3)
 _MAX_WORDS = 44  # maximum characters of changes in a name, leaving room for base and seed
 _TRAIN = ("python", "-m", "model.train")
+_RELABEL = ("python", "-m", "model.relabel")
 # Settings that save time and change no weight: a run that is to be watched leaves them out.
 SPARING = ("snapshots", "save_every")
 # The same runtime for every stored run, so that the same command gives the same weights bit for bit.
@@ -25,7 +26,8 @@ class Base:
 
     `settings` are arguments of `--set`. `target` is the required score by `metric`: the share of exactly correct test
     sentences (0 to 1), or BLEU (0 to 100). `splits` are scored in addition to `test`. `rests`: where the attention of
-    the trained Transformers rests is measured, too.
+    the trained Transformers rests is measured, too. `reverse_task` is the same task in the other direction; diversified
+    arms need it.
     """
 
     name: str
@@ -37,18 +39,21 @@ class Base:
     splits: tuple[str, ...] = ()
     seeds: tuple[int, ...] = SEEDS
     rests: bool = False
+    reverse_task: str = ""
 
 
 @dataclass(frozen=True)
 class Arm:
-    """One condition: `changes` to the base's settings, as arguments of `--set`, or another preset.
+    """One condition: `changes` to the base's settings, as arguments of `--set`, another preset, or diversified data.
 
-    The base itself has neither.
+    The base itself has none of them. With `diversified`, the model also learns from pairs that two others have made,
+    one of each direction: see :mod:`model.relabel`.
     """
 
     label: str
     changes: str = ""
     preset: str = ""
+    diversified: bool = False
 
 
 @dataclass(frozen=True)
@@ -74,16 +79,23 @@ class Experiment:
 
     def recipe(self, arm: Arm) -> Recipe:
         """The recipe of an arm's runs; arms of different experiments with equal settings share it."""
-        return Recipe(self.base, arm.changes, arm.preset or self.base.preset)
+        return Recipe(self.base, arm.changes, arm.preset or self.base.preset, arm.diversified)
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """The settings of a run, apart from its seed."""
+    """The settings of a run, apart from its seed, and whether it also learns from pairs that other models have made."""
 
     base: Base
     changes: str
     preset: str
+    diversified: bool = False
+
+    def __post_init__(self) -> None:
+        if self.diversified and not self.base.reverse_task:
+            raise ConfigError(
+                f"the base '{self.base.name}' names no task of the other direction, so no run of it can be diversified"
+            )
 
     @property
     def name(self) -> str:
@@ -98,7 +110,8 @@ class Recipe:
 
     def _named(self, changes: Sequence[str]) -> str:
         preset = [] if self.preset == self.base.preset else [self.preset]
-        words = [*preset, *(re.sub(r"[^\w.-]", "-", word) for word in changes)]
+        made = ["diversified"] if self.diversified else []
+        words = [*preset, *(re.sub(r"[^\w.-]", "-", word) for word in changes), *made]
         if sum(map(len, words)) + len(words) > _MAX_WORDS:
             words = [hashlib.sha256(" ".join(words).encode()).hexdigest()[:8]]
         return ".".join([self.base.name, *words])
@@ -109,9 +122,39 @@ class Recipe:
         words = f"{self.base.settings} {self.changes}".split()
         return dict(word.split("=", 1) for word in words)
 
+    @property
+    def teacher(self) -> Recipe:
+        """The recipe of the model that makes pairs in a diversified run's own direction: the same without the pairs."""
+        return replace(self, diversified=False)
+
+    def pairs_file(self, seed: int) -> str:
+        """The file that the models of both directions write for a diversified run."""
+        return f"{self.name}-{seed}.jsonl"
+
     def command(self, seed: int) -> tuple[str, ...]:
-        """The complete training command of the run with this seed."""
-        words = (*_TRAIN, "--task", self.base.task, "--preset", self.preset, "--name", f"{self.name}-{seed}")
+        """The complete training command of the run with this seed; a diversified one needs those before it."""
+        added = ("--add-data", self.pairs_file(seed)) if self.diversified else ()
+        return self._training(self.base.task, f"{self.name}-{seed}", seed, *added)
+
+    def commands(self, seed: int) -> tuple[tuple[str, ...], ...]:
+        """All commands of the run, in their order.
+
+        A diversified run first trains a model of each direction, the first exactly as the plain run with this seed,
+        and lets both make pairs.
+        """
+        if not self.diversified:
+            return (self.command(seed),)
+        forward, backward = f"{self.teacher.name}-{seed}", f"{self.teacher.name}-{seed}.reverse"
+        models = ("--model", forward, "--reverse", backward)
+        return (
+            self.teacher.command(seed),
+            self.teacher._training(self.base.reverse_task, backward, seed),
+            (*_RELABEL, "--task", self.base.task, *models, "--out", self.pairs_file(seed)),
+            self.command(seed),
+        )
+
+    def _training(self, task: str, name: str, seed: int, *added: str) -> tuple[str, ...]:
+        words = (*_TRAIN, "--task", task, *added, "--preset", self.preset, "--name", name)
         runtime = ("--device", DEVICE, "--precision", PRECISION, "--threads", str(THREADS))
         changes = (f"{key}={value}" for key, value in self.settings.items())
         return (*words, *runtime, "--set", *changes, f"seed={seed}")

@@ -1,4 +1,4 @@
-"""Run experiments one after another in this process, by the same command that is stored with each run."""
+"""Run experiments one after another in this process, by the same commands that are stored with each run."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from model.plurals import plural
 
 SAMPLES = 5
 SPEED_SECONDS = 1.5
+# A diversified run is three trainings; its two models take about as long as one more to translate the training pairs.
+DIVERSIFIED_TIMES = 4
 
 
 class Stopped(RuntimeError):
@@ -64,10 +66,16 @@ def expected_seconds(jobs: Sequence[Job], folder: Path, data_dir: Path | None = 
     for job in jobs:
         recipe = job.recipe
         if recipe not in known:
-            plain = Recipe(recipe.base, "", recipe.base.preset)
-            before = _taken(recipe, folder) or _taken(plain, folder) * recipe.steps / plain.steps
-            known[recipe] = before or _dry_run(job, data_dir)
+            known[recipe] = _taken(recipe, folder) or _expected(job, folder, data_dir)
     return {job: known[job.recipe] for job in jobs}
+
+
+def _expected(job: Job, folder: Path, data_dir: Path | None) -> float:
+    """Expected seconds of a run of which none is stored."""
+    recipe = job.recipe
+    plain = Recipe(recipe.base, "", recipe.base.preset)
+    training = _taken(plain, folder) * recipe.steps / plain.steps or _dry_run(job, data_dir)
+    return training * (DIVERSIFIED_TIMES if recipe.diversified else 1)
 
 
 def _taken(recipe: Recipe, folder: Path) -> float:
@@ -76,20 +84,54 @@ def _taken(recipe: Recipe, folder: Path) -> float:
 
 
 def _dry_run(job: Job, data_dir: Path | None) -> float:
+    """Expected seconds of one training; that on further pairs has as many updates as the one without them."""
+    command = job.recipe.teacher.command(job.seed)
     with tempfile.TemporaryDirectory() as folder:
-        output = _train(job, Path(folder), data_dir, "--dry-run", "--json")
+        output = _carry_out(command, job, Path(folder), data_dir, "--dry-run", "--json")
     return float(json.loads(output)["seconds"])
 
 
-def _train(job: Job, folder: Path, data_dir: Path | None, *more: str) -> str:
-    """Run the training command in this process and return its output."""
-    from model import train
+def _carry_out(command: Sequence[str], job: Job, folder: Path, data_dir: Path | None, *more: str) -> str:
+    """Run one of a job's commands in this process, with its models and files in a folder, and return its output."""
+    from model import relabel, train
 
+    _, _, module, *options = command
+    main = {"model.train": train.main, "model.relabel": relabel.main}[module]
+    pairs = job.recipe.pairs_file(job.seed)
+    words = [str(folder / word) if word == pairs else word for word in options]
     where = ["--checkpoints", str(folder), *(["--data-dir", str(data_dir)] if data_dir else [])]
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(io.StringIO()):
-        train.main([*job.recipe.command(job.seed)[3:], *where, *more])
+        main([*words, *where, *more])
     return said.getvalue()
+
+
+def _carry_out_all(job: Job, where: Path, data_dir: Path | None) -> tuple[Path, str]:
+    """Carry out the commands of a run; returns the folder of the model trained last, and why its training failed.
+
+    Raises:
+        Stopped: it was asked to stop.
+    """
+    from model.training.failure import TrainingError
+    from model.training.runfolder import read_status
+
+    folder = where
+    for command in job.recipe.commands(job.seed):
+        if "--name" not in command:
+            try:
+                _carry_out(command, job, where, data_dir)
+            except KeyboardInterrupt:  # a training notes it, and ends after its update
+                raise Stopped from None
+            continue
+        folder = where / command[command.index("--name") + 1]
+        try:
+            _carry_out(command, job, where, data_dir, "--now")
+        except TrainingError as failed:
+            own = folder.name == f"{job.recipe.name}-{job.seed}"
+            return folder, str(failed) if own else f"{folder.name}, which was to make pairs: {failed}"
+        if read_status(folder).get("state") != "finished":
+            raise Stopped
+    return folder, ""
 
 
 def make(job: Job, data_dir: Path | None = None) -> StoredRun:
@@ -99,18 +141,11 @@ def make(job: Job, data_dir: Path | None = None) -> StoredRun:
         Stopped: it was asked to stop.
         CommandError and this project's other errors: the command cannot be run.
     """
-    from model.training.failure import TrainingError
-    from model.training.runfolder import read_metrics, read_status
+    from model.training.runfolder import read_metrics
 
-    recipe, began, error = job.recipe, time.monotonic(), ""
+    recipe, began = job.recipe, time.monotonic()
     with tempfile.TemporaryDirectory() as where:
-        folder = Path(where) / f"{recipe.name}-{job.seed}"
-        try:
-            _train(job, Path(where), data_dir, "--now")
-        except TrainingError as failed:
-            error = str(failed)
-        if not error and read_status(folder).get("state") != "finished":
-            raise Stopped
+        folder, error = _carry_out_all(job, Path(where), data_dir)
         lines = read_metrics(folder / "metrics.jsonl")
         scored: dict[str, Any] = {} if error else _score(folder, recipe, data_dir)
         parameters = _parameters(folder)
@@ -118,7 +153,7 @@ def make(job: Job, data_dir: Path | None = None) -> StoredRun:
     evals = [line for line in lines if line["kind"] == "eval"]
     return StoredRun(
         seed=job.seed,
-        command=shlex.join(recipe.command(job.seed)),
+        command="\n".join(map(shlex.join, recipe.commands(job.seed))),
         machine=_machine(),
         torch=_torch_version(),
         seconds=round(time.monotonic() - began, 1),

@@ -19,10 +19,12 @@ SHIPPED_RESULTS = Path(__file__).parent / "results"
 RESULTS = user_data_path("headlight", appauthor=False) / "experiments" if INSTALLED else SHIPPED_RESULTS
 """Where results are stored: an installed package is not the place for a person's own."""
 
+_PYTHON = "python -m "  # what recorded commands begin with
 
 TRAIN = ("step", "loss")
 VALID = ("step", "loss", "exact_match", "token_accuracy")
 BLEU = "bleu"
+REVERSE_TASK = "reverse_task"  # key of a file of diversified runs
 # The last two: the numbers of distinct and of empty predictions.
 SCORES = ("exact_match", "token_accuracy", "loss", "bleu", "sentences", "different", "empty")
 
@@ -35,6 +37,7 @@ class ResultError(ValueError):
 class StoredRun:
     """One run: its command and machine, its curves, and its scores.
 
+    `command` has a line for each command if it takes several; curves and scores are those of the model trained last.
     `train` and `valid` are columns, named by `TRAIN` and `VALID`: steps, loss in nats per target token, shares from 0
     to 1; `valid` also has `BLEU` (0 to 100) if that is the metric of the task. `scores` and `groups` (exact match by
     group) are by split. `samples` are (source, target, prediction) of a few test sentences. `tokens_per_s` is per
@@ -60,7 +63,7 @@ class StoredRun:
 
     @property
     def typed_command(self) -> str:
-        """The command as one types it here: `headlight train …` where Headlight is installed."""
+        """The command as one types it here: `headlight train …` where Headlight is installed; or several, in lines."""
         return as_typed(self.command)
 
     def score(self, name: str, split: str = "test") -> float | None:
@@ -68,10 +71,14 @@ class StoredRun:
         return self.scores.get(split, {}).get(name)
 
 
-def as_typed(command: str) -> str:
-    """A recorded training command as one types it here."""
-    recorded = "python -m model.train"
-    return typed("model.train") + command.removeprefix(recorded) if command.startswith(recorded) else command
+def as_typed(commands: str) -> str:
+    """Recorded commands, one a line, as one types them here."""
+    return "\n".join(map(_typed_line, commands.split("\n")))
+
+
+def _typed_line(command: str) -> str:
+    module, space, options = command.removeprefix(_PYTHON).partition(" ")
+    return f"{typed(module)}{space}{options}" if command.startswith(_PYTHON) else command
 
 
 def path_of(recipe: Recipe, folder: Path = RESULTS) -> Path:
@@ -93,16 +100,21 @@ def read_runs(recipe: Recipe, folder: Path = RESULTS) -> tuple[StoredRun, ...]:
     try:
         held = read_json(path)
         runs = tuple(_run(values) for values in held["runs"])
-        made_with = (held["task"], held["preset"], with_current_names(held["settings"]))
+        made_with = (held["task"], held["preset"], with_current_names(held["settings"]), held.get(REVERSE_TASK, ""))
     except CheckpointError as error:
         raise ResultError(str(error)) from None
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ResultError(f"{path.name} does not hold runs of an experiment ({error}); delete it.") from None
-    if made_with != (recipe.base.task, recipe.preset, recipe.settings):
+    if made_with != (recipe.base.task, recipe.preset, recipe.settings, _reverse_task(recipe)):
         raise ResultError(
             f"{path.name} was made with other settings than the catalogue has now; run the experiment again."
         )
     return tuple(sorted(runs, key=lambda run: run.seed))
+
+
+def _reverse_task(recipe: Recipe) -> str:
+    """The task of the model that writes sources for a diversified run; a plain run has none."""
+    return recipe.base.reverse_task if recipe.diversified else ""
 
 
 def _find(recipe: Recipe, folder: Path) -> Path | None:
@@ -120,6 +132,7 @@ def write_run(recipe: Recipe, run: StoredRun, folder: Path = RESULTS) -> None:
         others = []  # unusable results are replaced
     runs = sorted([*others, run], key=lambda known: known.seed)
     head = {"task": recipe.base.task, "preset": recipe.preset, "settings": recipe.settings}
+    head |= {REVERSE_TASK: _reverse_task(recipe)} if recipe.diversified else {}
     lines = [json.dumps(asdict(known), ensure_ascii=False, allow_nan=False) for known in runs]
     text = json.dumps(head, ensure_ascii=False)[:-1] + ', "runs": [\n' + ",\n".join(lines) + "\n]}\n"
     folder.mkdir(parents=True, exist_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 
 import streamlit as st
@@ -50,6 +51,10 @@ MEASURES = {
     "loss": ("loss", "Loss on validation, in nats per target token", ""),
 }
 _NUMBERS = {"loss on test": "%.4f", "right on test (%)": "%.1f", "BLEU on test": "%.1f"}
+_SEVERAL = (
+    "The form trains one model, and this variant takes three: two whose translations become further training pairs, "
+    "and one that learns from them as well. The commands below do it."
+)
 
 
 def draw() -> None:
@@ -225,7 +230,8 @@ def _repeat(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
         chosen_seed = st.selectbox("Seed", experiment.base.seeds, key=f"experiment_seed_{experiment.name}")
     recipe = arms[number or 0].recipe
     with button:
-        if st.button("Run it again on the Train page", type="primary", width="stretch"):
+        label = "Run it again on the Train page"
+        if st.button(label, type="primary", width="stretch", disabled=recipe.diversified):
             kept = {key: value for key, value in recipe.settings.items() if key not in SPARING}
             changes = {**kept, "seed": str(chosen_seed)}
             fill_form(
@@ -238,12 +244,16 @@ def _repeat(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
                 source=f"the experiment '{experiment.title}', variant '{arms[number or 0].label}', seed {chosen_seed}",
             )
             st.switch_page("pages/train.py")
+    if recipe.diversified:
+        st.caption(plain(_SEVERAL))
     with st.expander("The commands that made these runs"):
         st.caption(plain(f"All missing runs at once: {typed('model.experiments')} {experiment.name}"))
         for one in arms:
             st.markdown(f"**{plain(one.label)}**")
-            missing = as_typed(" ".join(one.recipe.command(experiment.base.seeds[0])))
+            missing = as_typed("\n".join(map(shlex.join, one.recipe.commands(experiment.base.seeds[0]))))
             lines = [run.typed_command for run in one.runs] or [missing]
             st.code("\n".join(lines), language="bash", wrap_lines=True)
+            if one.recipe.diversified:
+                st.caption("One run takes these commands in this order: each reads what those before it wrote.")
             if one.runs:
                 st.caption(plain(duration_sentence(one)))

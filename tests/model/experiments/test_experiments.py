@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from model import train
+from model import relabel, train
 from model.config import FORMER_NAMES, ConfigError
 from model.data import get_task
 from model.experiments import __main__ as command
 from model.experiments import stored
 from model.experiments.catalogue import EXPERIMENTS, get_experiment
 from model.experiments.recipe import Arm, Base, Experiment, Recipe
-from model.experiments.runner import Job, expected_seconds, jobs_of
-from model.experiments.stored import RESULTS, ResultError, path_of, read_runs, write_run
-from model.folder import check_name
+from model.experiments.runner import Job, Stopped, expected_seconds, jobs_of, make
+from model.experiments.stored import RESULTS, REVERSE_TASK, ResultError, path_of, read_runs, rounded, write_run
+from model.folder import check_name, read_config
 from model.presets import PRESETS, get_preset
 from model.training.settings import make_settings, parse_assignments
 
@@ -32,6 +32,15 @@ MINIATURE = Experiment(
     Base("mini", "reverse", "tiny", MINI, splits=("long",), seeds=(1, 2)),
     (Arm("as it is"), Arm("LSTM", preset="lstm-tiny")),
 )
+# Reversal is its own other direction.
+CHAIN = Experiment(
+    "chain",
+    "Chain",
+    "Do models of both directions help?",
+    Base("chain", "reverse", "tiny", f"{MINI} tokenizer=characters", seeds=(1,), reverse_task="reverse"),
+    (Arm("alone"), Arm("with pairs", diversified=True)),
+)
+ALONE, WITH_PAIRS = (CHAIN.recipe(arm) for arm in CHAIN.arms)
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=lambda one: one.name)
@@ -51,6 +60,9 @@ def test_an_experiment_of_the_catalogue_can_be_run(experiment: Experiment) -> No
             check_name(f"{recipe.name}-{seed}")
         given = parse_assignments([f"{key}={value}" for key, value in recipe.settings.items()])
         make_settings(task.data, get_preset(recipe.preset), given)
+        if arm.diversified:
+            other = get_task(experiment.base.reverse_task).data
+            assert (other.src_lang, other.tgt_lang) == (task.data.tgt_lang, task.data.src_lang)
     if not experiment.reads_corpus:
         assert set(experiment.base.splits) <= set(task.splits)
 
@@ -65,12 +77,18 @@ def test_recipes_of_one_name_are_one_recipe() -> None:
 def test_stored_runs_are_those_of_the_catalogue(recipe: Recipe) -> None:
     """Every stored command can be parsed and matches the catalogue."""
     for run in read_runs(recipe):
-        words = shlex.split(run.command)
-        assert words[:3] == ["python", "-m", "model.train"]
-        options = train.parser().parse_args(words[3:])
-        assert (options.task, options.preset) == (recipe.base.task, recipe.preset)
-        assert parse_assignments(options.set) == {**recipe.settings, "seed": str(run.seed)}
-        assert tuple(words) == recipe.command(run.seed)
+        commands = [tuple(shlex.split(line)) for line in run.command.split("\n")]
+        assert tuple(commands) == recipe.commands(run.seed)
+        for words in commands:
+            assert words[:2] == ("python", "-m")
+            if words[2] == "model.relabel":
+                relabel.parser().parse_args(words[3:])
+                continue
+            assert words[2] == "model.train"
+            options = train.parser().parse_args(words[3:])
+            assert options.preset == recipe.preset
+            assert parse_assignments(options.set) == {**recipe.settings, "seed": str(run.seed)}
+        assert options.task == recipe.base.task
         assert run.seconds > 0
         assert run.machine
         assert run.torch
@@ -154,8 +172,6 @@ def test_the_runner_from_end_to_end(
 @pytest.mark.slow
 @pytest.mark.usefixtures("few_sentences")
 def test_the_stored_command_gives_the_same_run(tmp_path: Path) -> None:
-    from model.experiments.runner import make
-
     recipe = MINIATURE.recipe(MINIATURE.arms[0])
     run = make(Job(recipe, 1))
     words = shlex.split(run.command)
@@ -166,8 +182,6 @@ def test_the_stored_command_gives_the_same_run(tmp_path: Path) -> None:
 
 
 def test_a_run_that_fails_is_a_result(tmp_path: Path) -> None:
-    from model.experiments.runner import make
-
     hopeless = replace(MINIATURE.base, settings=f"{MINI} learning_rate=1e12 warmup_steps=0 clip_norm=0")
     recipe = Recipe(hopeless, "", "tiny")
     run = make(Job(recipe, 1))
@@ -175,6 +189,83 @@ def test_a_run_that_fails_is_a_result(tmp_path: Path) -> None:
     assert not run.scores
     write_run(recipe, run, tmp_path)
     assert read_runs(recipe, tmp_path) == (run,)
+
+
+def test_a_diversified_run_is_four_commands_that_read_what_those_before_them_wrote() -> None:
+    forward, backward, made, student = WITH_PAIRS.commands(3)
+    assert forward == ALONE.command(3)
+    assert ALONE.commands(3) == (ALONE.command(3),)
+    assert student == WITH_PAIRS.command(3)
+    assert (ALONE.name, WITH_PAIRS.name) == ("chain", "chain.diversified")
+    first, second, last = (train.parser().parse_args(words[3:]) for words in (forward, backward, student))
+    relabelled = relabel.parser().parse_args(made[3:])
+    assert made[:3] == ("python", "-m", "model.relabel")
+    assert (relabelled.model, relabelled.reverse, relabelled.task) == (first.name, second.name, "reverse")
+    assert last.add_data == [relabelled.out]
+    assert first.set == second.set == last.set
+    assert len({first.name, second.name, last.name}) == 3
+    for options in (first, second, last):
+        check_name(options.name)
+    with pytest.raises(ConfigError, match="'mini' names no task of the other direction"):
+        Recipe(MINIATURE.base, "", "tiny", diversified=True)
+
+
+def test_a_diversified_run_is_expected_to_take_as_long_as_its_trainings(tmp_path: Path) -> None:
+    run = replace(read_runs(RECIPES["reverse"])[0], seed=1, seconds=40.0)
+    write_run(ALONE, run, tmp_path)
+    (job,) = jobs_of([CHAIN], tmp_path, again=False)
+    assert job == Job(WITH_PAIRS, 1)
+    assert expected_seconds([job], tmp_path)[job] >= 3 * 40.0
+    write_run(WITH_PAIRS, replace(run, seconds=99.0), tmp_path)
+    assert jobs_of([CHAIN], tmp_path, again=False) == []
+    assert expected_seconds([job], tmp_path) == {job: 99.0}
+
+
+def test_runs_with_and_without_made_pairs_are_told_apart_where_they_are_stored(tmp_path: Path) -> None:
+    run = replace(read_runs(RECIPES["reverse"])[0], seed=1, command="python -m a b\npython -m c d")
+    write_run(ALONE, run, tmp_path)
+    write_run(WITH_PAIRS, run, tmp_path)
+    assert read_runs(WITH_PAIRS, tmp_path) == read_runs(ALONE, tmp_path) == (run,)
+    assert REVERSE_TASK not in json.loads(path_of(ALONE, tmp_path).read_text(encoding="utf-8"))
+    for one, other in ((ALONE, WITH_PAIRS), (WITH_PAIRS, ALONE)):
+        write_run(one, run, tmp_path / "moved")
+        path_of(one, tmp_path / "moved").rename(path_of(other, tmp_path / "moved"))
+        with pytest.raises(ResultError, match="other settings"):
+            read_runs(other, tmp_path / "moved")
+
+
+@pytest.mark.usefixtures("few_sentences")
+def test_the_commands_of_a_diversified_run_give_what_is_stored_when_pasted_one_after_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = make(Job(WITH_PAIRS, 1))
+    assert not run.error
+    assert run.score("sentences") == 40
+    monkeypatch.chdir(tmp_path)
+    for words in map(shlex.split, run.command.split("\n")):
+        assert {"model.train": train.main, "model.relabel": relabel.main}[words[2]](words[3:]) == 0
+    folder = tmp_path / "checkpoints" / "chain.diversified-1"
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert run.valid["loss"] == rounded([line["loss"] for line in lines if line["kind"] == "eval"])
+    (added,) = read_config(folder)["added_data"]
+    assert added["file"] == "chain.diversified-1.jsonl"
+    assert added["pairs"] > 0
+
+
+def test_what_goes_wrong_before_the_last_training_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hopeless = replace(CHAIN.base, settings=f"{MINI} learning_rate=1e12 warmup_steps=0 clip_norm=0")
+    run = make(Job(Recipe(hopeless, "", "tiny", diversified=True), 1))
+    assert run.error.startswith("chain-1, which was to make pairs: ")
+    assert not run.scores
+    write_run(WITH_PAIRS, run, tmp_path)
+    assert read_runs(WITH_PAIRS, tmp_path) == (run,)
+
+    def interrupted(options: list[str]) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(relabel, "main", interrupted)
+    with pytest.raises(Stopped):
+        make(Job(WITH_PAIRS, 1))
 
 
 def test_what_is_stored_is_not_run_again_and_tells_how_long_it_takes(tmp_path: Path) -> None:
@@ -232,3 +323,5 @@ def test_a_recorded_command_is_shown_as_one_types_it_here(monkeypatch: pytest.Mo
     assert stored.as_typed(recorded) == recorded
     monkeypatch.setattr(stored, "typed", lambda module: f"headlight {module.removeprefix('model.')}")
     assert stored.as_typed(recorded) == "headlight train --task reverse"
+    several = f"{recorded}\npython -m model.relabel --out x.jsonl"
+    assert stored.as_typed(several) == "headlight train --task reverse\nheadlight relabel --out x.jsonl"
