@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from explorer.runs.dry_run import read_plan
 from explorer.screens.train import form as train_form
 from explorer.web import runtime
 from model.experiments.catalogue import EXPERIMENTS
-from model.experiments.recipe import SPARING
+from model.experiments.recipe import SPARING, Arm, Experiment
 from model.experiments.stored import path_of, read_runs, write_run
 from model.train import parser
 from model.training.settings import make_settings, parse_assignments
@@ -41,9 +42,8 @@ def test_every_experiment_is_shown_with_its_question_figures_and_commands(name: 
     experiment = EXPERIMENTS[name]
     assert " ".join(experiment.question.split()) in said
     arms = arm_runs(experiment)
-    assert {run.command for one in arms for run in one.runs} <= {
-        line for at_ in at.code for line in at_.value.split("\n")
-    }
+    shown = "\n".join(block.value for block in at.code)
+    assert all(run.command in shown for one in arms for run in one.runs)
     if not any(one.runs for one in arms):
         assert "This experiment has not been run" in said
         return
@@ -146,6 +146,44 @@ def test_run_again_fills_the_train_form(
     data, preset = get_task(recipe.base.task).data, get_preset(recipe.preset)
     wanted = {key: value for key, value in recipe.settings.items() if key not in SPARING} | {"seed": "3"}
     assert make_settings(data, preset, parse_assignments(options.set)) == make_settings(data, preset, wanted)
+
+
+REVERSE = EXPERIMENTS["norm"].base
+CHAIN = Experiment(
+    "chain",
+    "Made pairs",
+    "Do pairs made by models of both directions help?",
+    replace(REVERSE, reverse_task="reverse"),
+    (Arm("alone"), Arm("with pairs", diversified=True)),
+)
+
+
+def test_a_variant_that_takes_several_commands_shows_them_all_and_fills_no_form(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before its run is stored and after; the plain variant keeps its button."""
+    monkeypatch.setitem(EXPERIMENTS, "chain", CHAIN)
+    monkeypatch.setattr(experiment_facts.arm_runs, "__defaults__", (tmp_path,))
+    alone, made = map(CHAIN.recipe, CHAIN.arms)
+    at = opened("chain")
+    assert not at.exception
+    assert "This experiment has not been run" in words(at)
+    commands = "\n".join(" ".join(command) for command in made.commands(1))
+    assert [block.value for block in at.code] == [" ".join(alone.command(1)), commands]
+
+    run = read_runs(alone)[0]
+    write_run(alone, run, tmp_path)
+    write_run(made, replace(run, command=commands), tmp_path)
+    at = opened("chain")
+    assert not at.exception
+    assert [block.value for block in at.code] == [run.command, commands]
+    assert "One run takes these commands in this order" in words(at)
+    assert not button(at, "Run it again on the Train page").disabled
+    assert "The form trains one model" not in words(at)
+    at.selectbox(key="experiment_way_chain").set_value(1).run()
+    assert not at.exception
+    assert button(at, "Run it again on the Train page").disabled
+    assert "The form trains one model, and this variant takes three" in words(at)
 
 
 def test_damaged_results_get_a_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,15 @@ def test_the_settings_decide_whether_it_is_the_same_run(make: Callable[..., Path
     assert found(make("warm", SAME, init="reverse")) == []
     assert found(make("two-parts", SAME, first={"max_steps": "5"})) == []
     assert found(make("more-pairs", SAME, added_data=[{"file": "x.tsv"}])) == []
+
+
+def test_a_variant_with_made_pairs_is_not_taken_for_the_one_with_equal_settings(make: Callable[..., Path]) -> None:
+    base = replace(BASE, reverse_task="reverse")
+    both = Experiment("p", "P", "Which?", base, (Arm("with pairs", diversified=True), Arm("alone")))
+    arms = tuple(ArmRuns(arm, both.recipe(arm), ()) for arm in both.arms)
+    added = make("more-pairs", SAME, added_data=[{"file": "p.diversified-1.jsonl"}])
+    own = reruns(arms, [make("mine", SAME), added], evaluated(0.5))
+    assert [(run.name, run.variant) for run in own] == [("mine", "alone")]
 
 
 def test_folders_that_say_something_odd_are_left_out(make: Callable[..., Path], tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from model import relabel, train
 from model.config import FORMER_NAMES, ConfigError
 from model.data import get_task
 from model.experiments import __main__ as command
-from model.experiments import stored
+from model.experiments import runner, stored
 from model.experiments.catalogue import EXPERIMENTS, get_experiment
 from model.experiments.recipe import Arm, Base, Experiment, Recipe
 from model.experiments.runner import Job, Stopped, expected_seconds, jobs_of, make
@@ -234,10 +234,12 @@ def test_runs_with_and_without_made_pairs_are_told_apart_where_they_are_stored(t
             read_runs(other, tmp_path / "moved")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_sentences")
 def test_the_commands_of_a_diversified_run_give_what_is_stored_when_pasted_one_after_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(runner, "SPEED_SECONDS", 0.05)
     run = make(Job(WITH_PAIRS, 1))
     assert not run.error
     assert run.score("sentences") == 40
