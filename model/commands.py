@@ -61,6 +61,25 @@ def add_length_penalty(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_own_data(parser: argparse.ArgumentParser) -> None:
+    """Add the options that name a person's own sentence pairs; model.training.own_data reads them."""
+    own = parser.add_argument_group("your own sentence pairs (--task files)")
+    own.add_argument("--data", type=Path, metavar="FILE", help="a TSV, CSV or JSONL file with a pair in each row")
+    own.add_argument("--source-column", metavar="NAME", help="heading, or number from 1, of the source column")
+    own.add_argument("--target-column", metavar="NAME", help="heading, or number from 1, of the target column")
+    own.add_argument("--source", type=Path, metavar="FILE", help="instead: source sentences, one a line")
+    own.add_argument("--target", type=Path, metavar="FILE", help="instead: their translations, line by line")
+    own.add_argument(
+        "--header", choices=("auto", "yes", "no"), default="auto", help="whether the first row holds headings"
+    )
+    own.add_argument(
+        "--valid-share", type=float, metavar="X", help="share of the pairs held out for validation (default: 0.1)"
+    )
+    own.add_argument("--valid-data", type=Path, metavar="FILE", help="instead: a file of validation pairs, like --data")
+    own.add_argument("--source-lang", default="xx", metavar="CODE", help="language of the source, such as en")
+    own.add_argument("--target-lang", default="xx", metavar="CODE", help="language of the target, such as de")
+
+
 class CommandError(ValueError):
     """A command line that cannot be carried out; the message says what to type instead."""
 

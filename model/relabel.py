@@ -13,12 +13,24 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from model.commands import CommandError, OneSentenceParser, add_checkpoints, add_length_penalty, run_command, typed
+from model.commands import (
+    CommandError,
+    OneSentenceParser,
+    add_checkpoints,
+    add_length_penalty,
+    add_own_data,
+    run_command,
+    typed,
+)
 from model.config import DecodeConfig
+from model.data.added import direction, fits
+from model.plurals import plural
 
 if TYPE_CHECKING:
     from model.checkpoint import LoadedModel
@@ -44,6 +56,8 @@ def parser() -> argparse.ArgumentParser:
     add_length_penalty(made)
     made.add_argument("--device", default="cpu", help="auto, cpu, cuda, cuda:N or mps (default: %(default)s)")
     made.add_argument("--data-dir", type=Path, metavar="DIR", help="folder of corpora that a task reads")
+    add_own_data(made)
+    made.add_argument("--json", action="store_true", help="print the progress as lines of JSON instead of a bar")
     add_checkpoints(made)
     return made
 
@@ -69,21 +83,26 @@ def main(arguments: Sequence[str]) -> int:
     import torch
 
     from model.checkpoint import find_model, load_model
-    from model.data import get_task
     from model.folder import write_bytes
     from model.training.device import resolve_device
 
     device = resolve_device(options.device)
     torch.set_num_threads(1)  # a batch is too little work for several threads; two runs use two cores better
-    task = get_task(options.task, data_dir=options.data_dir, fetch=True)
-    rows: list[str] = []
+    task = _task(options)
+    works = []
     for name, side in ((options.model, "target"), (options.reverse, "source")):
-        if name is None:
-            continue
-        loaded = load_model(find_model(options.checkpoints, name))
-        _check_direction(loaded, task, side)
-        loaded.model.to(device)
-        rows += [json.dumps(row, ensure_ascii=False) + "\n" for row in _pairs(loaded, task, side, config)]
+        if name is not None:
+            loaded = load_model(find_model(options.checkpoints, name))
+            _check_direction(loaded, task, side)
+            loaded.model.to(device)
+            works.append(_work(loaded, task, side))
+    rows: list[str] = []
+    tell = _lines(works) if options.json else _bar(works)
+    for work in works:
+        for batch in work.batches():
+            pairs = _translated(work, batch, task, config)
+            rows += [json.dumps(pair, ensure_ascii=False) + "\n" for pair in pairs]
+            tell(work, batch)
     try:
         write_bytes(options.out, "".join(rows).encode())
     except OSError as error:
@@ -92,13 +111,22 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
+def _task(options: argparse.Namespace) -> Task:
+    """The task: one that has its data, a person's own pairs from files, or those stored in the folder of a run."""
+    from model.data import get_task
+    from model.training.own_data import given_task, named, refuse_for_others
+
+    refuse_for_others(options)
+    if named(options):
+        return given_task(options)
+    return get_task(options.task, data_dir=options.data_dir, fetch=True)
+
+
 def _check_direction(loaded: LoadedModel, task: Task, side: str) -> None:
     """Refuse a model whose languages are not those of the task, in the direction that writes `side`."""
     have = (loaded.data_config.src_lang, loaded.data_config.tgt_lang)
-    want = (task.data.src_lang, task.data.tgt_lang)
-    if side == "source":
-        want = want[::-1]
-    if have != want and "xx" not in want:  # a person's own data need not say its languages
+    want = direction(task.data, side)
+    if not fits(have, want):  # a person's own data need not say its languages
         raise CommandError(
             f"'{loaded.name}' translates {have[0]} to {have[1]}, but the {side}s of {task.name} need "
             f"{want[0]} to {want[1]}."
@@ -111,36 +139,91 @@ def columns(task: Task) -> tuple[str, str]:
     return languages if languages[0] != languages[1] else ("source", "target")
 
 
-def _pairs(loaded: LoadedModel, task: Task, side: str, config: DecodeConfig) -> Iterator[dict[str, str]]:
-    """The training pairs with one side, "source" or "target", written by the model; those it cannot read are left out.
+Sentence = tuple[str, tuple[int, ...]]
+"""A sentence as text and as ids."""
 
-    The key "made" names the column that the model wrote.
+
+@dataclass(frozen=True)
+class _Work:
+    """What one model translates, the shortest sentence first, and the side that it writes ("target" or "source").
+
+    `left_out`: how many sentences are empty or too long for it.
     """
-    from tqdm import tqdm
 
-    from model.data.batching import EncodedPairs
-    from model.scoring import translate_pairs
+    loaded: LoadedModel
+    side: str
+    sentences: tuple[Sentence, ...]
+    left_out: int
 
-    given, made = columns(task) if side == "target" else columns(task)[::-1]
+    def batches(self) -> Iterator[tuple[Sentence, ...]]:
+        """The sentences in full batches of similar length."""
+        for at in range(0, len(self.sentences), BATCH):
+            yield self.sentences[at : at + BATCH]
+
+
+def _work(loaded: LoadedModel, task: Task, side: str) -> _Work:
+    """The sentences of a task's training pairs that the model can read."""
     texts = [example.source if side == "target" else example.target for example in task.splits["train"]]
     texts = list(dict.fromkeys(texts))  # a sentence with several translations has one translation by the model
     limit = loaded.model_config.max_positions - 1
-    encoded = [(text, loaded.source.encode(text).ids) for text in texts]
+    encoded = [(text, tuple(loaded.source.encode(text).ids)) for text in texts]
     readable = [(text, ids) for text, ids in encoded if 0 < len(ids) <= limit]
-    # Sorted by length over all sentences, so that batches of one length are full.
     readable.sort(key=lambda each: len(each[1]))
-    if len(readable) < len(texts):
-        print(f"{len(texts) - len(readable):,} sentences left out as empty or too long.", file=sys.stderr)
-    with tqdm(total=len(readable), desc=loaded.name, unit=" sentences", smoothing=0.1) as bar:
-        for at in range(0, len(readable), BATCH):
-            batch = readable[at : at + BATCH]
-            pairs = EncodedPairs(tuple(ids for _, ids in batch), ((),) * len(batch))
-            for (text, _), translation in zip(
-                batch, translate_pairs(loaded.model, pairs, loaded.target, config), strict=True
-            ):
-                if translation.strip():
-                    yield {given: text, made: translation, "made": made}
-            bar.update(len(batch))
+    return _Work(loaded, side, tuple(readable), len(texts) - len(readable))
+
+
+def _translated(work: _Work, batch: tuple[Sentence, ...], task: Task, config: DecodeConfig) -> Iterator[dict[str, str]]:
+    """The pairs of a batch with the side that the model wrote; the key "made" names its column."""
+    from model.data.batching import EncodedPairs
+    from model.scoring import translate_pairs
+
+    given, made = columns(task) if work.side == "target" else columns(task)[::-1]
+    pairs = EncodedPairs(tuple(ids for _, ids in batch), ((),) * len(batch))
+    translations = translate_pairs(work.loaded.model, pairs, work.loaded.target, config)
+    for (text, _), translation in zip(batch, translations, strict=True):
+        if translation.strip():
+            yield {given: text, made: translation, "made": made}
+
+
+Tell = Callable[[_Work, tuple[Sentence, ...]], None]
+"""Called with each batch that has been translated."""
+
+
+def _bar(works: Sequence[_Work]) -> Tell:
+    """Progress for a terminal: one bar, which names the model that is at work."""
+    from tqdm import tqdm
+
+    if left_out := sum(work.left_out for work in works):
+        print(f"{plural(left_out, 'sentence')} left out as empty or too long.", file=sys.stderr)
+    bar = tqdm(total=sum(len(work.sentences) for work in works), unit=" sentences", smoothing=0.1)
+
+    def tell(work: _Work, batch: tuple[Sentence, ...]) -> None:
+        bar.set_description(work.loaded.name, refresh=False)
+        bar.update(len(batch))
+        if bar.n == bar.total:
+            bar.close()
+
+    return tell
+
+
+def _lines(works: Sequence[_Work]) -> Tell:
+    """Progress for another program: after each batch a line of JSON on standard output.
+
+    Keys: model (which is at work), done and sentences (of all models), seconds_left, left_out (sentences that are empty
+    or too long). The time left goes by tokens, as the longer sentences come last.
+    """
+    left_out = sum(work.left_out for work in works)
+    every = [len(ids) for work in works for _, ids in work.sentences]
+    began, done, tokens = time.monotonic(), 0, 0
+
+    def tell(work: _Work, batch: tuple[Sentence, ...]) -> None:
+        nonlocal done, tokens
+        done, tokens = done + len(batch), tokens + sum(len(ids) for _, ids in batch)
+        left = (time.monotonic() - began) * (sum(every) - tokens) / tokens
+        counted = {"done": done, "sentences": len(every), "left_out": left_out}
+        print(json.dumps({"model": work.loaded.name, **counted, "seconds_left": round(left, 1)}), flush=True)
+
+    return tell
 
 
 if __name__ == "__main__":

@@ -179,15 +179,13 @@ def _find_task(
         DataError: no such task, or data that cannot be used.
     """
     from model.data import get_task
-    from model.training.own_data import own_task
+    from model.training.own_data import own_task, refuse_for_others
 
     if options.own_from is not None:
         words = read_config(options.own_from).get("own_data", [])
         return get_task("files", split_seed=split_seed, data_dir=options.own_from), None, {"own_data": words}
     if options.task != "files":
-        given = [name for name in ("data", "source", "target", "valid_data") if getattr(options, name) is not None]
-        if given:
-            raise CommandError(f"--{given[0].replace('_', '-')} brings your own data: use it with --task files.")
+        refuse_for_others(options)
         fetch = not options.dry_run  # the Train page makes a dry run while somebody only looks at the form
         return get_task(options.task, split_seed=split_seed, data_dir=options.data_dir, fetch=fetch), None, {}
     return own_task(options, assignments, split_seed=split_seed, quiet=quiet)

@@ -6,7 +6,7 @@ import argparse
 import dataclasses
 from pathlib import Path
 
-from model.commands import OneSentenceParser, add_checkpoints, typed
+from model.commands import OneSentenceParser, add_checkpoints, add_own_data, typed
 from model.config import DataConfig, ModelConfig, TrainConfig
 from model.data import TASKS
 from model.presets import PRESETS
@@ -64,21 +64,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help=f"train on these pairs too, such as those of {typed('model.relabel')} (TSV, CSV or JSONL)",
     )
-    own = made.add_argument_group("your own sentence pairs (--task files)")
-    own.add_argument("--data", type=Path, metavar="FILE", help="a TSV, CSV or JSONL file with a pair in each row")
-    own.add_argument("--source-column", metavar="NAME", help="heading, or number from 1, of the source column")
-    own.add_argument("--target-column", metavar="NAME", help="heading, or number from 1, of the target column")
-    own.add_argument("--source", type=Path, metavar="FILE", help="instead: source sentences, one a line")
-    own.add_argument("--target", type=Path, metavar="FILE", help="instead: their translations, line by line")
-    own.add_argument(
-        "--header", choices=("auto", "yes", "no"), default="auto", help="whether the first row holds headings"
-    )
-    own.add_argument(
-        "--valid-share", type=float, metavar="X", help="share of the pairs held out for validation (default: 0.1)"
-    )
-    own.add_argument("--valid-data", type=Path, metavar="FILE", help="instead: a file of validation pairs, like --data")
-    own.add_argument("--source-lang", default="xx", metavar="CODE", help="language of the source, such as en")
-    own.add_argument("--target-lang", default="xx", metavar="CODE", help="language of the target, such as de")
+    add_own_data(made)
     made.add_argument(
         "--now", action="store_true", help="start at once, without waiting for another run in this folder"
     )

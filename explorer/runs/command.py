@@ -6,7 +6,7 @@ import os
 import shlex
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from explorer.runs.home import INSTALLED, ROOT
@@ -14,6 +14,7 @@ from explorer.runs.settings import Changes
 from model.commands import SUBCOMMANDS
 
 TRAIN = ("python", "-m", "model.train")
+RELABEL = ("python", "-m", "model.relabel")
 WHERE = "in a terminal" if INSTALLED else "in a terminal, in the project's folder"
 
 
@@ -60,6 +61,30 @@ class TrainingOrder:
     def trial(self, checkpoints: Path) -> list[str]:
         """The command that estimates the run and writes nothing."""
         return [*self.command(checkpoints), "--dry-run", "--json"]
+
+
+@dataclass(frozen=True)
+class PairsOrder:
+    """Which pairs to make: of which task's training pairs, and by which models; a model that is empty is none.
+
+    `model` translates the sources and `reverse` the targets; `data` are the arguments for a person's own data, as in
+    :class:`TrainingOrder`.
+    """
+
+    task: str
+    data: tuple[str, ...] = ()
+    model: str = ""
+    reverse: str = ""
+    device: str = field(default="auto", compare=False)  # it changes no pair
+
+    def command(self, checkpoints: Path, out: Path) -> list[str]:
+        """The whole command, beginning with "python", which writes the pairs to the file `out`."""
+        arguments = [*RELABEL, "--task", self.task, *self.data]
+        if self.model:
+            arguments += ["--model", self.model]
+        if self.reverse:
+            arguments += ["--reverse", self.reverse]
+        return [*arguments, "--device", self.device, "--out", str(out), "--json", *_where(checkpoints)]
 
 
 def resume_command(name: str, checkpoints: Path) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import typing
 from collections.abc import Mapping
 from typing import Any
@@ -13,12 +14,26 @@ from explorer.web.selected_run import NEW, choose_run
 from model.config import DataConfig, ModelConfig, TrainConfig
 
 _FILLED = "train_filled_from"
+_MADE, _FILLED_AT = "train_made_", "_train_filled_at"
 _MORE_SETTINGS = ("train_init", "train_device", "train_precision", "train_threads", "train_compile")
 
 
 def field_key(scope: str, name: str) -> str:
     """The session key of a setting's field."""
     return f"train_{scope}_{name}"
+
+
+def made_key(name: str) -> str:
+    """The session key of the tick at a file of made pairs."""
+    return f"{_MADE}{name}"
+
+
+def ticked_at_first(made: float) -> bool:
+    """Whether a file of pairs made then (seconds since 1970) is ticked before anybody has chosen.
+
+    It is not where the form was filled later: that run is to be as the one that it was filled from.
+    """
+    return made > float(st.session_state.get(_FILLED_AT, 0.0))
 
 
 def fill_form(
@@ -36,10 +51,11 @@ def fill_form(
     `source` says what it was filled from, which the form tells until a run is started or another task chosen.
     """
     scope = f"{task}_{preset}"
-    for key in [key for key in st.session_state if str(key).startswith((f"train_{scope}_", f"train_{task}_"))]:
+    for key in [key for key in st.session_state if str(key).startswith((f"train_{scope}_", f"train_{task}_", _MADE))]:
         del st.session_state[key]
     for key in (*_MORE_SETTINGS, "train_name"):
         st.session_state.pop(key, None)
+    st.session_state[_FILLED_AT] = time.time()
     st.session_state["train_task"] = task
     st.session_state[f"train_preset_{task}"] = preset
     computed = {"train_device": device, "train_precision": precision, "train_threads": threads}

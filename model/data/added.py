@@ -8,8 +8,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from model.config import DataConfig
 from model.data.files import Pairs, read_pairs
 from model.data.task import DataError, Example, Task
+
+Languages = tuple[str, str]
+
+
+def direction(data: DataConfig, side: str) -> Languages:
+    """The languages that a model reads and writes if it writes the `side` ("target" or "source") of these data."""
+    return (data.src_lang, data.tgt_lang) if side == "target" else (data.tgt_lang, data.src_lang)
+
+
+def fits(model: Languages, wanted: Languages) -> bool:
+    """Whether a model of these languages may translate in the wanted direction; "xx" is whatever the model has."""
+    return all(want in ("xx", have) for have, want in zip(model, wanted, strict=True))
 
 
 @dataclass(frozen=True)

@@ -30,11 +30,6 @@ def own_task(
         CommandError: the options contradict each other.
         DataError: the data cannot be used.
     """
-    given = [name for name in ("data", "source", "target") if getattr(options, name) is not None]
-    if given not in (["data"], ["source", "target"]):
-        raise CommandError("--task files takes either --data FILE, or --source FILE and --target FILE.")
-    if options.valid_data and options.valid_share is not None:
-        raise CommandError("--valid-data brings the validation pairs; leave out --valid-share.")
     pairs, splits = _splits(options, split_seed)
     if pairs.n_skipped and not quiet:
         print(pairs.skipped_sentence(), file=sys.stderr)
@@ -49,8 +44,37 @@ def own_task(
     return files_task(splits, data=proposal.data), proposal, stored
 
 
+def named(options: argparse.Namespace) -> list[str]:
+    """Which of the options that bring own data are given: "data", "source", "target", "valid_data"."""
+    return [name for name in ("data", "source", "target", "valid_data") if getattr(options, name) is not None]
+
+
+def refuse_for_others(options: argparse.Namespace) -> None:
+    """Refuse data of one's own together with a task that has its data.
+
+    Raises:
+        CommandError: both are given.
+    """
+    if options.task != "files" and (given := named(options)):
+        raise CommandError(f"--{given[0].replace('_', '-')} brings your own data: use it with --task files.")
+
+
+def given_task(options: argparse.Namespace, *, split_seed: int = 0) -> Task:
+    """The task of the pairs that the options name, with the training pairs that a run has by default.
+
+    Raises:
+        CommandError, DataError: as :func:`own_task`.
+    """
+    data = DataConfig(task="files", src_lang=options.source_lang, tgt_lang=options.target_lang)
+    return files_task(_splits(options, split_seed)[1], data=data)
+
+
 def _splits(options: argparse.Namespace, split_seed: int) -> tuple[Pairs, Splits]:
     """All pairs of the data, and their division into training and validation."""
+    if [name for name in named(options) if name != "valid_data"] not in (["data"], ["source", "target"]):
+        raise CommandError("--task files takes either --data FILE, or --source FILE and --target FILE.")
+    if options.valid_data and options.valid_share is not None:
+        raise CommandError("--valid-data brings the validation pairs; leave out --valid-share.")
     pairs = _table(options, options.data) if options.data else read_parallel(options.source, options.target)
     if options.valid_data:
         return pairs, given_splits(pairs, _table(options, options.valid_data))

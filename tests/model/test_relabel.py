@@ -52,6 +52,28 @@ def test_each_model_writes_the_side_that_it_translates_into(
     assert list(tmp_path.glob("*.tmp")) == []
 
 
+def test_own_pairs_are_read_from_their_files_and_the_progress_is_lines_of_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is held out for validation is not translated."""
+    table, out = tmp_path / "own.tsv", tmp_path / "more.jsonl"
+    long = "a" * 200
+    table.write_text("".join(f"{word}\t{word[::-1]}\n" for word in WORDS) + f"{long}\tx\n", encoding="utf-8")
+    own = ["--task", "files", "--data", str(table), "--valid-data", str(tmp_path / "held.tsv"), "--header", "no"]
+    (tmp_path / "held.tsv").write_text("horse\tesroh\nmouse\tesuom\n", encoding="utf-8")
+    command = [*own, *REVERSE, "--model", "reverse", "--reverse", "reverse", "--out", str(out), "--json", "--beam", "1"]
+    assert relabel.main(command) == 0
+    said = capsys.readouterr()
+    lines = [json.loads(line) for line in said.out.splitlines() if line.startswith("{")]
+    total = 2 * len(WORDS) + 1  # the target of the sentence that is too long is not
+    assert [line["done"] for line in lines] == [len(WORDS), total]
+    assert {(line["model"], line["sentences"], line["left_out"]) for line in lines} == {("reverse", total, 1)}
+    assert lines[0]["seconds_left"] > lines[-1]["seconds_left"] == 0
+    assert "sentences" not in said.err
+    assert {row["source"] for row in rows(out) if row["made"] == "target"} == set(WORDS)
+    assert "esroh" not in out.read_text(encoding="utf-8")
+
+
 def test_languages_name_the_columns_so_that_one_file_serves_both_directions() -> None:
     from model.data import get_task
 
@@ -66,6 +88,8 @@ def test_wrong_use_is_one_sentence(wrong: list[str], tmp_path: Path, capsys: pyt
     wanted = "'phrases-en-de' translates en to de, but the sources of phrases-en-de need de to en"
     backwards = ["--task", "phrases-en-de", "--reverse", "phrases-en-de", *out, *REVERSE]
     assert wanted in failure(relabel.main, backwards, capsys)
+    taken = ["--task", "reverse", "--data", "mine.tsv", "--model", "reverse", *out, *REVERSE]
+    assert "use it with --task files" in failure(relabel.main, taken, capsys)
     (tmp_path / "x.jsonl").write_text("mine", encoding="utf-8")
     assert "--overwrite" in failure(relabel.main, [*wrong, "--model", "reverse", *out, *REVERSE], capsys)
     assert (tmp_path / "x.jsonl").read_text(encoding="utf-8") == "mine"

@@ -11,7 +11,7 @@ import psutil
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.runs import dry_run, lifecycle
+from explorer.runs import dry_run, lifecycle, made_pairs
 from explorer.runs.dry_run import read_plan
 from explorer.runs.process import LAUNCHES, read_launch, start_process
 from explorer.screens.train import form as train_form
@@ -28,18 +28,20 @@ def stand_ins(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty folder of models; processes only sleep, plans are ready at once, and nothing is left running."""
     monkeypatch.setattr(runtime, "CHECKPOINTS", folder)
     monkeypatch.setattr(dry_run, "run_trial", lambda *_: read_plan(json.dumps(ANSWER)))
-    monkeypatch.setattr(
-        lifecycle,
-        "start_process",
-        lambda folder, name, command: start_process(folder, name, ["python", "-c", SLEEP, *command]),
-    )
+    for starter in (lifecycle, made_pairs):
+        monkeypatch.setattr(
+            starter,
+            "start_process",
+            lambda folder, name, command: start_process(folder, name, ["python", "-c", SLEEP, *command]),
+        )
     train_form.plan_service.clear()
     training_data._samples.clear()  # which corpora are on this machine is up to each test
     yield folder
-    for path in (folder / LAUNCHES).glob("*.json"):
-        launch = read_launch(folder, path.stem)
-        if launch is not None and launch.alive:
-            psutil.Process(launch.pid).kill()
+    for place in (folder, folder / made_pairs.MADE):
+        for path in (place / LAUNCHES).glob("*.json"):
+            launch = read_launch(place, path.stem)
+            if launch is not None and launch.alive:
+                psutil.Process(launch.pid).kill()
 
 
 def opened() -> AppTest:

@@ -11,11 +11,13 @@ from explorer.figures.learning_rate_schedule import schedule_figure
 from explorer.runs.command import WHERE, TrainingOrder, quoted_command
 from explorer.runs.dry_run import Plan, PlanError, PlanService
 from explorer.runs.lifecycle import Runs
+from explorer.runs.made_pairs import MadePairs
 from explorer.runs.process import RunError
 from explorer.runs.progress import busy_sentence
 from explorer.runs.settings import problem, setting
 from explorer.runs.status import clock
 from explorer.screens.train.added_pairs import choose_added
+from explorer.screens.train.made_pairs import draw_unfinished
 from explorer.screens.train.more_settings import choose_computation, choose_further
 from explorer.screens.train.setting_fields import size_fields, time_field, training_fields
 from explorer.screens.train.token_panel import choose_kind, draw_tokens
@@ -47,11 +49,15 @@ def draw_form(runs: Runs) -> None:
     _draw_busy(runs)
     if closed("Training is"):
         return
+    made = MadePairs(runs.checkpoints)
+    making = st.container()  # drawn here where the panel that starts it is not on the page
     origin = st.container()
     left, right = st.columns([6, 5], gap="large")
     with left:
         data = choose_data(runs.checkpoints)
     if data is None:
+        with making:
+            draw_unfinished(made)
         return
     if source := filled_from(data.task):
         origin.info(plain(f"This form was filled from {source}. Change what you like, then start."))
@@ -70,8 +76,12 @@ def draw_form(runs: Runs) -> None:
             changes += training_fields(preset, scope)
             order = TrainingOrder(_TRIAL, data.task, preset.name, data=data.arguments)
             if st.toggle("More settings", key="train_more", persist_state="session"):
-                order = dataclasses.replace(order, **choose_computation(), added=choose_added(data, runs.checkpoints))
+                order = dataclasses.replace(order, **choose_computation())
+                order = dataclasses.replace(order, added=choose_added(data, made, order.device))
                 changes += choose_further(preset, data, scope, order.init)
+            else:
+                with making:
+                    draw_unfinished(made)
     with sizes:
         if order.init:
             st.caption(plain(f"The sizes are those of '{order.init}', the model that the run starts from."))

@@ -1,0 +1,129 @@
+"""Data diversification on the Train page: choose models that write pairs, start them, watch and stop them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from explorer.runs.command import WHERE, PairsOrder, quoted_command
+from explorer.runs.lifecycle import Runs
+from explorer.runs.made_pairs import MadePairs
+from explorer.runs.pair_writers import Writers, writers
+from explorer.runs.process import RunError
+from explorer.runs.viewer_mode import ViewerError
+from explorer.screens.train.training_data import Data
+from explorer.text import plain, why
+from explorer.web import runtime
+from explorer.web.faults import contained
+
+_REFUSED = "_train_made_refused"
+_NONE = ""
+_NEWS_SECONDS = 1.0
+_HELP = (
+    "Data diversification: one model translates the sources of the training pairs, one of the reverse direction the "
+    "targets, and training reads the new pairs beside the old ones. Source: Nguyen, Joty, Wu and Aw 2020, “Data "
+    "Diversification: A Simple Strategy For Neural Machine Translation”, §3.1. It can help where a sentence has many "
+    "good translations; toy tasks with a single right answer gain nothing from it."
+)
+_COST = (
+    "Each model translates every different sentence of its side once, with beam search (5 hypotheses), on one core or "
+    "the GPU. How long that takes is known after the first few: a minute for short strings, hours for a large corpus."
+)
+
+
+def choose_writers(data: Data, made: MadePairs, device: str) -> None:
+    """Draw the two choices and the button, and whatever is being made or has failed."""
+    st.markdown("**Pairs written by trained models**", help=_HELP)
+    busy = [status.name for status in Runs(made.checkpoints).statuses() if status.busy]
+    models = list(runtime.models().values())
+    columns = st.columns(2)
+    with columns[0]:
+        forward = _one_of("From source to target", writers(models, data.data, "target", busy), data, "model")
+    with columns[1]:
+        back = _one_of("From target to source", writers(models, data.data, "source", busy), data, "reverse")
+    order = PairsOrder(data.task, data.arguments, forward, back, device)
+    unfinished = made.unfinished()
+    running = any(making.state == "running" for making in unfinished)
+    there = next((making.name for making in made.finished(data.task, data.arguments) if making.order == order), "")
+    st.button(
+        "Make the pairs",
+        key="train_make",
+        disabled=running or bool(there) or not (forward or back),
+        on_click=attempt,
+        args=(made.start, order),
+    )
+    draw_unfinished(made)
+    if there:
+        st.caption(plain(f"These pairs are made: '{there}' is in the list."))
+    elif not running:
+        st.caption(_COST)
+    if (forward or back) and not there and not running:
+        with st.popover("The command"):
+            st.caption(f"The button runs exactly this command; you can also run it {WHERE}.")
+            st.code(quoted_command(made.command(order)), language="bash", wrap_lines=True)
+
+
+def _one_of(label: str, found: Writers, data: Data, role: str) -> str:
+    """The choice of one model; a sentence where there is none."""
+    key = f"train_{data.task}_writer_{role}"
+    options = [_NONE, *found.names]
+    # Set at every run: an interrupted run creates fields that the browser never sees.
+    chosen = st.session_state.get(key)
+    st.session_state[key] = chosen if chosen in options else found.proposed
+    chosen = st.selectbox(
+        label,
+        options,
+        key=key,
+        format_func=lambda name: name or "none",
+        persist_state="session",
+        disabled=not found.names,
+        help="Trained models whose languages fit. They translate what this side has in the training pairs.",
+    )
+    if found.missing:
+        st.caption(plain(found.missing))
+    return chosen or _NONE
+
+
+def draw_unfinished(made: MadePairs) -> None:
+    """What is being made, with its progress, and what has failed, with the reason; nothing if there is neither."""
+    _say_refused()
+    unfinished = made.unfinished()
+    if not unfinished:
+        return
+    running = any(making.state == "running" for making in unfinished)
+    names = [making.name for making in unfinished if making.state == "running"]
+    every = _NEWS_SECONDS if running else None
+    st.fragment(contained("made_pairs")(_news), run_every=every)(made, names)
+
+
+def _news(made: MadePairs, drawn: list[str]) -> None:
+    """What changes constantly; an end redraws the page, where the list then has the file."""
+    unfinished = made.unfinished()
+    if [making.name for making in unfinished if making.state == "running"] != drawn:
+        st.rerun()
+        return
+    _say_refused()
+    for making in unfinished:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            if making.state == "running":
+                st.progress(making.share, text=plain(f"{making.name}: {making.progress()}"))
+                label, hint = "Stop", "Ends the process at once; nothing of these pairs is kept."
+            else:
+                st.error(plain(f"{making.name} was not made: {making.error}"))
+                label, hint = "Close", "Removes this message."
+            key = f"train_making_{label}_{making.name}"
+            st.button(label, key=key, help=hint, on_click=attempt, args=(made.remove, making.name))
+
+
+def attempt(action: Callable[..., object], *arguments: object) -> None:
+    """Carry out an action of a button; what refuses it is said when the page is drawn."""
+    try:
+        action(*arguments)
+    except (RunError, ViewerError, OSError) as refused:
+        st.session_state[_REFUSED] = why(refused)
+
+
+def _say_refused() -> None:
+    if refused := st.session_state.pop(_REFUSED, ""):
+        st.error(plain(refused))
