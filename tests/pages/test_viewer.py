@@ -21,7 +21,17 @@ from tests.pages.teaching import words
 from tests.pages.test_every_page import PAGES
 from tests.paths import ROOT
 
-CHANGING = ("Start training", "Stop", "Resume", "New run", "Rename", "Delete", "Import", "Download and show some", "Make the pairs")
+CHANGING = (
+    "Start training",
+    "Stop",
+    "Resume",
+    "New run",
+    "Rename",
+    "Delete",
+    "Import",
+    "Download and show some",
+    "Make the pairs",
+)
 
 
 @pytest.fixture

@@ -62,7 +62,7 @@ def _made(data: Data, made: MadePairs) -> tuple[str, ...]:
     paths = []
     for making in made.finished(data.task, data.arguments):
         try:
-            said = _overview(str(making.path), making.made, data.data.src_lang, data.data.tgt_lang)
+            said = _overview(str(making.path), making.made, data.data.src_lang, data.data.tgt_lang, "within")
         except (DataError, OSError) as unusable:
             st.error(plain(why(unusable)))
             _removal(made, making)
@@ -96,15 +96,18 @@ def _removal(made: MadePairs, making: Making) -> None:
 
 
 @cached
-def _overview(path: str, changed: float, src_lang: str, tgt_lang: str) -> str:
-    """How many pairs a file holds, the first of them, and what was left out; read again if it has `changed`.
+def _overview(path: str, changed: float, src_lang: str, tgt_lang: str, sample: str = "first") -> str:
+    """How many pairs a file holds, one of them, and what was left out; read again if it has `changed`.
+
+    `sample`: the "first", or one from "within": models begin with the shortest sentences.
 
     Raises:
         DataError: the file cannot be used.
     """
     pairs = read_pairs(Path(path), src_lang=src_lang, tgt_lang=tgt_lang)
-    first = pairs.examples[0]
+    words, at = ("the first", 0) if sample == "first" else ("such as", len(pairs.examples) // 4)
+    shown = pairs.examples[at]
     return (
-        f"{plural(len(pairs.examples), 'pair')}, the first “{first.source}” → “{first.target}”. "
+        f"{plural(len(pairs.examples), 'pair')}, {words} “{shown.source}” → “{shown.target}”. "
         f"{pairs.skipped_sentence()}"
     ).strip()

@@ -57,7 +57,7 @@ def draw_form(runs: Runs) -> None:
         data = choose_data(runs.checkpoints)
     if data is None:
         with making:
-            draw_unfinished(made)
+            draw_unfinished(made, apart=True)
         return
     if source := filled_from(data.task):
         origin.info(plain(f"This form was filled from {source}. Change what you like, then start."))
@@ -81,7 +81,7 @@ def draw_form(runs: Runs) -> None:
                 changes += choose_further(preset, data, scope, order.init)
             else:
                 with making:
-                    draw_unfinished(made)
+                    draw_unfinished(made, apart=True)
     with sizes:
         if order.init:
             st.caption(plain(f"The sizes are those of '{order.init}', the model that the run starts from."))

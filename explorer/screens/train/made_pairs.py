@@ -13,11 +13,12 @@ from explorer.runs.pair_writers import Writers, writers
 from explorer.runs.process import RunError
 from explorer.runs.viewer_mode import ViewerError
 from explorer.screens.train.training_data import Data
-from explorer.text import plain, why
+from explorer.text import listed, plain, why
 from explorer.web import runtime
 from explorer.web.faults import contained
 
 _REFUSED = "_train_made_refused"
+_SEEN = "_train_made_seen"  # in the session: the names of those that it has seen being made
 _NONE = ""
 _NEWS_SECONDS = 1.0
 _HELP = (
@@ -27,8 +28,9 @@ _HELP = (
     "good translations; toy tasks with a single right answer gain nothing from it."
 )
 _COST = (
-    "Each model translates every different sentence of its side once, with beam search (5 hypotheses), on one core or "
-    "the GPU. How long that takes is known after the first few: a minute for short strings, hours for a large corpus."
+    "Each model translates every different sentence of its side once (beam search, 5 hypotheses). The time left is "
+    "known after the first few: in all about half a minute on an idle core for a toy task, and five minutes for each "
+    "model of Multi30k."
 )
 
 
@@ -85,16 +87,27 @@ def _one_of(label: str, found: Writers, data: Data, role: str) -> str:
     return chosen or _NONE
 
 
-def draw_unfinished(made: MadePairs) -> None:
-    """What is being made, with its progress, and what has failed, with the reason; nothing if there is neither."""
+def draw_unfinished(made: MadePairs, *, apart: bool = False) -> None:
+    """What is being made, with its progress, and what has failed, with the reason; nothing if there is neither.
+
+    `apart`: the list of made pairs is not on the page, so that an end is told here, too.
+    """
     _say_refused()
     unfinished = made.unfinished()
+    names = [making.name for making in unfinished if making.state == "running"]
+    seen = st.session_state.setdefault(_SEEN, set())
+    if apart and (ended := [name for name in sorted(seen) if _is_made(made, name)]):
+        st.caption(plain(f"{listed(ended)}: made. Training settings → More settings adds these pairs to the training."))
+    seen.update(names)
     if not unfinished:
         return
-    running = any(making.state == "running" for making in unfinished)
-    names = [making.name for making in unfinished if making.state == "running"]
-    every = _NEWS_SECONDS if running else None
+    every = _NEWS_SECONDS if names else None
     st.fragment(contained("made_pairs")(_news), run_every=every)(made, names)
+
+
+def _is_made(made: MadePairs, name: str) -> bool:
+    making = made.making(name)
+    return making is not None and making.state == "finished"
 
 
 def _news(made: MadePairs, drawn: list[str]) -> None:
