@@ -33,6 +33,7 @@ MULTI30K = Base(
     target=10.0,
     metric="bleu",
     seeds=(1,),
+    reverse_task="multi30k-de-en",
 )
 # Two notebooks whose translations go wrong, rebuilt as far as this model goes.
 PHRASES = Base(
@@ -248,6 +249,18 @@ EXPERIMENTS: dict[str, Experiment] = {
             "small updates?",
             MULTI30K,
             (Arm("Transformer"), Arm("LSTM", "d_model=150 n_decoder_layers=1", preset="lstm-tiny")),
+            reads_corpus=True,
+        ),
+        # Nguyen, Joty, Wu and Aw 2020, "Data Diversification: A Simple Strategy For Neural Machine Translation", §3.1.
+        Experiment(
+            "diversification",
+            "Data made by models of both directions",
+            "Two models, one of each direction, translate the training sentences, and a third learns from the corpus "
+            "and these translations together (data diversification: Nguyen, Joty, Wu and Aw 2020). All have the same "
+            "settings and 1,000 small updates, with one seed. Does the third translate better than a model that "
+            "learned from the corpus alone?",
+            MULTI30K,
+            (Arm("the corpus alone"), Arm("with pairs made by both directions", diversified=True)),
             reads_corpus=True,
         ),
     )
