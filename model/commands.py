@@ -23,6 +23,7 @@ SUBCOMMANDS = {
     "translate": "model.translate",
     "evaluate": "model.evaluate",
     "relabel": "model.relabel",
+    "reproduce": "model.reproduce",
     "import": "model.import_translator",
     "experiments": "model.experiments",
     "site": "explorer.site",

@@ -20,7 +20,7 @@ from explorer.launch.options import LaunchError, Options, parse
 from explorer.launch.running import Asked, Running
 from explorer.runs import command
 from explorer.site import command as site
-from model import commands, evaluate, import_translator, relabel, train, translate
+from model import commands, evaluate, import_translator, relabel, reproduce, train, translate
 from model.experiments import __main__ as experiments
 from model.folder import SHIPPED
 from tests.explorer.toy_runs import write_status
@@ -141,8 +141,8 @@ def test_the_page_shows_the_command_of_an_installed_headlight(monkeypatch: pytes
 
 def test_every_command_says_how_it_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
     parsers = [
-        train.parser, translate.parser, evaluate.parser, relabel.parser, import_translator.parser, experiments.parser,
-        site.parser,
+        train.parser, translate.parser, evaluate.parser, relabel.parser, reproduce.parser, import_translator.parser,
+        experiments.parser, site.parser,
     ]  # fmt: skip
     for installed in (False, True):
         monkeypatch.setattr(commands, "INSTALLED", installed)

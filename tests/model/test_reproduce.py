@@ -1,0 +1,118 @@
+"""Training a shipped model again by one command: the chain, what is left of it after an interruption, and its end."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from model import relabel, reproduce, train
+from model.checkpoint import load_model, tensor_shapes
+from model.folder import CONFIG, STATUS, WEIGHTS, read_config, read_json, write_json
+from model.reproduce import CHAINS, Step, carry_out
+from model.training.settings import parse_assignments
+from tests.model.commands import failure
+from tests.paths import ROOT
+
+SMALL = (
+    "--task adjective-swap --threads 1 --precision fp32 --set d_model=16 d_ff=16 n_encoder_heads=2 n_decoder_heads=2 "
+    "tokenizer=whitespace snapshots=0 max_steps=4 eval_every=2 save_every=2 eval_sentences=4 max_tokens=64"
+)
+CHAIN = (
+    Step("train", "alone", SMALL),
+    Step("relabel", "made.jsonl", "--task adjective-swap --model alone --beam 1"),
+    Step("train", "both", f"--init alone {SMALL}", added=("made.jsonl",)),
+)
+
+
+@pytest.mark.slow
+def test_a_chain_that_is_cut_anywhere_ends_in_the_same_weights(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert carry_out(CHAIN, tmp_path / "whole", None) == 0
+    whole = (tmp_path / "whole" / "both" / WEIGHTS).read_bytes()
+    assert b'"F16"' in whole[:20_000]
+    assert b'"F32"' not in whole[:20_000]
+    assert read_config(tmp_path / "whole" / "both")["added_data"][0]["file"] == "made.jsonl"
+    assert tensor_shapes(tmp_path / "whole" / "both" / WEIGHTS)
+    assert load_model(tmp_path / "whole" / "both").name == "both"
+
+    for lost in (("both",), ("both", "made.jsonl")):
+        cut = tmp_path / "-".join(lost)
+        shutil.copytree(tmp_path / "whole", cut)
+        for name in lost:
+            shutil.rmtree(cut / name) if (cut / name).is_dir() else (cut / name).unlink()
+        assert carry_out(CHAIN, cut, None) == 0
+        assert (cut / "both" / WEIGHTS).read_bytes() == whole
+
+    stopped = tmp_path / "whole" / "both" / STATUS
+    write_json(stopped, read_json(stopped) | {"state": "stopped"})
+    capsys.readouterr()
+    assert carry_out(CHAIN, tmp_path / "whole", None) == 0
+    assert capsys.readouterr().err.count("done: ") == 2
+    assert (tmp_path / "whole" / "both" / WEIGHTS).read_bytes() == whole
+
+    made_at = (tmp_path / "whole" / "alone" / WEIGHTS).stat().st_mtime_ns
+    assert carry_out(CHAIN, tmp_path / "whole", None) == 0
+    assert capsys.readouterr().err.count("done: ") == 3
+    assert (tmp_path / "whole" / "alone" / WEIGHTS).stat().st_mtime_ns == made_at
+
+
+def test_a_step_that_was_stopped_stops_the_chain(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given: list[list[str]] = []
+    monkeypatch.setattr(train, "main", lambda arguments: given.append(list(arguments)) or 0)
+    assert carry_out(CHAIN, tmp_path, None) == 130
+    assert "the same command continues from here" in capsys.readouterr().err
+    assert len(given) == 1
+    assert given[0][-4:] == ["--checkpoints", str(tmp_path), "--name", "alone"]
+    (tmp_path / "alone").mkdir()
+    write_json(tmp_path / "alone" / STATUS, {"state": "stopped"})
+    assert carry_out(CHAIN, tmp_path, tmp_path / "corpora") == 130
+    assert given[1][:2] == ["--resume", "alone"]
+    assert given[1][-2:] == ["--data-dir", str(tmp_path / "corpora")]
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_the_chain_of_a_shipped_model_is_what_its_folder_says(name: str) -> None:
+    """Every step reads only what earlier ones made, and the last has the settings of the model that is shipped."""
+    made: list[str] = []
+    for step in CHAINS[name]:
+        module, *words = step.words(Path("new"), Path("corpora"))
+        options = {"model.train": train, "model.relabel": relabel}[module].parser().parse_args(words)
+        if step.command == "train":
+            needs = [options.init] if options.init else []
+            needs += [path.name for path in options.add_data]
+        else:
+            needs = [each for each in (options.model, options.reverse) if each]
+        assert set(needs) <= set(made)
+        made.append(step.makes)
+    shipped = read_config(ROOT / "checkpoints" / name)
+    assert made[-1] == name
+    assert parse_assignments(options.set) == shipped["set"]
+    assert (options.task, options.preset, options.init) == (shipped["data"]["task"], shipped["preset"], shipped["init"])
+    assert [path.name for path in options.add_data] == [entry["file"] for entry in shipped["added_data"]]
+    runtime = shipped["runtime"]
+    assert (options.device, options.precision, options.threads) == (
+        runtime["device"],
+        runtime["precision"],
+        runtime["threads"],
+    )
+    card = (ROOT / "checkpoints" / name / "README.md").read_text(encoding="utf-8")
+    assert f"python -m model.reproduce {name} --data-dir DIR --checkpoints NEW" in card
+
+
+def test_wrong_use_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = ["--checkpoints", str(tmp_path)]
+    assert "did you mean 'multi30k-en-de'?" in failure(reproduce.main, ["multi30k-en-d", *where], capsys)
+    shipped = ["--checkpoints", str(ROOT / "checkpoints")]
+    before = (ROOT / "checkpoints" / "multi30k-en-de" / CONFIG).read_bytes()
+    assert "choose another folder" in failure(reproduce.main, ["multi30k-en-de", *shipped], capsys)
+    assert (ROOT / "checkpoints" / "multi30k-en-de" / CONFIG).read_bytes() == before
+    assert reproduce.main(["multi30k-en-de", *where, "--dry-run"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(CHAINS["multi30k-en-de"])
+    assert all("python -m model." in line and "done" not in line for line in lines)
+    assert list(tmp_path.iterdir()) == []
