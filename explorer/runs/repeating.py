@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from os.path import isfile
 from pathlib import Path
 from typing import Any
 
 from explorer.runs.status import RunStatus
+from explorer.text import listed
 from model.config import TrainConfig, with_current_names
-from model.folder import STATE, CheckpointError, read_config
+from model.folder import STATE, STATUS, CheckpointError, read_config, read_json
 
 _SEED = TrainConfig().seed
 _DEVICES = {"cpu": "the CPU", "cuda": "a GPU", "mps": "Apple's GPU"}
@@ -19,7 +22,7 @@ class Repeatable:
     """A run that can be trained again.
 
     `steps` are its updates so far; `can_go_on`: its state was saved, so that it can be trained longer. `computed` says
-    on what it was computed.
+    on what it was computed; `missing`, what it was trained from that is not here any more, in a sentence.
     """
 
     seed: int
@@ -27,6 +30,7 @@ class Repeatable:
     schedule: str
     can_go_on: bool
     computed: str
+    missing: str = ""
 
     @property
     def next_seed(self) -> int:
@@ -64,7 +68,31 @@ def repeatable(folder: Path, status: RunStatus | None) -> Repeatable | None:
         schedule=str(training.get("schedule", "")),
         can_go_on=finished and (folder / STATE / "state.json").is_file(),
         computed=computed_sentence(config.get("runtime")),
+        missing=_missing(folder, config),
     )
+
+
+def _missing(folder: Path, config: Mapping[str, Any]) -> str:
+    """What a run was trained from and that is not here: another model's weights, or files of further pairs."""
+    lost = []
+    init = config.get("init")
+    if isinstance(init, str) and not config.get("first") and not (folder.parent / init).is_dir():
+        lost.append(f"the weights of '{init}'")
+    added = config.get("added_data")
+    names = [str(entry.get("file")) for entry in added if isinstance(entry, dict)] if isinstance(added, list) else []
+    if names and not _added_are_here(folder):
+        lost.append(f"the pairs in {listed(names)}")
+    if not lost:
+        return ""
+    return f"It was trained from {listed(lost)}, which are not here. Its card names the command that makes everything."
+
+
+def _added_are_here(folder: Path) -> bool:
+    try:
+        paths = read_json(folder / STATUS).get("added_data")
+    except CheckpointError:
+        return False  # a model without a run, or with a damaged one: nobody knows where its files were
+    return isinstance(paths, list) and bool(paths) and all(isinstance(path, str) and isfile(path) for path in paths)
 
 
 def _whole(value: Any, otherwise: int) -> int:

@@ -30,7 +30,10 @@ def draw_again(runs: Runs, name: str, key: str) -> None:
     if st.session_state.pop(_WATCH, False):
         st.switch_page("pages/train.py")
     with st.popover("Train again like this"):
-        _like(runs, name, run, key)
+        if run.missing:
+            st.caption(plain(run.missing))
+        else:
+            _like(runs, name, run, key)
     if run.can_go_on:
         with st.popover("Train longer"):
             _longer(runs, name, run, key)

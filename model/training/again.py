@@ -52,6 +52,12 @@ def like(options: Namespace) -> Namespace:
         kept["first"] = [f"{key}={value}" for key, value in first.items()]
     elif config.get("init") and not options.init:
         kept["init"] = str(config["init"])
+        if not (options.checkpoints / kept["init"]).is_dir():
+            raise CommandError(
+                f"'{options.like}' went on from the weights of '{kept['init']}', which is not in "
+                f"{options.checkpoints}; its card names the command that makes everything, and --init NAME starts "
+                "from another model."
+            )
     kept["data_dir"] = options.data_dir or (Path(status["data_dir"]) if status.get("data_dir") else None)
     if not options.add_data:
         kept["add_data"] = [Path(path) for path in status.get("added_data") or ()]

@@ -66,6 +66,15 @@ def test_a_finished_run_is_trained_again_with_another_seed(app: AppTest, checkpo
     assert at.selectbox(key="run").value == "mine-2"
 
 
+def test_a_run_whose_start_is_gone_says_so_instead(app: AppTest, checkpoints: Path) -> None:
+    folder = finished_run(checkpoints)
+    write_json(folder / CONFIG, read_config(folder) | {"init": "gone"})
+    at = watching(app, "mine")
+    assert not at.exception
+    assert "It was trained from the weights of 'gone', which are not here." in words(at)
+    assert not [button for button in at.button if button.key == "watch_like_mine"]
+
+
 def test_a_finished_run_is_trained_longer(app: AppTest, checkpoints: Path) -> None:
     folder = finished_run(checkpoints)
     at = watching(app, "mine")

@@ -9,7 +9,7 @@ import pytest
 
 from explorer.runs.repeating import computed_sentence, repeatable
 from explorer.runs.status import RunStatus
-from model.folder import CONFIG, read_config, write_json
+from model.folder import CONFIG, STATUS, read_config, read_json, write_json
 from tests.explorer.toy_runs import save_run
 from tests.paths import ROOT
 
@@ -32,6 +32,30 @@ def test_a_folder_that_does_not_say_how_it_was_trained(tmp_path: Path, broken: d
     write_json(folder / CONFIG, config | broken)
     assert repeatable(folder, None) is None
     assert repeatable(tmp_path / "nothing", None) is None
+
+
+def test_what_it_was_trained_from_and_is_not_here(tmp_path: Path) -> None:
+    folder = save_run(tmp_path / "mine")
+    pairs = tmp_path / "more.jsonl"
+    pairs.write_text("{}", encoding="utf-8")
+    origin = {"preset": "tiny", "set": {}, "init": "teacher", "added_data": [{"file": pairs.name, "pairs": 3}]}
+    write_json(folder / CONFIG, read_config(folder) | origin)
+    write_json(folder / STATUS, read_json(folder / STATUS) | {"added_data": [str(pairs)]})
+
+    def missing() -> str:
+        run = repeatable(folder, None)
+        assert run is not None
+        return run.missing
+
+    assert missing().startswith("It was trained from the weights of 'teacher', which are not here.")
+    save_run(tmp_path / "teacher")
+    assert missing() == ""
+    pairs.unlink()
+    assert missing().startswith("It was trained from the pairs in more.jsonl, which are not here.")
+    (folder / STATUS).unlink()
+    assert "more.jsonl" in missing()
+    write_json(folder / CONFIG, read_config(folder) | {"first": {"seed": "2"}, "init": "gone", "added_data": []})
+    assert missing() == "", "a first part is trained by the same command"
 
 
 def test_on_what_a_run_was_computed() -> None:
