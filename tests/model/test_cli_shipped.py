@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ import pytest
 
 from model import evaluate, train, translate
 from model.checkpoint import load_model, snapshot_steps
-from model.config import DataConfig, ModelConfig, TrainConfig, from_dict, parse_value
+from model.config import DataConfig, ModelConfig, TrainConfig, from_dict
 from model.data import MADE_HERE
 from model.folder import SHIPPED, list_models, read_json
+from model.reproduce import CHAINS
 from model.training import estimate, setup
 from model.training.card import score_lines
 from model.training.corpus import fitting_pairs
@@ -46,7 +48,9 @@ def test_each_is_small_whole_and_says_where_it_comes_from(name: str) -> None:
     config = read_json(folder / "config.json")
     for wanted in (
         f"{loaded.summary['parameters']:,} parameters",
-        f"python -m model.train --task {config['data']['task']} --name {name}",
+        f"python -m model.reproduce {name} "
+        if name in CHAINS
+        else f"python -m model.train --task {config['data']['task']} --name {name}",
         "research and education" if name in TRANSLATORS else "MIT",
         *score_lines(config["results"]["test"]),
     ):
@@ -86,21 +90,27 @@ def test_the_command_on_the_card_trains_this_model(
     if config["data"]["task"] not in MADE_HERE and not CORPUS.is_dir():
         pytest.skip("the corpus is not here; a folder `shared/multi30k` beside the checkout would be read")
     card = (CHECKPOINTS / name / "README.md").read_text(encoding="utf-8")
-    (command,) = re.findall(r"^ {4}python -m model\.train (.*)$", card, flags=re.MULTILINE)
-    words = [str(CORPUS) if word == "DIR" else word for word in shlex.split(command)]
-    words += ["--checkpoints", str(tmp_path), "--dry-run", "--json"]
-    assert train.main([*words, "--device", "cpu", "--precision", "fp32", "--threads", "1"]) == 0
+    if name in CHAINS:
+        words = _last_command(name, tmp_path)
+    else:
+        (command,) = re.findall(r"^ {4}python -m model\.train (.*)$", card, flags=re.MULTILINE)
+        words = [str(CORPUS) if word == "DIR" else word for word in shlex.split(command)]
+        words += ["--checkpoints", str(tmp_path)]
+    assert train.main([*words, "--dry-run", "--json", "--device", "cpu", "--precision", "fp32", "--threads", "1"]) == 0
     plan = json.loads(capsys.readouterr().out)
     assert plan["name"] == name
     for section, kind in (("model", ModelConfig), ("data", DataConfig), ("training", TrainConfig)):
         assert from_dict(kind, plan[section]) == from_dict(kind, config[section]), section
     assert config["results"]["trained_steps"] == plan["steps"]
-    assert ("first" in config) == ("first" in plan)
-    if "first" in plan:
-        assert config["init"] == plan["first"]["name"]
-        assert plan["first"]["training"] == plan["training"] | {
-            key: parse_value(TrainConfig, key, text) for key, text in config["first"].items()
-        }
+
+
+def _last_command(name: str, folder: Path) -> list[str]:
+    """The command that ends a chain, with stand-ins for what earlier commands make."""
+    last = CHAINS[name][-1]
+    shutil.copytree(CHECKPOINTS / name, folder / str(read_json(CHECKPOINTS / name / "config.json")["init"]))
+    for added in last.added:
+        (folder / added).write_text('{"en": "A dog.", "de": "Ein Hund."}\n' * 2, encoding="utf-8")
+    return last.words(folder, CORPUS)[1:]
 
 
 @pytest.mark.slow
