@@ -79,8 +79,8 @@ class Task:
     largest number of source tokens in training, 0 where that is no matter of principle. `complete` says that the splits
     hold every source that there is. Where they do not, but it can be decided whether a text is a source, `is_source`
     decides it, and `not_a_source` is the sentence about one that is not. `confidence` is that (geometric mean of the
-    likeliest tokens' probabilities) which 98 % of the validation sentences exceed with the models that come with it; 0
-    where it is unknown. `most_pieces` is the number of tokens which no word exceeds in 99 % of the validation sentences
+    likeliest tokens' probabilities) which at least 95 % of the validation sentences exceed with the models that come
+    with it; 0 where it is unknown. `most_pieces` is the number of tokens which no word exceeds in 99 % of the validation sentences
     with those models; 0 where it is unknown or no word is cut.
     """
 

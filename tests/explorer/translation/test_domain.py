@@ -77,12 +77,12 @@ def test_words_in_pieces_are_named() -> None:
 
 
 def test_a_shredded_word_is_named_even_where_the_model_is_sure() -> None:
-    shown = translated("multi30k-en-de", "A man sees an unbelievably large skateboarder.")
-    assert domain.confidence(shown) >= domain.LOW
+    shown = translated("multi30k-en-de", "A man in an unbelievably large hat is standing.")
+    assert domain.confidence(shown) >= task_of("multi30k-en-de").confidence > domain.LOW
     said = domain.warning(shown, task_of("multi30k-en-de"))
     assert "It had to spell “unbelievably” in more than 6 pieces." in said
     assert "far from them" in said
-    assert domain.warning(translated("multi30k-en-de", "A man sees a skateboarder."), task_of("multi30k-en-de")) == ""
+    assert domain.warning(translated("multi30k-en-de", "A man in a hat is standing."), task_of("multi30k-en-de")) == ""
 
 
 def test_longer_than_trained() -> None:
@@ -135,5 +135,5 @@ def test_nothing_is_said_of_an_edited_translation() -> None:
     edit = HeadEdits(tuple(HeadEdit("cross", layer, head, "zero") for layer in range(4) for head in range(4)))
     text = "Two young children are playing football in the park."
     shown = translator(name).translate(text, DecodeConfig(), edit=edit)
-    assert domain.confidence(shown) < domain.LOW
+    assert domain.confidence(shown) < task_of(name).confidence
     assert domain.warning(shown, task_of(name)) == ""
