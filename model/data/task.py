@@ -80,8 +80,8 @@ class Task:
     hold every source that there is. Where they do not, but it can be decided whether a text is a source, `is_source`
     decides it, and `not_a_source` is the sentence about one that is not. `confidence` is that (geometric mean of the
     likeliest tokens' probabilities) which at least 95 % of the validation sentences exceed with the models that come
-    with it; 0 where it is unknown. `most_pieces` is the number of tokens which no word exceeds in 99 % of the validation sentences
-    with those models; 0 where it is unknown or no word is cut.
+    with it; 0 where it is unknown. `most_pieces` is the number of tokens which no word exceeds in 99 % of the
+    validation sentences with those models; 0 where it is unknown or no word is cut.
     """
 
     name: str
