@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -53,9 +55,11 @@ def test_each_model_writes_the_side_that_it_translates_into(
 
 
 def test_own_pairs_are_read_from_their_files_and_the_progress_is_lines_of_json(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is held out for validation is not translated."""
+    seconds = count(0, 10)  # a batch takes ten, on whatever machine
+    monkeypatch.setattr(relabel, "time", SimpleNamespace(monotonic=lambda: next(seconds)))
     table, out = tmp_path / "own.tsv", tmp_path / "more.jsonl"
     long = "a" * 200
     table.write_text("".join(f"{word}\t{word[::-1]}\n" for word in WORDS) + f"{long}\tx\n", encoding="utf-8")

@@ -143,8 +143,13 @@ def test_the_learned_table_is_the_models(app: AppTest, checkpoints: Path) -> Non
     assert "learned (this model): breaks linear in the offset, extends to unseen lengths, deterministic" in words(at)
 
 
-@pytest.mark.parametrize("name", ["multi30k-en-de", "multi30k-de-en"])
-def test_a_sentence_is_offered_in_which_the_order_decides(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("name", "alike"),
+    [("multi30k-en-de", "A man chases a dog."), ("multi30k-de-en", "Ein Mann jagt einen Hund.")],
+)
+def test_a_sentence_is_offered_in_which_the_order_decides(
+    name: str, alike: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(runtime, "CHECKPOINTS", ROOT / "checkpoints")
     loaded = load_model(ROOT / "checkpoints" / name)
     sentence = get_task(name).order_matters
@@ -157,6 +162,7 @@ def test_a_sentence_is_offered_in_which_the_order_decides(name: str, monkeypatch
     at.run()
     at.switch_page("pages/positions.py").run()
     on_tab(at, "Shuffle the words")
+    at.text_input(key="text").set_value(alike).run()
     at.button(key="pe_order_matters").click().run()
     assert not at.exception
     assert at.text_input(key="text").value == sentence

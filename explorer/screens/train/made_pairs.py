@@ -61,7 +61,7 @@ def choose_writers(data: Data, made: MadePairs, device: str) -> None:
     elif not running:
         st.caption(_COST)
     if (forward or back) and not there and not running:
-        with st.popover("The command"):
+        with st.popover("Command for the pairs"):
             st.caption(f"The button runs exactly this command; you can also run it {WHERE}.")
             st.code(quoted_command(made.command(order)), language="bash", wrap_lines=True)
 
