@@ -256,10 +256,10 @@ EXPERIMENTS: dict[str, Experiment] = {
             "diversification",
             "Data made by models of both directions",
             "Two models, one of each direction, translate the training sentences, and a third learns from the corpus "
-            "and these translations together (data diversification: Nguyen, Joty, Wu and Aw 2020). All have the same "
-            "settings and 1,000 small updates, with one seed. Does the third translate better than a model that "
-            "learned from the corpus alone? The Multi30k models that come with Headlight learned from such pairs, too, "
-            "but made by far better translators; their cards say what that brought.",
+            "and these translations together (data diversification: Nguyen, Joty, Wu and Aw 2020). The Multi30k models "
+            "that come with Headlight learned from such pairs, made by far better translators than these: their cards "
+            "say what that brought. Here all have the same settings and 1,000 small updates, with one seed. Does the "
+            "third translate better than a model that learned from the corpus alone?",
             MULTI30K,
             (Arm("the corpus alone"), Arm("with pairs made by both directions", diversified=True)),
             reads_corpus=True,
