@@ -36,7 +36,7 @@ class Step:
         words = [f"model.{self.command}", *self.options.split(), "--checkpoints", str(folder)]
         words += ["--name", self.makes] if self.command == "train" else ["--out", str(folder / self.makes)]
         words += ["--add-data", *(str(folder / name) for name in self.added)] if self.added else []
-        return [*words, *(["--data-dir", str(data_dir)] if data_dir else [])]
+        return [*words, *_corpora(data_dir)]
 
     def is_done(self, folder: Path) -> bool:
         """Whether what it makes is there, whole: a file is written at once, a model says that it has finished."""
@@ -58,10 +58,13 @@ class Step:
         if self.command == "relabel":
             relabel.main(arguments)
         elif (folder / find_first(folder, self.makes)).exists():
-            resumed = ["--resume", self.makes, "--checkpoints", str(folder)]
-            train.main([*resumed, *(["--data-dir", str(data_dir)] if data_dir else [])])
+            train.main(["--resume", self.makes, "--checkpoints", str(folder), *_corpora(data_dir)])
         else:
             train.main(arguments)
+
+
+def _corpora(data_dir: Path | None) -> list[str]:
+    return ["--data-dir", str(data_dir)] if data_dir else []
 
 
 _SIZES = "norm_first=true share_embeddings=all max_positions=128 schedule=cosine"

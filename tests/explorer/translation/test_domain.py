@@ -17,6 +17,8 @@ from model.edits import HeadEdit, HeadEdits
 from model.folder import SHIPPED
 from tests.paths import CHECKPOINTS
 
+CORPUS = CHECKPOINTS.parents[1] / "shared" / "multi30k"
+
 
 @cache
 def translator(name: str) -> Translator:
@@ -128,6 +130,16 @@ def test_confidence_is_the_geometric_mean_of_the_likeliest() -> None:
     shown = translated("reverse", "headlight")
     likeliest = shown.trace.top_probabilities[:, 0].astype(float)
     assert domain.confidence(shown) == pytest.approx(float(np.prod(likeliest)) ** (1 / len(likeliest)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in SHIPPED if name.startswith("multi30k")])
+def test_nearly_all_validation_sentences_are_above_the_usual_confidence(name: str) -> None:
+    if not CORPUS.is_dir():
+        pytest.skip("the corpus is not here; a folder `shared/multi30k` beside the checkout would be read")
+    task = get_task(name, data_dir=CORPUS)
+    sure = [domain.confidence(translated(name, example.source)) for example in task.splits["valid"][::5]]
+    assert 0.95 <= np.mean(np.array(sure) > task.confidence) < 0.97, "0.95 with two digits"
 
 
 def test_nothing_is_said_of_an_edited_translation() -> None:
