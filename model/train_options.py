@@ -34,7 +34,11 @@ def parser() -> argparse.ArgumentParser:
         metavar="KEY=VALUE",
         help="train in two parts: a model NAME-first with these settings on top of --set's, then NAME from its weights",
     )
-    made.add_argument("--init", metavar="NAME", help="start from the weights and tokenizers of this model")
+    made.add_argument(
+        "--init",
+        metavar="NAME",
+        help="start from the weights and tokenizers of this model; d_ff and the numbers of layers may be larger",
+    )
     made.add_argument("--like", metavar="NAME", help="train as this model was: its task, data and settings")
     made.add_argument("--overwrite", action="store_true", help="replace an existing model of this name")
     made.add_argument("--resume", metavar="NAME", help="continue a run that was stopped or killed")

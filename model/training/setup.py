@@ -9,7 +9,7 @@ from typing import Any
 
 from model.architectures import Model, make_model
 from model.checkpoint import LoadedModel
-from model.config import ConfigError, ModelConfig, TrainConfig, from_dict, to_dict
+from model.config import ModelConfig, TrainConfig, from_dict, to_dict
 from model.data import Task
 from model.data.batching import EncodedPairs, sampled_pairs
 from model.data.proposal import are_sentences
@@ -19,6 +19,7 @@ from model.text.tokenizer import Tokenizer, build_tokenizers
 from model.training.corpus import Corpus, fitting_pairs
 from model.training.device import Runtime
 from model.training.evaluation import ValidationSet
+from model.training.growth import grown
 from model.training.memory import check_batch, check_weights
 from model.training.randomness import generator
 from model.training.settings import Settings
@@ -77,8 +78,7 @@ def prepare(
     model_config = from_dict(
         ModelConfig, {**to_dict(settings.model), "src_vocab_size": len(source), "tgt_vocab_size": len(target)}
     )
-    if start_from is None:
-        check_weights(model_config, on_cpu=runtime.torch_device.type == "cpu")
+    check_weights(model_config, on_cpu=runtime.torch_device.type == "cpu")
     limit = model_config.max_positions
     fitting, pairs = fitting_pairs(examples, source, target, max_positions=limit, what="training")
     valid, valid_pairs = fitting_pairs(task.splits["valid"], source, target, max_positions=limit, what="validation")
@@ -126,23 +126,16 @@ def _resampling(
 
 
 def fresh_model(config: ModelConfig, seed: int, start_from: LoadedModel | None) -> Model:
-    """A model with weights initialised from the seed, or copied from another model of the same sizes.
+    """A model with weights initialised from the seed, or taken from another model of the same sizes or smaller ones.
 
     Raises:
-        ConfigError: the other model has other sizes.
+        ConfigError: the other model does not fit in; see :func:`model.training.growth.grown`.
     """
     model = make_model(config)
-    if start_from is None:
-        model.reset_parameters(generator(seed, "weights"))
-        return model
-    weights = start_from.model.state_dict()
-    for name, parameter in model.state_dict().items():
-        if name not in weights or weights[name].shape != parameter.shape:
-            raise ConfigError(
-                f"'{start_from.name}' cannot be the start: its '{name}' has another shape than the settings ask for; "
-                f"leave the model's sizes as they are there."
-            )
-    model.load_state_dict(weights)
+    model.reset_parameters(generator(seed, "weights"))
+    if start_from is not None:
+        small = start_from.model.state_dict()
+        model.load_state_dict(grown(start_from.name, small, model.state_dict(), config))
     return model
 
 
