@@ -7,106 +7,13 @@ not made again, so the same command continues after an interruption.
 from __future__ import annotations
 
 import argparse
-import shlex
-import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
+from model.chains import CHAINS, Step, carry_out, needed
 from model.commands import CommandError, OneSentenceParser, run_command, typed
 from model.config import nearest
 from model.folder import STATUS, WEIGHTS
-
-
-@dataclass(frozen=True)
-class Step:
-    """One command of a chain: `model.train` or `model.relabel`, the name of what it makes, and its options.
-
-    Of the options, `--name`, `--out` and folders are left out: they follow from the name and from where the chain runs.
-    """
-
-    command: Literal["train", "relabel"]
-    makes: str
-    options: str
-    added: tuple[str, ...] = ()
-
-    def words(self, folder: Path, data_dir: Path | None) -> list[str]:
-        """The whole command after `python -m`, with everything it makes and reads in `folder`."""
-        words = [f"model.{self.command}", *self.options.split(), "--checkpoints", str(folder)]
-        words += ["--name", self.makes] if self.command == "train" else ["--out", str(folder / self.makes)]
-        words += ["--add-data", *(str(folder / name) for name in self.added)] if self.added else []
-        return [*words, *_corpora(data_dir)]
-
-    def is_done(self, folder: Path) -> bool:
-        """Whether what it makes is there, whole: a file is written at once, a model says that it has finished."""
-        from model.training.runfolder import read_status
-
-        made = folder / self.makes
-        return made.is_file() or (made.is_dir() and read_status(made).get("state") == "finished")
-
-    def carry_out(self, folder: Path, data_dir: Path | None) -> None:
-        """Do it, or what is left of it.
-
-        Raises:
-            CommandError and this project's other errors: it cannot be carried out.
-        """
-        from model import relabel, train
-        from model.training.parts import find_first
-
-        arguments = self.words(folder, data_dir)[1:]
-        if self.command == "relabel":
-            relabel.main(arguments)
-        elif (folder / find_first(folder, self.makes)).exists():
-            train.main(["--resume", self.makes, "--checkpoints", str(folder), *_corpora(data_dir)])
-        else:
-            train.main(arguments)
-
-
-def _corpora(data_dir: Path | None) -> list[str]:
-    return ["--data-dir", str(data_dir)] if data_dir else []
-
-
-_SIZES = "norm_first=true share_embeddings=all max_positions=128 schedule=cosine"
-_COMMON = f"--preset small --device cpu --precision bf16 --threads 1 --set {_SIZES} patience=0 eval_sentences=300"
-_EVERY = "eval_every=500 save_every=250 snapshots=12"
-
-# A model of each direction learns from the corpus alone; each translates the training sentences of its language; and
-# the shipped models go on from there, with the corpus and both sets of translations (Nguyen, Joty, Wu and Aw 2020).
-_MULTI30K = (
-    Step(
-        "train",
-        "multi30k-en-de-alone",
-        f"--task multi30k-en-de {_COMMON} {_EVERY} dropout=0.2 learning_rate=2e-3 warmup_steps=400 max_steps=7500 "
-        "average_checkpoints=10 "
-        "--first learning_rate=3e-3 warmup_steps=800 max_steps=8000 bpe_dropout=0.1 average_checkpoints=5 "
-        "save_every=500",
-    ),
-    Step(
-        "train",
-        "multi30k-de-en-alone",
-        f"--task multi30k-de-en {_COMMON} {_EVERY} dropout=0.15 learning_rate=3e-3 warmup_steps=500 max_steps=4000 "
-        "average_checkpoints=5",
-    ),
-    Step("relabel", "ende.jsonl", "--task multi30k-en-de --model multi30k-en-de-alone"),
-    Step("relabel", "deen.jsonl", "--task multi30k-de-en --model multi30k-de-en-alone"),
-)
-
-
-def _student(name: str) -> Step:
-    """The shipped model of one direction, from the weights of the one that learned from the corpus alone."""
-    return Step(
-        "train",
-        name,
-        f"--task {name} --init {name}-alone {_COMMON} {_EVERY} dropout=0.2 learning_rate=2e-3 warmup_steps=400 "
-        "max_steps=7000 average_checkpoints=10",
-        added=("ende.jsonl", "deen.jsonl"),
-    )
-
-
-CHAINS: dict[str, tuple[Step, ...]] = {
-    name: (*_MULTI30K, _student(name)) for name in ("multi30k-en-de", "multi30k-de-en")
-}
 
 
 def parser() -> argparse.ArgumentParser:
@@ -122,6 +29,9 @@ def parser() -> argparse.ArgumentParser:
         "--checkpoints", required=True, type=Path, metavar="DIR", help="folder for the new models and their data"
     )
     made.add_argument("--data-dir", type=Path, metavar="DIR", help="folder of corpora that a task reads")
+    made.add_argument(
+        "--only", nargs="+", default=[], metavar="WHAT", help="make only these models and files, and what they need"
+    )
     made.add_argument("--dry-run", action="store_true", help="print the commands, and which of them are done")
     return made
 
@@ -138,33 +48,34 @@ def main(arguments: Sequence[str]) -> int:
             f"nothing is known of how to make '{options.name}'{nearest(options.name, CHAINS)} The card of a model "
             "names the command that made it."
         )
-    return carry_out(CHAINS[options.name], options.checkpoints, options.data_dir, dry_run=options.dry_run)
+    chain = CHAINS[options.name]
+    makes = [step.makes for step in chain]
+    for name in options.only:
+        if name not in makes:
+            raise CommandError(f"'{name}' is not among what is made on the way to {options.name}: {', '.join(makes)}.")
+    steps = needed(chain, options.only or makes)
+    if options.dry_run:
+        return carry_out(steps, options.checkpoints, options.data_dir, dry_run=True)
+    if options.only:
+        _refuse_others(steps, options.checkpoints)
+        return carry_out(steps, options.checkpoints, options.data_dir)
+    return reproduce(steps, options.checkpoints, options.data_dir)
 
 
-def carry_out(chain: Sequence[Step], folder: Path, data_dir: Path | None, *, dry_run: bool = False) -> int:
-    """Carry out the steps of a chain that are not done; returns the exit code.
+def reproduce(chain: Sequence[Step], folder: Path, data_dir: Path | None) -> int:
+    """Carry out a chain that ends in a shipped model, and store that one's weights as they are shipped.
+
+    Returns the exit code.
 
     Raises:
         CommandError and this project's other errors: a step cannot be carried out.
     """
-    if not dry_run:
-        _refuse_others(chain, folder)
-        folder.mkdir(parents=True, exist_ok=True)
-    for number, step in enumerate(chain, start=1):
-        module, *words = step.words(folder, data_dir)
-        told = f"{typed(module)} {shlex.join(words)}"
-        done = step.is_done(folder)
-        print(f"[{number}/{len(chain)}] {'done: ' if done else ''}{told}", file=None if dry_run else sys.stderr)
-        if done or dry_run:
-            continue
-        step.carry_out(folder, data_dir)
-        if not step.is_done(folder):
-            print("Stopped; the same command continues from here.", file=sys.stderr)
-            return 130
-    if not dry_run:
+    _refuse_others(chain, folder)
+    code = carry_out(chain, folder, data_dir)
+    if code == 0:
         _halve(folder / chain[-1].makes / WEIGHTS)
         print(f"{chain[-1].makes} is in {folder}, its weights in half precision, as they come with Headlight.")
-    return 0
+    return code
 
 
 def _refuse_others(chain: Sequence[Step], folder: Path) -> None:

@@ -186,10 +186,10 @@ def duration_sentence(one: ArmRuns) -> str:
     run = one.runs[0]
     seconds = [each.seconds for each in one.runs]
     took = f"{min(seconds):,.0f}" if len(seconds) == 1 else f"{min(seconds):,.0f} to {max(seconds):,.0f}"
-    others = "the models that made its pairs, " if one.recipe.diversified else ""
+    others = ", without what they start from" if one.recipe.from_chain else ""
     return (
-        f"On {run.machine}, PyTorch {run.torch}: {took} seconds per run, including {others}scoring and whatever else "
-        f"the machine was doing."
+        f"On {run.machine}, PyTorch {run.torch}: {took} seconds per run, including scoring and whatever else "
+        f"the machine was doing{others}."
     )
 
 

@@ -40,7 +40,7 @@ def reruns(arms: Sequence[ArmRuns], folders: Sequence[Path], read: Callable[[Pat
     """Those of the model folders that were trained with the settings of an arm and have been evaluated at least once.
 
     `read` gives what a folder's run has logged. Further training pairs, an earlier part or weights to start from make
-    another run; hence no folder is taken for a run of a diversified arm, whose further pairs its settings do not name.
+    another run, unless the arm has the same.
     Folders that cannot be read are left out: the Runs page says what is wrong with them.
     """
     found = []
@@ -60,9 +60,9 @@ def reruns(arms: Sequence[ArmRuns], folders: Sequence[Path], read: Callable[[Pat
 
 def _is_of(config: Mapping[str, Any], recipe: Recipe) -> bool:
     given = config.get("set")
-    if recipe.diversified:
-        return False  # its settings are those of the run without further pairs
-    if not isinstance(given, dict) or any(config.get(key) for key in ("init", "first", "added_data")):
+    if not isinstance(given, dict) or config.get("first"):
+        return False
+    if ((config.get("init") or ""), _added(config)) != (recipe.base.start, recipe.added):
         return False
     if (config["data"].get("task"), config.get("preset")) != (recipe.base.task, recipe.preset):
         return False
@@ -71,6 +71,12 @@ def _is_of(config: Mapping[str, Any], recipe: Recipe) -> bool:
     except ValueError:
         return False  # a value that no setting has
     return own == _changes(recipe.settings, recipe.preset)
+
+
+def _added(config: Mapping[str, Any]) -> tuple[str, ...]:
+    """The names of the files with further pairs that a folder says its model learned from."""
+    entries = config.get("added_data") or ()
+    return tuple(str(entry.get("file") if isinstance(entry, dict) else entry) for entry in entries)
 
 
 def _changes(given: Mapping[str, str], preset: str) -> dict[str, Any]:

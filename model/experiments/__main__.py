@@ -27,6 +27,9 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("names", nargs="*", metavar="NAME", help="experiments to run (default: all)")
     made.add_argument("--again", action="store_true", help="repeat runs whose results are stored")
     made.add_argument("--data-dir", type=Path, metavar="DIR", help="folder of corpora, for experiments that read one")
+    made.add_argument(
+        "--made", type=Path, metavar="DIR", help="folder of the models and pairs that some runs start from; kept there"
+    )
     made.add_argument("--dry-run", action="store_true", help="print what would be run and how long it would take")
     made.add_argument("--results", type=Path, default=RESULTS, metavar="DIR", help="folder of stored results")
     return made
@@ -40,12 +43,20 @@ def main(arguments: Sequence[str]) -> int:
     """
     options = parser().parse_args(arguments)
     chosen = [get_experiment(name) for name in options.names] or list(EXPERIMENTS.values())
-    if not options.data_dir:
-        for experiment in chosen:
-            if experiment.reads_corpus:
-                _say(f"{experiment.name} is skipped: it reads a corpus, so it needs --data-dir.")
-        chosen = [experiment for experiment in chosen if not experiment.reads_corpus]
-    return _run(chosen, options)
+    lacking = {experiment.name: _lacks(experiment, options) for experiment in chosen}
+    for name, lack in lacking.items():
+        if lack:
+            _say(f"{name} is skipped: {lack}.")
+    return _run([experiment for experiment in chosen if not lacking[experiment.name]], options)
+
+
+def _lacks(experiment: Experiment, options: argparse.Namespace) -> str:
+    """Which option an experiment cannot run without; empty if none."""
+    if experiment.reads_corpus and not options.data_dir:
+        return "it reads a corpus, so it needs --data-dir"
+    if experiment.base.chain and not options.made:
+        return f"it starts from what leads to {experiment.base.chain}, so it needs --made, a folder for that"
+    return ""
 
 
 def _run(chosen: Sequence[Experiment], options: argparse.Namespace) -> int:
@@ -72,7 +83,7 @@ def _run(chosen: Sequence[Experiment], options: argparse.Namespace) -> int:
             flush=True,
         )
         try:
-            run = make(job, options.data_dir)
+            run = make(job, options.data_dir, options.made)
         except Stopped:
             _say(f"stopped; {plural(number - 1, 'run')} stored. The same command continues from here.")
             return 130

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from model.config import ConfigError, with_former_names
@@ -13,7 +13,8 @@ from model.config import ConfigError, with_former_names
 SEEDS = (1, 2, 3)
 _MAX_WORDS = 44  # maximum characters of changes in a name, leaving room for base and seed
 _TRAIN = ("python", "-m", "model.train")
-_RELABEL = ("python", "-m", "model.relabel")
+_REPRODUCE = ("python", "-m", "model.reproduce")
+MADE = "made"  # the folder, in commands, of what a chain makes and of the runs that start from it
 # Settings that save time and change no weight: a run that is to be watched leaves them out.
 SPARING = ("snapshots", "save_every")
 # The same runtime for every stored run, so that the same command gives the same weights bit for bit.
@@ -26,8 +27,8 @@ class Base:
 
     `settings` are arguments of `--set`. `target` is the required score by `metric`: the share of exactly correct test
     sentences (0 to 1), or BLEU (0 to 100). `splits` are scored in addition to `test`. `rests`: where the attention of
-    the trained Transformers rests is measured, too. `reverse_task` is the same task in the other direction; diversified
-    arms need it.
+    the trained Transformers rests is measured, too. `start`: the runs go on from this model, which is made on the way
+    to the shipped model `chain`, see :mod:`model.chains`.
     """
 
     name: str
@@ -39,21 +40,22 @@ class Base:
     splits: tuple[str, ...] = ()
     seeds: tuple[int, ...] = SEEDS
     rests: bool = False
-    reverse_task: str = ""
+    chain: str = ""
+    start: str = ""
 
 
 @dataclass(frozen=True)
 class Arm:
-    """One condition: `changes` to the base's settings, as arguments of `--set`, another preset, or diversified data.
+    """One condition: `changes` to the base's settings, as arguments of `--set`, another preset, or further pairs.
 
-    The base itself has none of them. With `diversified`, the model also learns from pairs that two others have made,
-    one of each direction: see :mod:`model.relabel`.
+    The base itself has none of them. `added` names files of pairs that the base's chain makes, see
+    :mod:`model.relabel`.
     """
 
     label: str
     changes: str = ""
     preset: str = ""
-    diversified: bool = False
+    added: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -79,23 +81,21 @@ class Experiment:
 
     def recipe(self, arm: Arm) -> Recipe:
         """The recipe of an arm's runs; arms of different experiments with equal settings share it."""
-        return Recipe(self.base, arm.changes, arm.preset or self.base.preset, arm.diversified)
+        return Recipe(self.base, arm.changes, arm.preset or self.base.preset, arm.added)
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """The settings of a run, apart from its seed, and whether it also learns from pairs that other models have made."""
+    """The settings of a run, apart from its seed, and the files of further pairs that it learns from."""
 
     base: Base
     changes: str
     preset: str
-    diversified: bool = False
+    added: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.diversified and not self.base.reverse_task:
-            raise ConfigError(
-                f"the base '{self.base.name}' names no task of the other direction, so no run of it can be diversified"
-            )
+        if self.added and not self.base.chain:
+            raise ConfigError(f"the base '{self.base.name}' names no chain that would make {', '.join(self.added)}")
 
     @property
     def name(self) -> str:
@@ -110,7 +110,7 @@ class Recipe:
 
     def _named(self, changes: Sequence[str]) -> str:
         preset = [] if self.preset == self.base.preset else [self.preset]
-        made = ["diversified"] if self.diversified else []
+        made = ["more-pairs"] if self.added else []
         words = [*preset, *(re.sub(r"[^\w.-]", "-", word) for word in changes), *made]
         if sum(map(len, words)) + len(words) > _MAX_WORDS:
             words = [hashlib.sha256(" ".join(words).encode()).hexdigest()[:8]]
@@ -123,41 +123,27 @@ class Recipe:
         return dict(word.split("=", 1) for word in words)
 
     @property
-    def teacher(self) -> Recipe:
-        """The recipe of the model that makes pairs in a diversified run's own direction: the same without the pairs."""
-        return replace(self, diversified=False)
-
-    def pairs_file(self, seed: int) -> str:
-        """The file that the models of both directions write for a diversified run."""
-        return f"{self.name}-{seed}.jsonl"
+    def from_chain(self) -> tuple[str, ...]:
+        """What a run reads of what the base's chain makes: the model that it starts from, and files of pairs."""
+        return (self.base.start, *self.added) if self.base.chain else ()
 
     def command(self, seed: int) -> tuple[str, ...]:
-        """The complete training command of the run with this seed; a diversified one needs those before it."""
-        added = ("--add-data", self.pairs_file(seed)) if self.diversified else ()
-        return self._training(self.base.task, f"{self.name}-{seed}", seed, *added)
-
-    def commands(self, seed: int) -> tuple[tuple[str, ...], ...]:
-        """All commands of the run, in their order.
-
-        A diversified run first trains a model of each direction, the first exactly as the plain run with this seed,
-        and lets both make pairs.
-        """
-        if not self.diversified:
-            return (self.command(seed),)
-        forward, backward = f"{self.teacher.name}-{seed}", f"{self.teacher.name}-{seed}.reverse"
-        models = ("--model", forward, "--reverse", backward)
-        return (
-            self.teacher.command(seed),
-            self.teacher._training(self.base.reverse_task, backward, seed),
-            (*_RELABEL, "--task", self.base.task, *models, "--out", self.pairs_file(seed)),
-            self.command(seed),
-        )
-
-    def _training(self, task: str, name: str, seed: int, *added: str) -> tuple[str, ...]:
-        words = (*_TRAIN, "--task", task, *added, "--preset", self.preset, "--name", name)
+        """The complete training command of the run with this seed; what it starts from must have been made."""
+        words = [*_TRAIN, "--task", self.base.task, "--preset", self.preset, "--name", f"{self.name}-{seed}"]
+        if self.base.chain:
+            words += ["--checkpoints", MADE, "--init", self.base.start]
+        if self.added:
+            words += ["--add-data", *(f"{MADE}/{name}" for name in self.added)]
         runtime = ("--device", DEVICE, "--precision", PRECISION, "--threads", str(THREADS))
         changes = (f"{key}={value}" for key, value in self.settings.items())
         return (*words, *runtime, "--set", *changes, f"seed={seed}")
+
+    def commands(self, seed: int) -> tuple[tuple[str, ...], ...]:
+        """All commands of the run, in their order: the first of two makes what the run starts from."""
+        if not self.base.chain:
+            return (self.command(seed),)
+        made = (*_REPRODUCE, self.base.chain, "--checkpoints", MADE, "--only", *self.from_chain)
+        return made, self.command(seed)
 
     @property
     def steps(self) -> int:

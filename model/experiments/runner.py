@@ -8,6 +8,7 @@ import json
 import os
 import platform
 import shlex
+import shutil
 import statistics
 import tempfile
 import time
@@ -16,14 +17,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from model.experiments.recipe import Experiment, Recipe
+from model.commands import CommandError
+from model.experiments.recipe import MADE, Experiment, Recipe
 from model.experiments.stored import BLEU, SCORES, TRAIN, VALID, ResultError, StoredRun, read_runs, rounded
 from model.plurals import plural
 
 SAMPLES = 5
 SPEED_SECONDS = 1.5
-# A diversified run is three trainings; its two models take about as long as one more to translate the training pairs.
-DIVERSIFIED_TIMES = 4
 
 
 class Stopped(RuntimeError):
@@ -74,8 +74,7 @@ def _expected(job: Job, folder: Path, data_dir: Path | None) -> float:
     """Expected seconds of a run of which none is stored."""
     recipe = job.recipe
     plain = Recipe(recipe.base, "", recipe.base.preset)
-    training = _taken(plain, folder) * recipe.steps / plain.steps or _dry_run(job, data_dir)
-    return training * (DIVERSIFIED_TIMES if recipe.diversified else 1)
+    return _taken(plain, folder) * recipe.steps / plain.steps or _dry_run(job, data_dir)
 
 
 def _taken(recipe: Recipe, folder: Path) -> float:
@@ -84,68 +83,70 @@ def _taken(recipe: Recipe, folder: Path) -> float:
 
 
 def _dry_run(job: Job, data_dir: Path | None) -> float:
-    """Expected seconds of one training; that on further pairs has as many updates as the one without them."""
-    command = job.recipe.teacher.command(job.seed)
+    """Expected seconds of a training, of which those from other weights or with further pairs have as many updates."""
+    recipe = job.recipe
+    alone = replace(recipe, base=replace(recipe.base, chain="", start=""), added=())
     with tempfile.TemporaryDirectory() as folder:
-        output = _carry_out(command, job, Path(folder), data_dir, "--dry-run", "--json")
+        output = _train(alone.command(job.seed), Path(folder), data_dir, "--dry-run", "--json")
     return float(json.loads(output)["seconds"])
 
 
-def _carry_out(command: Sequence[str], job: Job, folder: Path, data_dir: Path | None, *more: str) -> str:
-    """Run one of a job's commands in this process, with its models and files in a folder, and return its output."""
-    from model import relabel, train
+def _train(command: Sequence[str], folder: Path, data_dir: Path | None, *more: str) -> str:
+    """Carry out a training command in this process, with its model in a folder, and return its output."""
+    from model import train
 
-    _, _, module, *options = command
-    main = {"model.train": train.main, "model.relabel": relabel.main}[module]
-    pairs = job.recipe.pairs_file(job.seed)
-    words = [str(folder / word) if word == pairs else word for word in options]
+    _, _, _, *options = command
     where = ["--checkpoints", str(folder), *(["--data-dir", str(data_dir)] if data_dir else [])]
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(io.StringIO()):
-        main([*words, *where, *more])
+        train.main([*options, *where, *more])
     return said.getvalue()
 
 
-def _carry_out_all(job: Job, where: Path, data_dir: Path | None) -> tuple[Path, str]:
-    """Carry out the commands of a run; returns the folder of the model trained last, and why its training failed.
+def _command(job: Job, folder: Path, data_dir: Path | None, made_in: Path | None) -> tuple[str, ...]:
+    """The training command of a run, for `folder`, which has what the run starts from and is made first if need be.
 
     Raises:
-        Stopped: it was asked to stop.
+        Stopped: that was asked to stop.
+        CommandError and this project's other errors: it cannot be made.
     """
-    from model.training.failure import TrainingError
-    from model.training.runfolder import read_status
+    from model.chains import CHAINS, carry_out, needed
 
-    folder = where
-    for command in job.recipe.commands(job.seed):
-        if "--name" not in command:
-            try:
-                _carry_out(command, job, where, data_dir)
-            except KeyboardInterrupt:  # a training notes it, and ends after its update
-                raise Stopped from None
-            continue
-        folder = where / command[command.index("--name") + 1]
-        try:
-            _carry_out(command, job, where, data_dir, "--now")
-        except TrainingError as failed:
-            own = folder.name == f"{job.recipe.name}-{job.seed}"
-            return folder, str(failed) if own else f"{folder.name}, which was to make pairs: {failed}"
-        if read_status(folder).get("state") != "finished":
-            raise Stopped
-    return folder, ""
+    recipe, command = job.recipe, job.recipe.command(job.seed)
+    if not recipe.from_chain:
+        return command
+    if made_in is None:
+        raise CommandError(f"{recipe.name} starts from what other commands make; name a folder for it with --made DIR.")
+    if carry_out(needed(CHAINS[recipe.base.chain], recipe.from_chain), made_in, data_dir) != 0:
+        raise Stopped
+    shutil.copytree(made_in / recipe.base.start, folder / recipe.base.start)
+    files = {f"{MADE}/{name}": str(made_in / name) for name in recipe.added}
+    return tuple(files.get(word, word) for word in command)
 
 
-def make(job: Job, data_dir: Path | None = None) -> StoredRun:
+def make(job: Job, data_dir: Path | None = None, made_in: Path | None = None) -> StoredRun:
     """Train and score one run; a run that fails is a result, too.
+
+    `made_in`: the folder of what runs start from; what is missing there is made and kept.
 
     Raises:
         Stopped: it was asked to stop.
         CommandError and this project's other errors: the command cannot be run.
     """
-    from model.training.runfolder import read_metrics
+    from model.training.failure import TrainingError
+    from model.training.runfolder import read_metrics, read_status
 
-    recipe, began = job.recipe, time.monotonic()
+    recipe, error = job.recipe, ""
     with tempfile.TemporaryDirectory() as where:
-        folder, error = _carry_out_all(job, Path(where), data_dir)
+        folder = Path(where) / f"{recipe.name}-{job.seed}"
+        command = _command(job, Path(where), data_dir, made_in)
+        began = time.monotonic()
+        try:
+            _train(command, Path(where), data_dir, "--now")
+        except TrainingError as failed:
+            error = str(failed)
+        if not error and read_status(folder).get("state") != "finished":
+            raise Stopped
         lines = read_metrics(folder / "metrics.jsonl")
         scored: dict[str, Any] = {} if error else _score(folder, recipe, data_dir)
         parameters = _parameters(folder)

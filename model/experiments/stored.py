@@ -24,7 +24,7 @@ _PYTHON = "python -m "  # what recorded commands begin with
 TRAIN = ("step", "loss")
 VALID = ("step", "loss", "exact_match", "token_accuracy")
 BLEU = "bleu"
-REVERSE_TASK = "reverse_task"  # key of a file of diversified runs
+FROM_CHAIN = "from_chain"  # key of a file of runs that start from what a chain of commands makes
 # The last two: the numbers of distinct and of empty predictions.
 SCORES = ("exact_match", "token_accuracy", "loss", "bleu", "sentences", "different", "empty")
 
@@ -37,7 +37,7 @@ class ResultError(ValueError):
 class StoredRun:
     """One run: its command and machine, its curves, and its scores.
 
-    `command` has a line for each command if it takes several; curves and scores are those of the model trained last.
+    `command` has a line for each command if it takes several; curves and scores are those of the last.
     `train` and `valid` are columns, named by `TRAIN` and `VALID`: steps, loss in nats per target token, shares from 0
     to 1; `valid` also has `BLEU` (0 to 100) if that is the metric of the task. `scores` and `groups` (exact match by
     group) are by split. `samples` are (source, target, prediction) of a few test sentences. `tokens_per_s` is per
@@ -100,21 +100,21 @@ def read_runs(recipe: Recipe, folder: Path = RESULTS) -> tuple[StoredRun, ...]:
     try:
         held = read_json(path)
         runs = tuple(_run(values) for values in held["runs"])
-        made_with = (held["task"], held["preset"], with_current_names(held["settings"]), held.get(REVERSE_TASK, ""))
+        made_with = (
+            held["task"],
+            held["preset"],
+            with_current_names(held["settings"]),
+            tuple(held.get(FROM_CHAIN, ())),
+        )
     except CheckpointError as error:
         raise ResultError(str(error)) from None
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ResultError(f"{path.name} does not hold runs of an experiment ({error}); delete it.") from None
-    if made_with != (recipe.base.task, recipe.preset, recipe.settings, _reverse_task(recipe)):
+    if made_with != (recipe.base.task, recipe.preset, recipe.settings, recipe.from_chain):
         raise ResultError(
             f"{path.name} was made with other settings than the catalogue has now; run the experiment again."
         )
     return tuple(sorted(runs, key=lambda run: run.seed))
-
-
-def _reverse_task(recipe: Recipe) -> str:
-    """The task of the model that writes sources for a diversified run; a plain run has none."""
-    return recipe.base.reverse_task if recipe.diversified else ""
 
 
 def _find(recipe: Recipe, folder: Path) -> Path | None:
@@ -132,7 +132,7 @@ def write_run(recipe: Recipe, run: StoredRun, folder: Path = RESULTS) -> None:
         others = []  # unusable results are replaced
     runs = sorted([*others, run], key=lambda known: known.seed)
     head = {"task": recipe.base.task, "preset": recipe.preset, "settings": recipe.settings}
-    head |= {REVERSE_TASK: _reverse_task(recipe)} if recipe.diversified else {}
+    head |= {FROM_CHAIN: recipe.from_chain} if recipe.from_chain else {}
     lines = [json.dumps(asdict(known), ensure_ascii=False, allow_nan=False) for known in runs]
     text = json.dumps(head, ensure_ascii=False)[:-1] + ', "runs": [\n' + ",\n".join(lines) + "\n]}\n"
     folder.mkdir(parents=True, exist_ok=True)

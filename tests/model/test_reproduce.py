@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from model import relabel, reproduce, train
+from model.chains import CHAINS, Step, needed
 from model.checkpoint import load_model, tensor_shapes
 from model.folder import CONFIG, STATUS, WEIGHTS, read_config, read_json, write_json
-from model.reproduce import CHAINS, Step, carry_out
 from model.training.settings import parse_assignments
 from tests.model.commands import failure
 from tests.paths import ROOT
@@ -30,7 +30,7 @@ CHAIN = (
 def test_a_chain_that_is_cut_anywhere_ends_in_the_same_weights(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert carry_out(CHAIN, tmp_path / "whole", None) == 0
+    assert reproduce.reproduce(CHAIN, tmp_path / "whole", None) == 0
     whole = (tmp_path / "whole" / "both" / WEIGHTS).read_bytes()
     assert b'"F16"' in whole[:20_000]
     assert b'"F32"' not in whole[:20_000]
@@ -43,18 +43,18 @@ def test_a_chain_that_is_cut_anywhere_ends_in_the_same_weights(
         shutil.copytree(tmp_path / "whole", cut)
         for name in lost:
             shutil.rmtree(cut / name) if (cut / name).is_dir() else (cut / name).unlink()
-        assert carry_out(CHAIN, cut, None) == 0
+        assert reproduce.reproduce(CHAIN, cut, None) == 0
         assert (cut / "both" / WEIGHTS).read_bytes() == whole
 
     stopped = tmp_path / "whole" / "both" / STATUS
     write_json(stopped, read_json(stopped) | {"state": "stopped"})
     capsys.readouterr()
-    assert carry_out(CHAIN, tmp_path / "whole", None) == 0
+    assert reproduce.reproduce(CHAIN, tmp_path / "whole", None) == 0
     assert capsys.readouterr().err.count("done: ") == 2
     assert (tmp_path / "whole" / "both" / WEIGHTS).read_bytes() == whole
 
     made_at = (tmp_path / "whole" / "alone" / WEIGHTS).stat().st_mtime_ns
-    assert carry_out(CHAIN, tmp_path / "whole", None) == 0
+    assert reproduce.reproduce(CHAIN, tmp_path / "whole", None) == 0
     assert capsys.readouterr().err.count("done: ") == 3
     assert (tmp_path / "whole" / "alone" / WEIGHTS).stat().st_mtime_ns == made_at
 
@@ -64,13 +64,13 @@ def test_a_step_that_was_stopped_stops_the_chain(
 ) -> None:
     given: list[list[str]] = []
     monkeypatch.setattr(train, "main", lambda arguments: given.append(list(arguments)) or 0)
-    assert carry_out(CHAIN, tmp_path, None) == 130
+    assert reproduce.reproduce(CHAIN, tmp_path, None) == 130
     assert "the same command continues from here" in capsys.readouterr().err
     assert len(given) == 1
     assert given[0][-4:] == ["--checkpoints", str(tmp_path), "--name", "alone"]
     (tmp_path / "alone").mkdir()
     write_json(tmp_path / "alone" / STATUS, {"state": "stopped"})
-    assert carry_out(CHAIN, tmp_path, tmp_path / "corpora") == 130
+    assert reproduce.reproduce(CHAIN, tmp_path, tmp_path / "corpora") == 130
     assert given[1][:2] == ["--resume", "alone"]
     assert given[1][-2:] == ["--data-dir", str(tmp_path / "corpora")]
 
@@ -102,6 +102,21 @@ def test_the_chain_of_a_shipped_model_is_what_its_folder_says(name: str) -> None
     )
     card = (ROOT / "checkpoints" / name / "README.md").read_text(encoding="utf-8")
     assert f"python -m model.reproduce {name} --data-dir DIR --checkpoints NEW" in card
+
+
+def test_only_what_is_asked_for_and_needed_is_made(capsys: pytest.CaptureFixture[str]) -> None:
+    chain = CHAINS["multi30k-de-en"]
+    for wanted, names in (
+        ("multi30k-de-en-alone", ["multi30k-de-en-alone"]),
+        ("ende.jsonl", ["multi30k-en-de-alone", "ende.jsonl"]),
+        ("multi30k-de-en", [step.makes for step in chain]),
+    ):
+        assert [step.makes for step in needed(chain, [wanted])] == names
+    words = ["multi30k-de-en", "--checkpoints", "new", "--dry-run", "--only", "ende.jsonl", "multi30k-de-en-alone"]
+    assert reproduce.main(words) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 3
+    said = failure(reproduce.main, [*words, "fourth.jsonl"], capsys)
+    assert "'fourth.jsonl' is not among what is made on the way to multi30k-de-en: multi30k-en-de-alone," in said
 
 
 def test_wrong_use_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -152,38 +152,34 @@ REVERSE = EXPERIMENTS["norm"].base
 CHAIN = Experiment(
     "chain",
     "Made pairs",
-    "Do pairs made by models of both directions help?",
-    replace(REVERSE, reverse_task="reverse"),
-    (Arm("alone"), Arm("with pairs", diversified=True)),
+    "Do pairs help?",
+    replace(REVERSE, name="reverse-on", chain="last", start="first"),
+    (Arm("alone"), Arm("with pairs", added=("made.jsonl",))),
 )
 
 
-def test_a_variant_that_takes_several_commands_shows_them_all_and_fills_no_form(
+def test_runs_that_start_from_a_chain_show_both_commands_and_fill_no_form(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Before its run is stored and after; the plain variant keeps its button."""
+    """Before a run is stored and after."""
     monkeypatch.setitem(EXPERIMENTS, "chain", CHAIN)
     monkeypatch.setattr(experiment_facts.arm_runs, "__defaults__", (tmp_path,))
     alone, made = map(CHAIN.recipe, CHAIN.arms)
     at = opened("chain")
     assert not at.exception
     assert "This experiment has not been run" in words(at)
-    commands = "\n".join(" ".join(command) for command in made.commands(1))
-    assert [block.value for block in at.code] == [" ".join(alone.command(1)), commands]
+    shown = ["\n".join(" ".join(command) for command in recipe.commands(1)) for recipe in (alone, made)]
+    assert [block.value for block in at.code] == shown
 
-    run = read_runs(alone)[0]
-    write_run(alone, run, tmp_path)
-    write_run(made, replace(run, command=commands), tmp_path)
+    run = read_runs(EXPERIMENTS["norm"].recipe(EXPERIMENTS["norm"].arms[0]))[0]
+    for recipe, commands in zip((alone, made), shown, strict=True):
+        write_run(recipe, replace(run, command=commands), tmp_path)
     at = opened("chain")
     assert not at.exception
-    assert [block.value for block in at.code] == [run.command, commands]
-    assert "One run takes these commands in this order" in words(at)
-    assert not button(at, "Run it again on the Train page").disabled
-    assert "The form trains one model" not in words(at)
-    at.selectbox(key="experiment_way_chain").set_value(1).run()
-    assert not at.exception
+    assert [block.value for block in at.code] == shown
+    assert "The first of two commands makes what a run starts from" in words(at)
     assert button(at, "Run it again on the Train page").disabled
-    assert "The form trains one model, and this variant takes three" in words(at)
+    assert "these runs start from what other commands make" in words(at)
 
 
 def test_damaged_results_get_a_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,9 +51,9 @@ MEASURES = {
     "loss": ("loss", "Loss on validation, in nats per target token", ""),
 }
 _NUMBERS = {"loss on test": "%.4f", "right on test (%)": "%.1f", "BLEU on test": "%.1f"}
-_SEVERAL = (
-    "The form trains one model, and this variant takes three: two whose translations become further training pairs, "
-    "and one that learns from them as well. The commands below do it."
+_FROM_CHAIN = (
+    "The form trains models from the beginning, and these runs start from what other commands make. The commands below "
+    "do it."
 )
 
 
@@ -231,7 +231,7 @@ def _repeat(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
     recipe = arms[number or 0].recipe
     with button:
         label = "Run it again on the Train page"
-        if st.button(label, type="primary", width="stretch", disabled=recipe.diversified):
+        if st.button(label, type="primary", width="stretch", disabled=bool(recipe.from_chain)):
             kept = {key: value for key, value in recipe.settings.items() if key not in SPARING}
             changes = {**kept, "seed": str(chosen_seed)}
             fill_form(
@@ -244,8 +244,8 @@ def _repeat(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
                 source=f"the experiment '{experiment.title}', variant '{arms[number or 0].label}', seed {chosen_seed}",
             )
             st.switch_page("pages/train.py")
-    if recipe.diversified:
-        st.caption(plain(_SEVERAL))
+    if recipe.from_chain:
+        st.caption(plain(_FROM_CHAIN))
     with st.expander("The commands that made these runs"):
         st.caption(plain(f"All missing runs at once: {typed('model.experiments')} {experiment.name}"))
         for one in arms:
@@ -253,7 +253,7 @@ def _repeat(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
             missing = as_typed("\n".join(map(shlex.join, one.recipe.commands(experiment.base.seeds[0]))))
             lines = [run.typed_command for run in one.runs] or [missing]
             st.code("\n".join(lines), language="bash", wrap_lines=True)
-            if one.recipe.diversified:
-                st.caption("One run takes these commands in this order: each reads what those before it wrote.")
+            if one.recipe.from_chain:
+                st.caption("The first of two commands makes what a run starts from. It takes hours, and does it once.")
             if one.runs:
                 st.caption(plain(duration_sentence(one)))

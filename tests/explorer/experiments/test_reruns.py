@@ -64,13 +64,21 @@ def test_the_settings_decide_whether_it_is_the_same_run(make: Callable[..., Path
     assert found(make("more-pairs", SAME, added_data=[{"file": "x.tsv"}])) == []
 
 
-def test_a_variant_with_made_pairs_is_not_taken_for_the_one_with_equal_settings(make: Callable[..., Path]) -> None:
-    base = replace(BASE, reverse_task="reverse")
-    both = Experiment("p", "P", "Which?", base, (Arm("with pairs", diversified=True), Arm("alone")))
+def test_a_run_that_goes_on_is_that_of_the_variant_with_the_same_start_and_pairs(make: Callable[..., Path]) -> None:
+    base = replace(BASE, chain="last", start="first")
+    both = Experiment("p", "P", "Which?", base, (Arm("alone"), Arm("with pairs", added=("made.jsonl",))))
     arms = tuple(ArmRuns(arm, both.recipe(arm), ()) for arm in both.arms)
-    added = make("more-pairs", SAME, added_data=[{"file": "p.diversified-1.jsonl"}])
-    own = reruns(arms, [make("mine", SAME), added], evaluated(0.5))
-    assert [(run.name, run.variant) for run in own] == [("mine", "alone")]
+    pairs, other = ([{"file": name, "pairs": 3}] for name in ("made.jsonl", "other.jsonl"))
+    folders = [
+        make("mine", SAME, init="first"),
+        make("more-pairs", SAME, init="first", added_data=pairs),
+        make("other-pairs", SAME, init="first", added_data=other),
+        make("other-start", SAME, init="second"),
+        make("from-nothing", SAME),
+        make("odd", SAME, init="first", added_data=["pairs"]),
+    ]
+    own = reruns(arms, folders, evaluated(0.5))
+    assert [(run.name, run.variant) for run in own] == [("mine", "alone"), ("more-pairs", "with pairs")]
 
 
 def test_folders_that_say_something_odd_are_left_out(make: Callable[..., Path], tmp_path: Path) -> None:

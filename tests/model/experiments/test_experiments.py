@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from model import relabel, train
+from model import reproduce, train
+from model.chains import CHAINS, Step
+from model.commands import CommandError
 from model.config import FORMER_NAMES, ConfigError
 from model.data import get_task
 from model.experiments import __main__ as command
@@ -18,7 +20,7 @@ from model.experiments import runner, stored
 from model.experiments.catalogue import EXPERIMENTS, get_experiment
 from model.experiments.recipe import Arm, Base, Experiment, Recipe
 from model.experiments.runner import Job, Stopped, expected_seconds, jobs_of, make
-from model.experiments.stored import RESULTS, REVERSE_TASK, ResultError, path_of, read_runs, rounded, write_run
+from model.experiments.stored import FROM_CHAIN, RESULTS, ResultError, path_of, read_runs, rounded, write_run
 from model.folder import check_name, read_config
 from model.presets import PRESETS, get_preset
 from model.training.settings import make_settings, parse_assignments
@@ -33,14 +35,25 @@ MINIATURE = Experiment(
     (Arm("as it is"), Arm("LSTM", preset="lstm-tiny")),
 )
 # Reversal is its own other direction.
-CHAIN = Experiment(
-    "chain",
-    "Chain",
-    "Do models of both directions help?",
-    Base("chain", "reverse", "tiny", f"{MINI} tokenizer=characters", seeds=(1,), reverse_task="reverse"),
-    (Arm("alone"), Arm("with pairs", diversified=True)),
+STEPS = (
+    Step("train", "first", f"--task reverse --preset tiny --threads 1 --precision fp32 --set {MINI}"),
+    Step("relabel", "made.jsonl", "--task reverse --model first --beam 1"),
+    Step("train", "last", "--task reverse --init first", added=("made.jsonl",)),
 )
-ALONE, WITH_PAIRS = (CHAIN.recipe(arm) for arm in CHAIN.arms)
+GOING_ON = Experiment(
+    "goes-on",
+    "Going on",
+    "Do made pairs help?",
+    Base("goes-on", "reverse", "tiny", MINI, seeds=(1,), chain="last", start="first"),
+    (Arm("alone"), Arm("with pairs", added=("made.jsonl",))),
+)
+ALONE, WITH_PAIRS = (GOING_ON.recipe(arm) for arm in GOING_ON.arms)
+
+
+@pytest.fixture
+def chain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The miniature chain of `GOING_ON`."""
+    monkeypatch.setitem(CHAINS, "last", STEPS)
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=lambda one: one.name)
@@ -60,9 +73,8 @@ def test_an_experiment_of_the_catalogue_can_be_run(experiment: Experiment) -> No
             check_name(f"{recipe.name}-{seed}")
         given = parse_assignments([f"{key}={value}" for key, value in recipe.settings.items()])
         make_settings(task.data, get_preset(recipe.preset), given)
-        if arm.diversified:
-            other = get_task(experiment.base.reverse_task).data
-            assert (other.src_lang, other.tgt_lang) == (task.data.tgt_lang, task.data.src_lang)
+        if recipe.from_chain:
+            assert set(recipe.from_chain) <= {step.makes for step in CHAINS[experiment.base.chain]}
     if not experiment.reads_corpus:
         assert set(experiment.base.splits) <= set(task.splits)
 
@@ -81,8 +93,8 @@ def test_stored_runs_are_those_of_the_catalogue(recipe: Recipe) -> None:
         assert tuple(commands) == recipe.commands(run.seed)
         for words in commands:
             assert words[:2] == ("python", "-m")
-            if words[2] == "model.relabel":
-                relabel.parser().parse_args(words[3:])
+            if words[2] == "model.reproduce":
+                reproduce.parser().parse_args(words[3:])
                 continue
             assert words[2] == "model.train"
             options = train.parser().parse_args(words[3:])
@@ -191,42 +203,34 @@ def test_a_run_that_fails_is_a_result(tmp_path: Path) -> None:
     assert read_runs(recipe, tmp_path) == (run,)
 
 
-def test_a_diversified_run_is_four_commands_that_read_what_those_before_them_wrote() -> None:
-    forward, backward, made, student = WITH_PAIRS.commands(3)
-    assert forward == ALONE.command(3)
-    assert ALONE.commands(3) == (ALONE.command(3),)
-    assert student == WITH_PAIRS.command(3)
-    assert (ALONE.name, WITH_PAIRS.name) == ("chain", "chain.diversified")
-    first, second, last = (train.parser().parse_args(words[3:]) for words in (forward, backward, student))
-    relabelled = relabel.parser().parse_args(made[3:])
-    assert made[:3] == ("python", "-m", "model.relabel")
-    assert (relabelled.model, relabelled.reverse, relabelled.task) == (first.name, second.name, "reverse")
-    assert last.add_data == [relabelled.out]
-    assert first.set == second.set == last.set
-    assert len({first.name, second.name, last.name}) == 3
-    for options in (first, second, last):
-        check_name(options.name)
-    with pytest.raises(ConfigError, match="'mini' names no task of the other direction"):
-        Recipe(MINIATURE.base, "", "tiny", diversified=True)
-
-
-def test_a_diversified_run_is_expected_to_take_as_long_as_its_trainings(tmp_path: Path) -> None:
-    run = replace(read_runs(RECIPES["reverse"])[0], seed=1, seconds=40.0)
-    write_run(ALONE, run, tmp_path)
-    (job,) = jobs_of([CHAIN], tmp_path, again=False)
-    assert job == Job(WITH_PAIRS, 1)
-    assert expected_seconds([job], tmp_path)[job] >= 3 * 40.0
-    write_run(WITH_PAIRS, replace(run, seconds=99.0), tmp_path)
-    assert jobs_of([CHAIN], tmp_path, again=False) == []
-    assert expected_seconds([job], tmp_path) == {job: 99.0}
+def test_a_run_that_starts_from_a_chain_is_two_commands_of_which_the_second_reads_what_the_first_makes() -> None:
+    first, second = (reproduce.parser(), train.parser())
+    for recipe, wanted in ((ALONE, ["first"]), (WITH_PAIRS, ["first", "made.jsonl"])):
+        making, training = recipe.commands(3)
+        assert training == recipe.command(3)
+        made, trained = first.parse_args(making[3:]), second.parse_args(training[3:])
+        assert (making[2], training[2]) == ("model.reproduce", "model.train")
+        assert (made.name, made.only) == ("last", wanted)
+        assert trained.init == "first"
+        assert trained.checkpoints == made.checkpoints
+        assert trained.add_data == [made.checkpoints / name for name in wanted[1:]]
+    assert (ALONE.name, WITH_PAIRS.name) == ("goes-on", "goes-on.more-pairs")
+    with pytest.raises(ConfigError, match="'mini' names no chain that would make made"):
+        Recipe(MINIATURE.base, "", "tiny", added=("made.jsonl",))
 
 
 def test_runs_with_and_without_made_pairs_are_told_apart_where_they_are_stored(tmp_path: Path) -> None:
     run = replace(read_runs(RECIPES["reverse"])[0], seed=1, command="python -m a b\npython -m c d")
-    write_run(ALONE, run, tmp_path)
-    write_run(WITH_PAIRS, run, tmp_path)
-    assert read_runs(WITH_PAIRS, tmp_path) == read_runs(ALONE, tmp_path) == (run,)
-    assert REVERSE_TASK not in json.loads(path_of(ALONE, tmp_path).read_text(encoding="utf-8"))
+    plain = Recipe(replace(GOING_ON.base, chain="", start=""), "", "tiny")
+    for recipe in (ALONE, WITH_PAIRS):
+        write_run(recipe, run, tmp_path)
+        assert read_runs(recipe, tmp_path) == (run,)
+        assert expected_seconds([Job(recipe, 1)], tmp_path) == {Job(recipe, 1): run.seconds}
+        assert jobs_of([GOING_ON], tmp_path, again=False) == [Job(WITH_PAIRS, 1)] * (recipe is ALONE)
+    with pytest.raises(ResultError, match="other settings"):
+        read_runs(plain, tmp_path)
+    write_run(plain, run, tmp_path)
+    assert FROM_CHAIN not in json.loads(path_of(plain, tmp_path).read_text(encoding="utf-8"))
     for one, other in ((ALONE, WITH_PAIRS), (WITH_PAIRS, ALONE)):
         write_run(one, run, tmp_path / "moved")
         path_of(one, tmp_path / "moved").rename(path_of(other, tmp_path / "moved"))
@@ -235,39 +239,46 @@ def test_runs_with_and_without_made_pairs_are_told_apart_where_they_are_stored(t
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("few_sentences")
-def test_the_commands_of_a_diversified_run_give_what_is_stored_when_pasted_one_after_another(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.usefixtures("few_sentences", "chain")
+def test_what_runs_start_from_is_made_once_and_pasted_commands_give_what_is_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(runner, "SPEED_SECONDS", 0.05)
-    run = make(Job(WITH_PAIRS, 1))
-    assert not run.error
+    monkeypatch.setitem(EXPERIMENTS, "goes-on", GOING_ON)
+    results, made = ["--results", str(tmp_path / "results")], ["--made", str(tmp_path / "kept")]
+    assert command.main(["goes-on", *results]) == 0
+    assert "goes-on is skipped: it starts from what leads to last, so it needs --made" in capsys.readouterr().err
+    assert command.main(["goes-on", "--dry-run", *results, *made]) == 0
+    assert "2 runs to make: about" in capsys.readouterr().err
+    assert not (tmp_path / "kept").exists()
+    assert command.main(["goes-on", *results, *made]) == 0
+    said = capsys.readouterr().err
+    assert said.count("model.relabel") == said.count("done: ") == 1, "made for the first run that needs it, then used"
+    assert sorted(path.name for path in (tmp_path / "kept").iterdir() if path.name[0] != ".") == ["first", "made.jsonl"]
+
+    (run,) = read_runs(WITH_PAIRS, tmp_path / "results")
     assert run.score("sentences") == 40
     monkeypatch.chdir(tmp_path)
     for words in map(shlex.split, run.command.split("\n")):
-        assert {"model.train": train.main, "model.relabel": relabel.main}[words[2]](words[3:]) == 0
-    folder = tmp_path / "checkpoints" / "chain.diversified-1"
+        assert {"model.train": train.main, "model.reproduce": reproduce.main}[words[2]](words[3:]) == 0
+    folder = tmp_path / "made" / "goes-on.more-pairs-1"
     lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
     assert run.valid["loss"] == rounded([line["loss"] for line in lines if line["kind"] == "eval"])
     (added,) = read_config(folder)["added_data"]
-    assert added["file"] == "chain.diversified-1.jsonl"
+    assert added["file"] == "made.jsonl"
     assert added["pairs"] > 0
 
 
-def test_what_goes_wrong_before_the_last_training_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    hopeless = replace(CHAIN.base, settings=f"{MINI} learning_rate=1e12 warmup_steps=0 clip_norm=0")
-    run = make(Job(Recipe(hopeless, "", "tiny", diversified=True), 1))
-    assert run.error.startswith("chain-1, which was to make pairs: ")
-    assert not run.scores
-    write_run(WITH_PAIRS, run, tmp_path)
-    assert read_runs(WITH_PAIRS, tmp_path) == (run,)
-
-    def interrupted(options: list[str]) -> int:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(relabel, "main", interrupted)
+@pytest.mark.usefixtures("few_sentences", "chain")
+def test_a_run_without_what_it_starts_from_is_refused_or_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = Job(WITH_PAIRS, 1)
+    with pytest.raises(CommandError, match="name a folder for it with --made DIR"):
+        make(job)
+    monkeypatch.setattr(train, "main", lambda arguments: 0)  # a training that was stopped at once
     with pytest.raises(Stopped):
-        make(Job(WITH_PAIRS, 1))
+        make(job, None, tmp_path)
 
 
 def test_what_is_stored_is_not_run_again_and_tells_how_long_it_takes(tmp_path: Path) -> None:
