@@ -29,6 +29,19 @@ def test_ranges_that_overlap_show_no_difference() -> None:
     assert verdict(planted(GOOD, mixed)) == "'two' shows no difference from 'one'."
 
 
+def test_five_seeds_that_all_favour_one_side_decide_though_the_ranges_overlap() -> None:
+    scores = (0.80, 0.90, 0.70, 0.85, 0.60)
+    first = tuple(run(seed, score, 0.3, (0.1,)) for seed, score in enumerate(scores))
+    ahead = tuple(run(seed, score + 0.05, 0.3, (0.1,)) for seed, score in enumerate(scores))
+    said = "'two' (82 % against 77 %, so with each of 5 seeds) is better than 'one'."
+    assert verdict(planted(first, ahead)) == said
+    said = "'two' (77 % against 82 %, so with each of 5 seeds) is worse than 'one'."
+    assert verdict(planted(ahead, first)) == said
+    once = (*ahead[:4], run(4, 0.59, 0.3, (0.1,)))
+    for other in (once, ahead[:4], tuple(run(seed, score + 0.005, 0.3, (0.1,)) for seed, score in enumerate(scores))):
+        assert verdict(planted(first, other)) == "'two' shows no difference from 'one'."
+
+
 def test_one_run_decides_nothing_and_no_run_says_nothing() -> None:
     assert verdict(planted(GOOD[:1], BAD[:1])) == (
         "Not decided: with one run of a variant, 'one' 100 % against 'two' 50 %."
