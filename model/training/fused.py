@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
-from typing import Any
+from typing import Any, overload
 
 import torch
 from torch import Tensor, nn
@@ -18,6 +18,7 @@ from model.attention import Mask, MultiHeadAttention
 from model.attention_variants import AttentionVariant
 from model.tap import Tap
 from model.training.rounded import RoundedLinear
+from model.training.short_attention import LONGEST, short_attention
 from model.transformer import Transformer
 
 
@@ -41,6 +42,8 @@ def fused_attention(
         raise ValueError("the fused kernel does not show its weights: give a tap to the explicit model.")
     # On a CPU, its products are too small to gain by bf16.
     with torch.autocast("cpu", enabled=False) if query.device.type == "cpu" else contextlib.nullcontext():
+        if query.device.type == "cpu" and not dropout_p and key.size(2) <= LONGEST:
+            return short_attention(query, key, value, additive(mask, query.dtype)), None
         return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout_p), None
 
 
@@ -58,8 +61,7 @@ class FusedAttentionVariant(AttentionVariant, FusedAttention):
     ) -> Tensor:
         """The heads' outputs, [batch, head, query, d_head]."""
         if bias is not None:
-            if mask is not None and mask.dtype == torch.bool:
-                mask = additive(mask, query.dtype)
+            mask = additive(mask, query.dtype)
             mask = bias.to(query.dtype) if mask is None else mask + bias.to(query.dtype)
         return super().attend(query, key, value, None, mask, tap)
 
@@ -79,6 +81,19 @@ def fused_twin(model: Transformer) -> Transformer:
     return twin
 
 
-def additive(mask: Tensor, dtype: torch.dtype) -> Tensor:
-    """A mask as the kernel takes it without converting it in every layer: 0 where True, -inf elsewhere."""
+@overload
+def additive(mask: Tensor, dtype: torch.dtype) -> Tensor: ...
+
+
+@overload
+def additive(mask: None, dtype: torch.dtype) -> None: ...
+
+
+def additive(mask: Mask, dtype: torch.dtype) -> Mask:
+    """A mask as the kernel takes it without converting it in every layer: 0 where True, -inf elsewhere.
+
+    One that is so already stays as it is.
+    """
+    if mask is None or mask.dtype != torch.bool:
+        return mask
     return torch.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill_(~mask, -torch.inf)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from model.dropout import dropout, keep_mask
+from model.dropout import dropout, keep_factors
 from model.training.randomness import start_stream
 
 
@@ -26,7 +26,7 @@ def test_quick_dropout_is_dropout(shape: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("p", [0.1, 0.3, 0.5, 0.9])
 def test_quick_dropout_drops_its_share_evenly(p: float) -> None:
     """Over 10⁶ draws, within five standard deviations, in each of the four places of a random number."""
-    dropped = ~keep_mask(torch.Size([250_000, 4]), p)
+    dropped = keep_factors(torch.Size([250_000, 4]), p) == 0
     deviation = (p * (1 - p) / 250_000) ** 0.5
     assert ((dropped.double().mean(dim=0) - p).abs() < 5 * deviation + 2**-16).all()
     pairs = (dropped[:, 0] & dropped[:, 1]).double().mean()
@@ -42,4 +42,5 @@ def test_a_probability_next_to_one_drops_everything(p: float) -> None:
     assert (y == 0).all()
     assert x.grad is not None
     assert (x.grad == 0).all()
-    assert keep_mask(torch.Size([1000]), 1 - 2**-15).numel() == 1000
+    assert keep_factors(torch.Size([1000]), 1 - 2**-15).numel() == 1000
+    assert dropout(torch.ones(8, dtype=torch.bfloat16), 0.5).dtype == torch.bfloat16

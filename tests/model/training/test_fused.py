@@ -12,8 +12,10 @@ from torch.nn import functional as F
 from model.config import PAD
 from model.masks import padding_mask
 from model.recording import AttentionRecorder
+from model.training import fused
 from model.training.fused import FusedAttention, additive, fused_twin
 from model.training.loss import TrainingLoss
+from model.training.short_attention import short_attention
 from tests.model.test_lstm import tiny_lstm
 from tests.tiny import sources, targets, tiny_model
 
@@ -32,6 +34,15 @@ VARIANTS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.fixture(params=["short sentences", "kernel"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """On a CPU, few keys have an attention of their own; with none as few, the kernel is called."""
+    if request.param == "kernel":
+        monkeypatch.setattr(fused, "LONGEST", 0)
+    return str(request.param)
+
+
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
 def test_it_is_the_same_function(variant: dict[str, Any]) -> None:
     model = tiny_model(**variant)
@@ -57,6 +68,7 @@ def test_parameters_are_shared_and_the_model_stays_explicit(variant: dict[str, A
 
 
 def test_the_kernel_is_used_by_the_twin_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fused, "LONGEST", 3)
     calls: list[dict[str, Any]] = []
     kernel = F.scaled_dot_product_attention
     monkeypatch.setattr(F, "scaled_dot_product_attention", lambda *a, **k: calls.append(k) or kernel(*a, **k))
@@ -66,6 +78,39 @@ def test_the_kernel_is_used_by_the_twin_alone(monkeypatch: pytest.MonkeyPatch) -
     assert not calls
     twin(src, tgt)
     assert len(calls) == 2 + 2 * 3
+    twin(sources(2), targets(3))
+    assert len(calls) == 2 + 2 * 3, "two words and <eos> are as few keys as said above"
+
+
+SHAPES = [(1, 1, 1, 1, 2), (2, 3, 5, 7, 4), (3, 2, 4, 16, 8)]  # batch, head, query, key, d_head
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("masked", [False, True])
+def test_attention_over_short_sequences_is_that_of_the_kernel(shape: tuple[int, ...], masked: bool) -> None:
+    batch, head, query, key, d_head = shape
+    draw = torch.Generator().manual_seed(5)
+
+    def one(length: int) -> torch.Tensor:  # as split_heads gives it: not contiguous
+        x = torch.randn(batch, length, head * d_head, dtype=torch.float64, generator=draw)
+        return x.view(batch, length, head, d_head).transpose(1, 2).requires_grad_()
+
+    inputs = (one(query), one(key), one(key))
+    mask = None
+    if masked:
+        open_cells = torch.rand(batch, 1, query, key, generator=draw) < 0.6
+        open_cells[..., 0] = True
+        mask = additive(open_cells, torch.float64)
+    expected = F.scaled_dot_product_attention(*inputs, attn_mask=mask)
+    torch.testing.assert_close(short_attention(*inputs, mask), expected, rtol=0, atol=1e-12)
+    assert torch.autograd.gradcheck(lambda *x: short_attention(*x, mask), inputs)
+
+
+def test_large_scores_do_not_overflow() -> None:
+    """The scores are up to 10⁴, and exp(10⁴) is no number of float32."""
+    query = torch.tensor([100.0, -100.0]).view(1, 1, 2, 1)
+    output = short_attention(query, query, torch.tensor([1.0, 2.0]).view(1, 1, 2, 1), None)
+    assert output.flatten().tolist() == [1.0, 2.0]
 
 
 def test_a_tap_is_refused() -> None:
@@ -73,6 +118,7 @@ def test_a_tap_is_refused() -> None:
         fused_twin(tiny_model())(sources(3), targets(2), tap=AttentionRecorder())
 
 
+@pytest.mark.usefixtures("way")
 def test_attention_dropout_happens_in_training_only() -> None:
     twin = fused_twin(tiny_model(attention_dropout=0.5))
     src, tgt = sources(5), targets(4)
@@ -81,6 +127,7 @@ def test_attention_dropout_happens_in_training_only() -> None:
     assert not torch.equal(twin(src, tgt), twin(src, tgt))
 
 
+@pytest.mark.usefixtures("way")
 def test_rows_that_see_nothing_have_finite_gradients() -> None:
     model = tiny_model().train()
     src = torch.full((1, 3), PAD)
