@@ -1,4 +1,4 @@
-"""Training with PyTorch's fused attention kernel, which is fast and never computes the weights as a tensor.
+"""Training with fast attention that shows no weights: PyTorch's fused kernel, or our own for few keys on a CPU.
 
 Evaluation is always explicit and in full precision: the model that is saved, evaluated and shown is unchanged. Training
 runs a twin of it with the very same parameters.
@@ -48,7 +48,7 @@ def fused_attention(
 
 
 class FusedAttention(MultiHeadAttention):
-    """Multi-head attention by the fused kernel."""
+    """Multi-head attention by :func:`fused_attention`."""
 
     attention = staticmethod(fused_attention)
 
