@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from explorer.experiments.pairs import ENOUGH, seeds_ahead
 from explorer.text import listed, plural
 from model.experiments.recipe import Arm, Experiment, Recipe
 from model.experiments.stored import RESULTS, StoredRun, read_runs
@@ -76,6 +77,10 @@ class ArmRuns:
         """The score on the test sentences of each run, in its unit."""
         values = [run.score(self.recipe.base.metric) for run in self.runs]
         return [None if value is None else self.metric.factor * value for value in values]
+
+    def by_seed(self, values: Sequence[float | None]) -> dict[int, float | None]:
+        """Values in the order of the runs, by the runs' seeds."""
+        return dict(zip([run.seed for run in self.runs], values, strict=True))
 
 
 def arm_runs(experiment: Experiment, folder: Path = RESULTS) -> tuple[ArmRuns, ...]:
@@ -232,9 +237,10 @@ def _target(one: ArmRuns) -> str:
 
 def _against(first: ArmRuns, other: ArmRuns) -> str:
     """Another arm compared with the first: score, loss and updates, each with whether the runs separate the two."""
-    before, after = ([loss(run) for run in arm.runs] for arm in (first, other))
+    old, new = (arm.by_seed(arm.scores()) for arm in (first, other))
+    before, after = (arm.by_seed([loss(run) for run in arm.runs]) for arm in (first, other))
     parts = [
-        _compared(first.metric.name, first.scores(), other.scores(), first.metric.shown, ("more", "less")),
+        _compared(first.metric.name, old, new, first.metric.shown, ("more", "less")),
         _compared("loss on test", before, after, _nats, ("higher", "lower")),
         _compared_updates(first, other),
     ]
@@ -243,15 +249,22 @@ def _against(first: ArmRuns, other: ArmRuns) -> str:
 
 def _compared(
     name: str,
-    before: Sequence[float | None],
-    after: Sequence[float | None],
+    before: Mapping[int, float | None],
+    after: Mapping[int, float | None],
     shown: Callable[[float], str],
     words: tuple[str, str],
 ) -> str:
-    one, two = mean_and_range(before), mean_and_range(after)
+    """The values of two arms, by seed, as means with ranges, and how they compare."""
+    one, two = mean_and_range(list(before.values())), mean_and_range(list(after.values()))
     if one is None or two is None:
         return ""
-    return f"{name} {_range(two, shown)} against {_range(one, shown)} ({_comparison(one, two, words)})"
+    said = _comparison(one, two, words)
+    if seeds := seeds_ahead(before, after) if said == _OVERLAP else 0:
+        said = f"the runs overlap, but with each of {seeds} seeds it is {words[0] if two.mean > one.mean else words[1]}"
+    return f"{name} {_range(two, shown)} against {_range(one, shown)} ({said})"
+
+
+_OVERLAP = "the runs overlap: no clear difference"
 
 
 def _compared_updates(first: ArmRuns, other: ArmRuns) -> str:
@@ -280,7 +293,7 @@ def _comparison(one: MeanAndRange, two: MeanAndRange, words: tuple[str, str]) ->
     if two.high < one.low:
         return f"{words[1]} {where}"
     same = one.low == one.high == two.low == two.high
-    return f"the same {where}" if same else "the runs overlap: no clear difference"
+    return f"the same {where}" if same else _OVERLAP
 
 
 def _failures(arms: Sequence[ArmRuns]) -> list[str]:
@@ -295,9 +308,10 @@ def _chance(arms: Sequence[ArmRuns]) -> list[str]:
     if len(arms) < 2 or len(counts) != 1:
         return []
     (n,) = counts
+    pairs = f", and one is ahead with every seed in one case in {2 ** (n - 1):,}" if n >= ENOUGH else ""
     return [
         f"With {plural(n, 'run')} of each variant, all of one lie above all of the other by chance alone in one case "
-        f"in {round(math.comb(2 * n, n) / 2):,}. Other sizes and tasks may give other results."
+        f"in {round(math.comb(2 * n, n) / 2):,}{pairs}. Other sizes and tasks may give other results."
     ]
 
 

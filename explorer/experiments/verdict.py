@@ -1,8 +1,7 @@
 """The verdict on an experiment in one line: which arms differ from the first by more than their runs do.
 
-Two arms differ if their ranges lie apart, or if with each of at least five seeds the same one is ahead, since runs with
-the same seed read the data in the same order. Were there no difference, three runs and three would lie apart in 1 of 10
-cases, and five pairs would all favour one side in 1 of 16.
+Two arms differ if their ranges lie apart, or if the same one is ahead with each of at least five seeds. Were there no
+difference, three runs and three would lie apart in 1 of 10 cases, and five pairs would all favour one side in 1 of 16.
 """
 
 from __future__ import annotations
@@ -10,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from explorer.experiments.findings import ArmRuns, MeanAndRange, loss, mean_and_range
+from explorer.experiments.pairs import seeds_ahead
 from explorer.text import listed
 
-_PAIRS = 5  # seeds with which an arm must be ahead where the ranges overlap
 _POINTS = 1.0  # two arms whose scores differ by less, in % or BLEU, are not told apart by them
 
 _BETTER, _WORSE = "better than {}", "worse than {}"
@@ -59,7 +58,7 @@ def _relation(first: ArmRuns, one: ArmRuns) -> tuple[str, str]:
     if mine is None or its is None:
         return (_WORSE, "its runs failed") if its is not None else ("", "")
     shown = one.metric.shown
-    seeds = _seeds_ahead(first, one)
+    seeds = seeds_ahead(first.by_seed(first.scores()), one.by_seed(one.scores()))
     if (_apart(mine, its) or seeds) and abs(mine.mean - its.mean) >= _POINTS:
         numbers = f"{shown(round(mine.mean, 1))} against {shown(round(its.mean, 1))}"
         each = "" if _apart(mine, its) else f", so with each of {seeds} seeds"
@@ -77,16 +76,6 @@ def _relation(first: ArmRuns, one: ArmRuns) -> tuple[str, str]:
     if own is not None and base is not None and _apart(own, base) and _times(own, base) >= 2:
         return (_SURER if own.mean < base.mean else _LESS_SURE), f"loss {own.mean:.2g} against {base.mean:.2g}"
     return "", ""
-
-
-def _seeds_ahead(first: ArmRuns, one: ArmRuns) -> int:
-    """The number of seeds if the same arm has the higher score with each of them and they are enough; otherwise 0."""
-    theirs, mine = (dict(zip([run.seed for run in arm.runs], arm.scores(), strict=True)) for arm in (first, one))
-    pairs = [(mine[seed], theirs[seed]) for seed in mine.keys() & theirs.keys()]
-    if len(pairs) < _PAIRS or any(score is None for pair in pairs for score in pair):
-        return 0
-    differences = [a - b for a, b in pairs if a is not None and b is not None]
-    return len(pairs) if min(differences) > 0 or max(differences) < 0 else 0
 
 
 def _apart(one: MeanAndRange, other: MeanAndRange) -> bool:

@@ -60,7 +60,8 @@ def test_failed_runs_are_worse() -> None:
         ("residual", "'without' (0 % against 99.6 %) is worse than 'with residuals'."),
         (
             "consistency",
-            "'SimCut' and 'R-Drop' show no difference from 'one pass'.",
+            "'SimCut' (92.8 % against 89.5 %, so with each of 5 seeds) is better than 'one pass'; 'R-Drop' shows no "
+            "difference from 'one pass'.",
         ),
         ("norm", "'post-norm' shows no difference from 'pre-norm'."),
     ],
