@@ -119,8 +119,8 @@ CHAINS: dict[str, tuple[Step, ...]] = {
 }
 
 
-def needed(chain: Sequence[Step], wanted: Iterable[str]) -> tuple[Step, ...]:
-    """Those steps of a chain that make what is wanted, or make what another one of them reads.
+def needed(chain: Sequence[Step], wanted: Iterable[str], folder: Path) -> tuple[Step, ...]:
+    """Those steps of a chain that make what is wanted, or what one of them reads that is yet to be made in the folder.
 
     Raises:
         KeyError: no step makes it.
@@ -129,9 +129,9 @@ def needed(chain: Sequence[Step], wanted: Iterable[str]) -> tuple[Step, ...]:
     kept: set[str] = set()
     left = list(wanted)
     while left:
-        name = left.pop()
-        kept.add(name)
-        left += [each for each in makers[name].reads if each in makers]
+        step = makers[left.pop()]
+        kept.add(step.makes)
+        left += [] if step.is_done(folder) else step.reads
     return tuple(step for step in chain if step.makes in kept)
 
 

@@ -53,7 +53,7 @@ def main(arguments: Sequence[str]) -> int:
     for name in options.only:
         if name not in makes:
             raise CommandError(f"'{name}' is not among what is made on the way to {options.name}: {', '.join(makes)}.")
-    steps = needed(chain, options.only or makes)
+    steps = needed(chain, options.only or makes, options.checkpoints)
     if options.dry_run:
         return carry_out(steps, options.checkpoints, options.data_dir, dry_run=True)
     if options.only:

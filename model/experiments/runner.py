@@ -117,7 +117,7 @@ def _command(job: Job, folder: Path, data_dir: Path | None, made_in: Path | None
         return command
     if made_in is None:
         raise CommandError(f"{recipe.name} starts from what other commands make; name a folder for it with --made DIR.")
-    if carry_out(needed(CHAINS[recipe.base.chain], recipe.from_chain), made_in, data_dir) != 0:
+    if carry_out(needed(CHAINS[recipe.base.chain], recipe.from_chain, made_in), made_in, data_dir) != 0:
         raise Stopped
     shutil.copytree(made_in / recipe.base.start, folder / recipe.base.start)
     files = {f"{MADE}/{name}": str(made_in / name) for name in recipe.added}

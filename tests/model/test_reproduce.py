@@ -104,14 +104,16 @@ def test_the_chain_of_a_shipped_model_is_what_its_folder_says(name: str) -> None
     assert f"python -m model.reproduce {name} --data-dir DIR --checkpoints NEW" in card
 
 
-def test_only_what_is_asked_for_and_needed_is_made(capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_what_is_asked_for_and_needed_is_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     chain = CHAINS["multi30k-de-en"]
     for wanted, names in (
         ("multi30k-de-en-alone", ["multi30k-de-en-alone"]),
         ("ende.jsonl", ["multi30k-en-de-alone", "ende.jsonl"]),
         ("multi30k-de-en", [step.makes for step in chain]),
     ):
-        assert [step.makes for step in needed(chain, [wanted])] == names
+        assert [step.makes for step in needed(chain, [wanted], tmp_path)] == names
+    (tmp_path / "ende.jsonl").write_text("{}", encoding="utf-8")
+    assert [step.makes for step in needed(chain, ["ende.jsonl"], tmp_path)] == ["ende.jsonl"], "its model is not needed"
     words = ["multi30k-de-en", "--checkpoints", "new", "--dry-run", "--only", "ende.jsonl", "multi30k-de-en-alone"]
     assert reproduce.main(words) == 0
     assert len(capsys.readouterr().out.splitlines()) == 3
