@@ -17,8 +17,8 @@ _REPRODUCE = ("python", "-m", "model.reproduce")
 MADE = "made"  # the folder, in commands, of what a chain makes and of the runs that start from it
 # Settings that save time and change no weight: a run that is to be watched leaves them out.
 SPARING = ("snapshots", "save_every")
-# The same runtime for every stored run, so that the same command gives the same weights bit for bit.
-DEVICE, PRECISION, THREADS = "cpu", "fp32", 1
+# The same runtime for every stored run of a base, so that the same command gives the same weights bit for bit.
+DEVICE, THREADS = "cpu", 1
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,7 @@ class Base:
     splits: tuple[str, ...] = ()
     seeds: tuple[int, ...] = SEEDS
     rests: bool = False
+    precision: Literal["fp32", "bf16"] = "fp32"
     chain: str = ""
     start: str = ""
 
@@ -134,7 +135,7 @@ class Recipe:
             words += ["--checkpoints", MADE, "--init", self.base.start]
         if self.added:
             words += ["--add-data", *(f"{MADE}/{name}" for name in self.added)]
-        runtime = ("--device", DEVICE, "--precision", PRECISION, "--threads", str(THREADS))
+        runtime = ("--device", DEVICE, "--precision", self.base.precision, "--threads", str(THREADS))
         changes = (f"{key}={value}" for key, value in self.settings.items())
         return (*words, *runtime, "--set", *changes, f"seed={seed}")
 

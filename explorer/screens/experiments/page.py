@@ -39,7 +39,7 @@ from explorer.web.run_metrics import metrics_of
 from explorer.web.training_form import fill_form
 from model.commands import typed
 from model.experiments.catalogue import EXPERIMENTS
-from model.experiments.recipe import DEVICE, PRECISION, SPARING, THREADS, Experiment
+from model.experiments.recipe import DEVICE, SPARING, THREADS, Experiment
 from model.experiments.stored import ResultError, as_typed
 from model.folder import model_folders, modified
 
@@ -239,7 +239,7 @@ def _repeat(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
                 recipe.preset,
                 changes,
                 device=DEVICE,
-                precision=PRECISION,
+                precision=recipe.base.precision,
                 threads=THREADS,
                 source=f"the experiment '{experiment.title}', variant '{arms[number or 0].label}', seed {chosen_seed}",
             )
