@@ -82,7 +82,7 @@ _COMMON = f"--preset small --device cpu --precision bf16 --threads 1 --set {_SIZ
 _EVERY = "eval_every=500 save_every=250 snapshots=12"
 
 # A model of each direction learns from the corpus alone; each translates the training sentences of its language; and
-# the shipped models go on from there, with the corpus and both sets of translations (Nguyen, Joty, Wu and Aw 2020).
+# a student goes on from there, with the corpus and both sets of translations (Nguyen, Joty, Wu and Aw 2020).
 _MULTI30K = (
     Step(
         "train",
@@ -103,19 +103,39 @@ _MULTI30K = (
 )
 
 
-def _student(name: str) -> Step:
-    """The shipped model of one direction, from the weights of the one that learned from the corpus alone."""
+_PAIRS = ("ende.jsonl", "deen.jsonl")
+
+
+def _student(name: str, direction: str) -> Step:
+    """The model of one direction that goes on from the weights of the one that learned from the corpus alone."""
     return Step(
         "train",
         name,
-        f"--task {name} --init {name}-alone {_COMMON} {_EVERY} dropout=0.2 learning_rate=2e-3 warmup_steps=400 "
-        "max_steps=7000 average_checkpoints=10",
-        added=("ende.jsonl", "deen.jsonl"),
+        f"--task multi30k-{direction} --init multi30k-{direction}-alone {_COMMON} {_EVERY} dropout=0.2 "
+        "learning_rate=2e-3 warmup_steps=400 max_steps=7000 average_checkpoints=10",
+        added=_PAIRS,
     )
 
 
+# A second round: both students translate the training sentences, and the one from English grows and goes on.
+_GROWN = (
+    _student("multi30k-en-de-first-round", "en-de"),
+    _student("multi30k-de-en", "de-en"),
+    Step("relabel", "ende2.jsonl", "--task multi30k-en-de --model multi30k-en-de-first-round"),
+    Step("relabel", "deen2.jsonl", "--task multi30k-de-en --model multi30k-de-en"),
+    Step(
+        "train",
+        "multi30k-en-de",
+        f"--task multi30k-en-de --init multi30k-en-de-first-round {_COMMON} eval_every=400 save_every=100 snapshots=12 "
+        "dropout=0.2 learning_rate=2e-3 warmup_steps=400 max_steps=4200 average_checkpoints=10 d_ff=1024 log_every=20",
+        added=(*_PAIRS, "ende2.jsonl", "deen2.jsonl"),
+    ),
+)
+
+
 CHAINS: dict[str, tuple[Step, ...]] = {
-    name: (*_MULTI30K, _student(name)) for name in ("multi30k-en-de", "multi30k-de-en")
+    "multi30k-en-de": (*_MULTI30K, *_GROWN),
+    "multi30k-de-en": (*_MULTI30K, _student("multi30k-de-en", "de-en")),
 }
 
 
