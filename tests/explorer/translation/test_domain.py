@@ -72,11 +72,8 @@ def test_another_language_or_subject_leaves_it_unsure(name: str, text: str) -> N
 
 
 def test_words_in_pieces_are_named() -> None:
-    said = domain.warning(
-        translated("multi30k-en-de", "The parliament adopted the resolution on fiscal policy."),
-        task_of("multi30k-en-de"),
-    )
-    assert "“parliament”" in said
+    far = translated("multi30k-en-de", "The parliament adopted the resolution on fiscal policy yesterday.")
+    assert "“parliament”" in domain.warning(far, task_of("multi30k-en-de"))
 
 
 def test_a_shredded_word_is_named_even_where_the_model_is_sure() -> None:
