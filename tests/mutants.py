@@ -24,6 +24,12 @@ ATTENTION, TRANSFORMER, STATE, VARIANTS, FUSED, TAP, RECORDING, SEARCH, EDITS, D
     "explorer/probing/measurement.py",
 )
 CONSISTENCY = "model/training/consistency.py"
+SHORT, GROWTH, CHAINS, PAIRS = (
+    "model/training/short_attention.py",
+    "model/training/growth.py",
+    "model/chains.py",
+    "explorer/experiments/pairs.py",
+)
 HEAD_SCORES, ROLES, LEXICAL, CELLS, BOOTSTRAP, WORDS, TERMS, ABLATION = (
     "explorer/probing/head_scores.py",
     "explorer/probing/roles.py",
@@ -45,6 +51,10 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/model/decoding/test_stepping.py",
     ),
     FUSED: ("tests/model/training/test_fused.py",),
+    SHORT: ("tests/model/training/test_fused.py",),
+    GROWTH: ("tests/model/training/test_growth.py",),
+    CHAINS: ("tests/model/test_reproduce.py",),
+    PAIRS: ("tests/explorer/experiments/test_pairs.py",),
     TRANSFORMER: ("tests/model/test_transformer.py", "tests/model/decoding/test_stepping.py"),
     STATE: ("tests/model/decoding/test_stepping.py",),
     VARIANTS: ("tests/model/test_transformer.py",),
@@ -123,7 +133,9 @@ _FIRST = 'return 0 if edit.kind == "encoder" else self._n_read - tensor.size(-2)
 _NORMAL = "changed[:, edit.head] = rows / total.masked_fill(total == 0, 1.0)"
 _COMPOSED = "tensor = tap(point, tensor)"
 _SCOPED = "return self.tap(self.prefix + point, tensor)"
-_NEVER = "if dropped == _LEVELS:  # the comparison below would wrap around: no int16 is as large as 2¹⁵"
+_STABLE = "weights = scores.sub_(scores.amax(dim=-1, keepdim=True).clamp_(min=bounds.min)).exp_()  # [.., query, key]"
+_NEVER = "if dropped == _LEVELS:  # no int16 is as large as 2¹⁵"
+_FACTORS = "return bits[:count].to(wide).ge_(dropped - _LEVELS // 2).mul_(1.0 / (1.0 - p)).to(dtype).view(shape)"
 
 _CAUSAL = "return torch.ones(length, length, dtype=torch.bool, device=device).tril()[None, None]"
 _PADDING = "return (tokens != PAD)[:, None, None, :]"
@@ -213,6 +225,25 @@ MUTANTS: tuple[Mutant, ...] = (
         ("twin = copy.deepcopy(model, shared)  # what `shared` holds is not copied", "(model, shared)", "(model)"),
     ),
     *_of(
+        SHORT,
+        ("scores.view(batch, head, length, -1).add_(mask)", ".add_(mask)", ""),
+        (_STABLE, ".sub_(scores.amax(dim=-1, keepdim=True).clamp_(min=bounds.min))", ""),
+        ("weights.div_(weights.sum(dim=-1, keepdim=True).clamp_(min=bounds.tiny))", ".clamp_(min=bounds.tiny)", ""),
+        ("grad_scores.sub_((grad_scores * weights).sum(dim=-1, keepdim=True)).mul_(weights)", "sub_", "add_"),
+        ("grad_k = torch.baddbmm(zero, grad_scores.transpose(1, 2), q, beta=0, alpha=scale)", "alpha=scale", "alpha=1"),
+    ),
+    *_of(
+        GROWTH,
+        ("wide = new * 0 if silent else new.clone()", "if silent", "if not silent"),
+        ("weights[key] = new * 0 if _LAST_OF_PART.search(key) else new", "new * 0", "new"),
+    ),
+    *_of(CHAINS, ("left += [] if step.is_done(folder) else step.reads", "[] if step.is_done(folder) else ", "")),
+    *_of(
+        PAIRS,
+        ("if len(known) < max(ENOUGH, len(pairs)):", "max(ENOUGH, len(pairs))", "ENOUGH"),
+        ("return len(known) if signs in ({1}, {-1}) else 0", "{-1}", "{0}"),
+    ),
+    *_of(
         TAP,
         (_COMPOSED, "tensor = tap", "tap"),
         (_SCOPED, "self.prefix + point", "point"),
@@ -252,7 +283,8 @@ MUTANTS: tuple[Mutant, ...] = (
     *_of(
         DROPOUT,
         (_NEVER, "dropped == _LEVELS", "False"),
-        ("return (bits[:count] >= dropped - _LEVELS // 2).view(shape)", ">=", "<"),
+        (_FACTORS, "ge_", "lt_"),
+        (_FACTORS, ".mul_(1.0 / (1.0 - p))", ""),
     ),
     *_of(
         MASKS,
