@@ -26,7 +26,7 @@ class _Drop(torch.autograd.Function):
 
 
 def keep_factors(shape: torch.Size, p: float, dtype: torch.dtype = torch.float32) -> Tensor:
-    """0 with probability `p`, rounded to a multiple of 2⁻¹⁶, and otherwise 1 / (1 - p).
+    """0 with probability `p` < 1, rounded to a multiple of 2⁻¹⁶, and otherwise 1 / (1 - p).
 
     One 64-bit random number decides four elements. The comparison gives numbers, not bools, since a CPU multiplies
     numbers by bools in five times the time.
@@ -34,13 +34,11 @@ def keep_factors(shape: torch.Size, p: float, dtype: torch.dtype = torch.float32
     Shapes:
         returns: `shape`, of `dtype`.
     """
-    dropped = round(p * _LEVELS)
-    if dropped == _LEVELS:  # no int16 is as large as 2¹⁵
-        return torch.zeros(shape, dtype=dtype)
     count = shape.numel()
     bits = torch.empty(-(-count // 4), dtype=torch.int64).random_(-(2**63), None).view(torch.int16)
     wide = torch.promote_types(dtype, torch.float32)  # holds every int16
-    return bits[:count].to(wide).ge_(dropped - _LEVELS // 2).mul_(1.0 / (1.0 - p)).to(dtype).view(shape)
+    kept = bits[:count].to(wide).ge_(round(p * _LEVELS) - _LEVELS // 2)  # 1 or 0
+    return kept.mul_(1.0 / (1.0 - p)).to(dtype).view(shape)
 
 
 def dropout(x: Tensor, p: float, training: bool = True) -> Tensor:

@@ -134,8 +134,8 @@ _NORMAL = "changed[:, edit.head] = rows / total.masked_fill(total == 0, 1.0)"
 _COMPOSED = "tensor = tap(point, tensor)"
 _SCOPED = "return self.tap(self.prefix + point, tensor)"
 _STABLE = "weights = scores.sub_(scores.amax(dim=-1, keepdim=True).clamp_(min=bounds.min)).exp_()  # [.., query, key]"
-_NEVER = "if dropped == _LEVELS:  # no int16 is as large as 2¹⁵"
-_FACTORS = "return bits[:count].to(wide).ge_(dropped - _LEVELS // 2).mul_(1.0 / (1.0 - p)).to(dtype).view(shape)"
+_WIDE = "wide = torch.promote_types(dtype, torch.float32)  # holds every int16"
+_FACTORS = "kept = bits[:count].to(wide).ge_(round(p * _LEVELS) - _LEVELS // 2)  # 1 or 0"
 
 _CAUSAL = "return torch.ones(length, length, dtype=torch.bool, device=device).tril()[None, None]"
 _PADDING = "return (tokens != PAD)[:, None, None, :]"
@@ -282,9 +282,9 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     *_of(
         DROPOUT,
-        (_NEVER, "dropped == _LEVELS", "False"),
+        (_WIDE, "torch.promote_types(dtype, torch.float32)", "torch.int16"),
         (_FACTORS, "ge_", "lt_"),
-        (_FACTORS, ".mul_(1.0 / (1.0 - p))", ""),
+        ("return kept.mul_(1.0 / (1.0 - p)).to(dtype).view(shape)", ".mul_(1.0 / (1.0 - p))", ""),
     ),
     *_of(
         MASKS,

@@ -35,7 +35,7 @@ def test_quick_dropout_drops_its_share_evenly(p: float) -> None:
 
 @pytest.mark.parametrize("p", [1 - 2**-17, 1 - 2**-18, 1 - 2**-30, 1.0])
 def test_a_probability_next_to_one_drops_everything(p: float) -> None:
-    """Rounded to a multiple of 2⁻¹⁶ it is 1; an int16 comparison with it would wrap around and drop nothing."""
+    """Rounded to a multiple of 2⁻¹⁶ it is 1; as int16, what it is compared with would wrap around and drop nothing."""
     x = torch.ones(64, 7, requires_grad=True)
     y = dropout(x, p)
     y.sum().backward()

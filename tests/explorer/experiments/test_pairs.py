@@ -25,7 +25,7 @@ def test_the_same_arm_is_ahead_with_every_seed_of_both(
 
 def test_five_seeds_are_enough_and_four_are_not() -> None:
     low, high = {seed: float(seed) for seed in range(5)}, {seed: seed + 0.5 for seed in range(6)}
-    assert seeds_ahead(low, high) == 5
+    assert seeds_ahead(low, high) == seeds_ahead(high, low) == 5
     assert seeds_ahead({seed: low[seed] for seed in range(4)}, high) == 0
     assert seeds_ahead(low | {4: 4.5}, high) == 0, "a tie is on no side"
-    assert seeds_ahead(low | {4: None}, high) == 0
+    assert seeds_ahead(low | {5: None}, high) == 0, "what one of the seeds did is not known"
