@@ -12,10 +12,11 @@ from explorer.experiments.findings import ArmRuns, MeanAndRange, loss, mean_and_
 from explorer.experiments.pairs import seeds_ahead
 from explorer.text import listed
 
-_POINTS = 1.0  # two arms whose scores differ by less, in % or BLEU, are not told apart by them
+_POINTS = 1.0  # of two arms whose scores differ by less, in % or BLEU, speed and loss say more
 
 _BETTER, _WORSE = "better than {}", "worse than {}"
 _SOONER, _LATER = "as good as {} in the end, and sooner", "as good as {} in the end, but later"
+_AHEAD, _BEHIND = "ahead of {} in every run, by less than a point", "behind {} in every run, by less than a point"
 _SURER, _LESS_SURE = "as often right as {}, with a lower loss", "as often right as {}, but less sure"
 
 
@@ -75,6 +76,9 @@ def _relation(first: ArmRuns, one: ArmRuns) -> tuple[str, str]:
     own, base = (mean_and_range([loss(run) for run in each.runs]) for each in (one, first))
     if own is not None and base is not None and _apart(own, base) and _times(own, base) >= 2:
         return (_SURER if own.mean < base.mean else _LESS_SURE), f"loss {own.mean:.2g} against {base.mean:.2g}"
+    if _apart(mine, its):
+        numbers = f"{shown(round(mine.mean, 1))} against {shown(round(its.mean, 1))}"
+        return (_AHEAD if mine.mean > its.mean else _BEHIND), numbers
     return "", ""
 
 

@@ -268,10 +268,9 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(
             "diversification",
             "Data made by models of both directions",
-            "A model of each direction learned from Multi30k alone, and translated the training sentences of its "
-            "language (data diversification: Nguyen, Joty, Wu and Aw 2020). On the way to the German to English model "
-            "that comes with Headlight, its predecessor goes on from there. After 1,500 more updates, does it "
-            "translate better with these pairs than with the corpus alone?",
+            "Two models, one of each direction, learned from Multi30k alone and translated its training sentences "
+            "(data diversification: Nguyen, Joty, Wu and Aw 2020). The one from German goes on for 1,500 updates. Does "
+            "it translate better with these pairs than with the corpus alone?",
             GOES_ON,
             (Arm("the corpus alone"), Arm("with pairs of both directions", added=("ende.jsonl", "deen.jsonl"))),
             reads_corpus=True,

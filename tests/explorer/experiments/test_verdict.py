@@ -24,6 +24,14 @@ def test_between_equal_scores_the_updates_decide_and_then_the_loss() -> None:
     assert verdict(planted(GOOD, unsure)) == "'two' (loss 0.55 against 0.15) is as often right as 'one', but less sure."
 
 
+def test_a_small_lead_in_every_run_is_named_as_small() -> None:
+    first, ahead = (tuple(run(seed, score, 0.3, (0.1,)) for seed in (1, 2)) for score in (0.5, 0.507))
+    said = "'two' (50.7 % against 50 %) is ahead of 'one' in every run, by less than a point."
+    assert verdict(planted(first, ahead)) == said
+    said = "'two' (50 % against 50.7 %) is behind 'one' in every run, by less than a point."
+    assert verdict(planted(ahead, first)) == said
+
+
 def test_ranges_that_overlap_show_no_difference() -> None:
     mixed = (run(1, 0.995, 0.1, (0.5, 0.99)), run(2, 0.9, 0.2, (0.5, 0.9, 1.0)))
     assert verdict(planted(GOOD, mixed)) == "'two' shows no difference from 'one'."
@@ -62,6 +70,11 @@ def test_failed_runs_are_worse() -> None:
             "consistency",
             "'SimCut' (92.8 % against 89.5 %, so with each of 5 seeds) is better than 'one pass'; 'R-Drop' shows no "
             "difference from 'one pass'.",
+        ),
+        (
+            "diversification",
+            "'with pairs of both directions' (40.3 against 39.5) is ahead of 'the corpus alone' in every run, by less "
+            "than a point.",
         ),
         ("norm", "'post-norm' shows no difference from 'pre-norm'."),
     ],
