@@ -117,7 +117,8 @@ def _command(job: Job, folder: Path, data_dir: Path | None, made_in: Path | None
         return command
     if made_in is None:
         raise CommandError(f"{recipe.name} starts from what other commands make; name a folder for it with --made DIR.")
-    if carry_out(needed(CHAINS[recipe.base.chain], recipe.from_chain, made_in), made_in, data_dir) != 0:
+    steps = needed(CHAINS[recipe.base.chain], recipe.from_chain, made_in)
+    if carry_out([step for step in steps if not step.is_done(made_in)], made_in, data_dir) != 0:
         raise Stopped
     shutil.copytree(made_in / recipe.base.start, folder / recipe.base.start)
     files = {f"{MADE}/{name}": str(made_in / name) for name in recipe.added}
@@ -188,7 +189,7 @@ def core_speed(job: Job, data_dir: Path | None = None) -> float:
     words = [*(f"{key}={value}" for key, value in recipe.settings.items()), f"seed={job.seed}", "log_every=1000000"]
     settings = make_settings(task.data, get_preset(recipe.preset), parse_assignments(words))
     settings = replace(settings, training=replace(settings.training, max_steps=10**9))
-    setup = prepare(recipe.name, task, settings, Runtime(precision="fp32", threads=1))
+    setup = prepare(recipe.name, task, settings, Runtime(precision=recipe.base.precision, threads=1))
     fitted = choose_runtime(setup.model, setup.corpus, setup.runtime, settings.training)
     torch.set_num_threads(1)
     trainer = Trainer(replace(setup, runtime=fitted), World(), None)

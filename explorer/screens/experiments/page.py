@@ -254,6 +254,6 @@ def _repeat(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
             lines = [run.typed_command for run in one.runs] or [missing]
             st.code("\n".join(lines), language="bash", wrap_lines=True)
             if one.recipe.from_chain:
-                st.caption("The first of two commands makes what a run starts from. It takes hours, and does it once.")
+                st.caption("The first of two commands makes what a run starts from. It takes hours, but only once.")
             if one.runs:
                 st.caption(plain(duration_sentence(one)))
