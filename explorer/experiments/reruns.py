@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from explorer.experiments.findings import METRICS, ArmRuns
+from explorer.experiments.arms import METRICS, ArmRuns
 from explorer.runs.metrics import Metrics
 from explorer.runs.settings import defaults, value_of
 from model.config import DataConfig, ModelConfig, TrainConfig

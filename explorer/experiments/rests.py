@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from explorer.attention.names import KIND_NAMES, short_layer
-from explorer.experiments.findings import ArmRuns, MeanAndRange, mean_and_range
+from explorer.experiments.arms import ArmRuns, MeanAndRange, mean_and_range
 from explorer.text import listed
 from model.config import ATTENTION_KINDS
 

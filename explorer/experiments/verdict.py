@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from explorer.experiments.findings import ArmRuns, MeanAndRange, loss, mean_and_range
+from explorer.experiments.arms import ArmRuns, MeanAndRange, loss, mean_and_range
 from explorer.experiments.pairs import seeds_ahead
 from explorer.text import listed
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.experiments import findings as experiment_facts
-from explorer.experiments.findings import arm_runs
+from explorer.experiments import arms as experiment_arms
+from explorer.experiments.arms import arm_runs
 from explorer.runs import dry_run
 from explorer.runs.dry_run import read_plan
 from explorer.screens.train import form as train_form
@@ -163,7 +163,7 @@ def test_runs_that_start_from_a_chain_show_both_commands_and_fill_no_form(
 ) -> None:
     """Before a run is stored and after."""
     monkeypatch.setitem(EXPERIMENTS, "chain", CHAIN)
-    monkeypatch.setattr(experiment_facts.arm_runs, "__defaults__", (tmp_path,))
+    monkeypatch.setattr(experiment_arms.arm_runs, "__defaults__", (tmp_path,))
     alone, made = map(CHAIN.recipe, CHAIN.arms)
     at = opened("chain")
     assert not at.exception
@@ -185,7 +185,7 @@ def test_runs_that_start_from_a_chain_show_both_commands_and_fill_no_form(
 def test_damaged_results_get_a_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = EXPERIMENTS["norm"].recipe(EXPERIMENTS["norm"].arms[0])
     write_run(recipe, read_runs(EXPERIMENTS["norm"].recipe(EXPERIMENTS["norm"].arms[0]))[0], tmp_path)
-    monkeypatch.setattr(experiment_facts.arm_runs, "__defaults__", (tmp_path,))
+    monkeypatch.setattr(experiment_arms.arm_runs, "__defaults__", (tmp_path,))
     assert "Not run yet: 'post-norm'." in words(opened("norm"))
     path_of(recipe, tmp_path).write_text("{")
     at = opened("norm")

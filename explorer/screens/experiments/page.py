@@ -7,19 +7,13 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from explorer.experiments.arms import ArmRuns, arm_runs, by_length, length_curves, sample_rows, table, validation_curves
 from explorer.experiments.findings import (
-    ArmRuns,
     answers_sentence,
-    arm_runs,
-    by_length,
     duration_sentence,
     findings,
-    length_curves,
     other_split_sentences,
-    sample_rows,
     speed_sentence,
-    table,
-    validation_curves,
 )
 from explorer.experiments.reruns import reruns
 from explorer.experiments.reruns import sentences as rerun_sentences

@@ -7,21 +7,23 @@ from dataclasses import replace
 
 import pytest
 
-from explorer.experiments.findings import (
+from explorer.experiments.arms import (
     ArmRuns,
-    answers_sentence,
     arm_runs,
     by_length,
-    duration_sentence,
-    findings,
     length_curves,
     mean_and_range,
-    other_split_sentences,
     reached_at,
     sample_rows,
-    speed_sentence,
     table,
     validation_curves,
+)
+from explorer.experiments.findings import (
+    answers_sentence,
+    duration_sentence,
+    findings,
+    other_split_sentences,
+    speed_sentence,
 )
 from explorer.figures.experiment_bands import band_figure, bands, legend_columns, wide
 from model.experiments.catalogue import EXPERIMENTS

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from explorer.experiments.findings import ArmRuns
+from explorer.experiments.arms import ArmRuns
 from explorer.experiments.reruns import reruns, sentences
 from explorer.figures.experiment_bands import band_figure, wide
 from explorer.runs.metrics import Metrics

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from explorer.experiments.findings import arm_runs
+from explorer.experiments.arms import arm_runs
 from explorer.experiments.verdict import verdict
 from model.experiments.catalogue import EXPERIMENTS
 from tests.explorer.experiments.test_findings import BAD, GOOD, planted, run
