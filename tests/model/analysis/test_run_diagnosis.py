@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -82,6 +84,16 @@ def test_noise_is_not_memorising_and_a_warm_up_is_not_stuck() -> None:
     flat = curves([4.0] * 20, [4.0] * 20, warm=True)
     assert diagnose(flat, ended=False).verdict == "learning"
     assert diagnose(flat, ended=True).verdict == "stuck"
+
+
+@pytest.mark.parametrize(("name", "score"), [("exact_match", 0.09), ("bleu", 42.5)])
+def test_a_run_from_the_weights_of_a_good_model_is_not_stuck(
+    name: Literal["exact_match", "bleu"], score: float
+) -> None:
+    """It begins with nearly the loss with which it ends; without the score it could not be told from one that is."""
+    planted = curves([2.1] + [2.0] * 19, [1.52] + [1.46] * 19, [score] * 20)
+    found = diagnose(dataclasses.replace(planted, score_name=name), ended=True)
+    assert found.verdict == ("levelled" if name == "bleu" else "stuck")
 
 
 @pytest.mark.parametrize(
