@@ -10,6 +10,7 @@ round (N = 1).
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import os
 import sys
@@ -54,6 +55,14 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--overwrite", action="store_true", help="replace an existing file")
     made.add_argument("--beam", type=int, default=5, metavar="N", help="hypotheses of beam search (%(default)s)")
     add_length_penalty(made)
+    made.add_argument(
+        "--sample",
+        type=float,
+        metavar="T",
+        help="instead of beam search: draw each token from the model's probabilities at temperature T, so that each "
+        "seed gives other sentences",
+    )
+    made.add_argument("--seed", type=int, default=0, metavar="N", help="seed of --sample (%(default)s)")
     made.add_argument("--device", default="cpu", help="auto, cpu, cuda, cuda:N or mps (default: %(default)s)")
     made.add_argument("--data-dir", type=Path, metavar="DIR", help="folder of corpora that a task reads")
     add_own_data(made)
@@ -77,9 +86,7 @@ def main(arguments: Sequence[str]) -> int:
         raise CommandError(f"there is no folder {options.out.parent}; make it first.")
     if not os.access(options.out.parent, os.W_OK):  # said now and not after the work
         raise CommandError(f"{options.out} cannot be written: nothing may be written into {options.out.parent}.")
-    config = DecodeConfig(
-        method="beam", beam_size=options.beam, length_penalty=options.length_penalty, alpha=options.alpha
-    )
+    config = _search(options)
     import torch
 
     from model.checkpoint import find_model, load_model
@@ -99,8 +106,9 @@ def main(arguments: Sequence[str]) -> int:
     rows: list[str] = []
     tell = _lines(works) if options.json else _bar(works)
     for work in works:
-        for batch in work.batches():
-            pairs = _translated(work, batch, task, config)
+        for number, batch in enumerate(work.batches()):
+            drawn = dataclasses.replace(config, seed=config.seed + number)  # no two batches draw the same numbers
+            pairs = _translated(work, batch, task, drawn)
             rows += [json.dumps(pair, ensure_ascii=False) + "\n" for pair in pairs]
             tell(work, batch)
     try:
@@ -109,6 +117,19 @@ def main(arguments: Sequence[str]) -> int:
         raise CommandError(f"{options.out} cannot be written: {error.strerror or error}.") from None
     print(f"{len(rows):,} pairs written to {options.out}.")
     return 0
+
+
+def _search(options: argparse.Namespace) -> DecodeConfig:
+    """How the translations are chosen.
+
+    Raises:
+        ConfigError: a value that it cannot have.
+    """
+    if options.sample is not None:
+        return DecodeConfig(method="sample", temperature=options.sample, seed=options.seed)
+    return DecodeConfig(
+        method="beam", beam_size=options.beam, length_penalty=options.length_penalty, alpha=options.alpha
+    )
 
 
 def _task(options: argparse.Namespace) -> Task:

@@ -68,7 +68,7 @@ class PairsOrder:
     """Which pairs to make: of which task's training pairs, and by which models; a model that is empty is none.
 
     `model` translates the sources and `reverse` the targets; `data` are the arguments for a person's own data, as in
-    :class:`TrainingOrder`.
+    :class:`TrainingOrder`. With a temperature `sample` above 0 they draw each token, from `seed`, instead of searching.
     """
 
     task: str
@@ -76,6 +76,8 @@ class PairsOrder:
     model: str = ""
     reverse: str = ""
     device: str = field(default="auto", compare=False)  # it changes no pair
+    sample: float = 0.0
+    seed: int = 0
 
     def command(self, checkpoints: Path, out: Path) -> list[str]:
         """The whole command, beginning with "python", which writes the pairs to the file `out`."""
@@ -84,6 +86,8 @@ class PairsOrder:
             arguments += ["--model", self.model]
         if self.reverse:
             arguments += ["--reverse", self.reverse]
+        if self.sample:
+            arguments += ["--sample", f"{self.sample:g}", "--seed", str(self.seed)]
         return [*arguments, "--device", self.device, "--out", str(out), "--json", *_where(checkpoints)]
 
 

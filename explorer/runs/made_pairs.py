@@ -10,6 +10,7 @@ import dataclasses
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
@@ -76,8 +77,9 @@ class Making:
         """Which models wrote which side, and what they left out: "targets by 'a', sources by 'b'"."""
         order = self.order
         sides = [f"{side} by '{by}'" for side, by in (("targets", order.model), ("sources", order.reverse)) if by]
+        drawn = f", drawn at random (temperature {order.sample:g}, seed {order.seed})" if order.sample else ""
         left = f"; {plural(self.left_out, 'sentence')} left out as empty or too long" if self.left_out else ""
-        return ", ".join(sides) + left
+        return ", ".join(sides) + drawn + left
 
 
 class MadePairs:
@@ -103,6 +105,12 @@ class MadePairs:
             for making in self.all()
             if making.state == "finished" and (making.order.task, making.order.data) == (task, tuple(data))
         ]
+
+    def next_drawn(self, order: PairsOrder) -> PairsOrder:
+        """The order with the lowest seed, from 1, that no finished file was made with."""
+        made = {making.order for making in self.all() if making.state == "finished"}
+        seeds = (dataclasses.replace(order, seed=seed) for seed in count(1))
+        return next(drawn for drawn in seeds if drawn not in made)
 
     def making(self, name: str) -> Making | None:
         """One by its name, as it is now; None where there is none, or its record cannot be read."""
@@ -178,7 +186,8 @@ class MadePairs:
         A failed attempt at the same order makes room for the next.
         """
         back = f"-back-by-{order.reverse}" if order.reverse else ""
-        wanted = order.task + (f"-by-{order.model}" if order.model else "") + back
+        drawn = f"-drawn-{order.seed}" if order.sample else ""
+        wanted = order.task + (f"-by-{order.model}" if order.model else "") + back + drawn
         taken = {making.name for making in self.all() if making.state != "failed" or making.order != order}
         numbered = (wanted, *(f"{wanted}-{number}" for number in range(2, 10_000)))
         return next(name for name in numbered if name not in taken and not self._file(name).exists())
@@ -188,7 +197,8 @@ def _read_order(path: Path) -> PairsOrder | None:
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
         texts = {key: str(values[key]) for key in ("task", "model", "reverse", "device")}
-        return PairsOrder(data=tuple(map(str, values["data"])), **texts)
+        sample, seed = float(values.get("sample", 0.0)), int(values.get("seed", 0))  # older records have none
+        return PairsOrder(data=tuple(map(str, values["data"])), sample=sample, seed=seed, **texts)
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 

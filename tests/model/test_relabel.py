@@ -78,6 +78,29 @@ def test_own_pairs_are_read_from_their_files_and_the_progress_is_lines_of_json(
     assert "esroh" not in out.read_text(encoding="utf-8")
 
 
+def test_sampled_pairs_follow_from_the_seed_and_differ_between_seeds_and_batches(
+    wrong: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At a temperature close to 0 they are the most probable ones, at a high one they are not."""
+    monkeypatch.setattr(relabel, "BATCH", 1)
+    (sources := tmp_path / "same").mkdir()
+    same = tuple(Example(f"abcdefgh{unknown}", "x") for unknown in "!?")
+    save_splits({"train": same, "valid": (Example("valid", "dilav"),)}, sources)
+
+    def made(task: list[str], *more: str) -> list[str]:
+        out = tmp_path / "out.jsonl"
+        command = [*task, *REVERSE, "--model", "reverse", "--out", str(out), "--overwrite", *more]
+        assert relabel.main(command) == 0
+        return [row["target"] for row in rows(out)]
+
+    assert made(wrong, "--sample", "0.01") == [word[::-1] for word in sorted(WORDS, key=len)]
+    hot = made(wrong, "--sample", "5", "--seed", "1")
+    assert hot == made(wrong, "--sample", "5", "--seed", "1")
+    assert hot != made(wrong, "--sample", "5", "--seed", "2")
+    one, two = made(["--task", "files", "--data-dir", str(sources)], "--sample", "5")
+    assert one != two  # the same ids, in two batches
+
+
 def test_languages_name_the_columns_so_that_one_file_serves_both_directions() -> None:
     from model.data import get_task
 

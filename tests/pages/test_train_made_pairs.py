@@ -98,7 +98,7 @@ def test_pairs_are_made_watched_and_used_by_the_training(app: AppTest, checkpoin
     at.checkbox(key=f"train_made_{NAME}").set_value(False).run()
     assert added(at) == []
     at.selectbox(key="train_task").set_value("copy").run()
-    assert not at.checkbox, "they are pairs of another task"
+    assert [box.key for box in at.checkbox] == ["train_copy_writer_draws"], "they are pairs of another task"
     at.selectbox(key="train_task").set_value("reverse").run()
     at.checkbox(key=f"train_made_{NAME}").set_value(True).run()
     assert added(at) == [options.out]
@@ -107,6 +107,33 @@ def test_pairs_are_made_watched_and_used_by_the_training(app: AppTest, checkpoin
     assert added(at) == []
     assert MadePairs(checkpoints).all() == []
     assert not button(at, "Make the pairs").disabled
+
+
+def test_drawn_pairs_have_another_seed_each_time(app: AppTest, checkpoints: Path) -> None:
+    at = app
+    at.checkbox(key="train_reverse_writer_draws").set_value(True).run()
+    for seed in (1, 2):
+        button(at, "Make the pairs").click().run()
+        assert not at.exception
+        name = f"{NAME}-drawn-{seed}"
+        launch = read_launch(checkpoints / MADE, name)
+        assert launch is not None
+        options = relabel.parser().parse_args(list(launch.arguments[6:]))
+        assert (options.sample, options.seed, options.out.stem) == (0.7, seed, name)
+        options.out.write_text(PAIRS, encoding="utf-8")
+        process = psutil.Process(launch.pid)
+        process.kill()
+        process.wait(10)
+        at.run()
+        assert not at.exception
+        drawn = f"targets by 'mine', sources by 'mine', drawn at random (temperature 0.7, seed {seed})."
+        assert drawn in words(at)
+        assert not button(at, "Make the pairs").disabled
+    at.checkbox(key="train_reverse_writer_draws").set_value(False).run()
+    button(at, "Make the pairs").click().run()
+    launch = read_launch(checkpoints / MADE, NAME)
+    assert launch is not None
+    assert "--sample" not in launch.arguments
 
 
 def test_stop_and_a_failure(app: AppTest, checkpoints: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 
 import streamlit as st
@@ -27,10 +28,17 @@ _HELP = (
     "Diversification: A Simple Strategy For Neural Machine Translation”, §3.1. It can help where a sentence has many "
     "good translations; toy tasks with a single right answer gain nothing from it."
 )
+_TEMPERATURE = 0.7
+_DRAWN = (
+    f"Beam search writes the same pairs each time. Drawing each token from the model's probabilities (temperature "
+    f"{_TEMPERATURE:g}) writes others with each seed, so that the same models can make several files; more of their "
+    "sentences are wrong, so that it suits sources rather than targets. Source: Edunov, Ott, Auli and Grangier 2018, "
+    "“Understanding Back-Translation at Scale”, §3."
+)
 _COST = (
-    "Each model translates every different sentence of its side once (beam search, 5 hypotheses). The time left is "
-    "known after the first few: in all about half a minute on an idle core for a toy task, and five minutes for each "
-    "model of Multi30k."
+    "Each model translates every different sentence of its side once (beam search, 5 hypotheses, unless they draw). "
+    "The time left is known after the first few: in all about half a minute on an idle core for a toy task, and five "
+    "minutes for each model of Multi30k."
 )
 
 
@@ -45,6 +53,8 @@ def choose_writers(data: Data, made: MadePairs, device: str) -> None:
     with columns[1]:
         back = _one_of("From target to source", writers(models, data.data, "source", busy), data, "reverse")
     order = PairsOrder(data.task, data.arguments, forward, back, device)
+    if _draws(data):
+        order = made.next_drawn(dataclasses.replace(order, sample=_TEMPERATURE))
     unfinished = made.unfinished()
     running = any(making.state == "running" for making in unfinished)
     there = next((making.name for making in made.finished(data.task, data.arguments) if making.order == order), "")
@@ -64,6 +74,13 @@ def choose_writers(data: Data, made: MadePairs, device: str) -> None:
         with st.popover("Command for the pairs"):
             st.caption(f"The button runs exactly this command; you can also run it {WHERE}.")
             st.code(quoted_command(made.command(order)), language="bash", wrap_lines=True)
+
+
+def _draws(data: Data) -> bool:
+    """Whether the models are to draw at random."""
+    key = f"train_{data.task}_writer_draws"
+    st.session_state[key] = bool(st.session_state.get(key))  # at every run, as below
+    return st.checkbox("Draw at random instead of searching", key=key, persist_state="session", help=_DRAWN)
 
 
 def _one_of(label: str, found: Writers, data: Data, role: str) -> str:
