@@ -4,7 +4,8 @@ A trained model translates the sources of a task's training pairs; a model of th
 targets. Each translation forms a new pair with the sentence that it was made from, and `python -m model.train
 --add-data FILE` trains on the union of these pairs with the originals. Source: Nguyen, Joty, Wu and Aw 2020, "Data
 Diversification: A Simple Strategy For Neural Machine Translation", §3.1, with one model per direction (k = 1) and one
-round (N = 1).
+round (N = 1). Translations may be drawn instead of searched for: Edunov, Ott, Auli and Grangier 2018, "Understanding
+Back-Translation at Scale", §3.
 """
 
 from __future__ import annotations
