@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Protocol
 
 from explorer.runs.viewer_mode import refuse
-from model.folder import modified, write_bytes
+from model.folder import STATUS, CheckpointError, modified, read_json, write_bytes
 
-UPLOADS = ".uploads"  # inside the checkpoints folder; a run has its own copy, so old uploads can be deleted
+UPLOADS = ".uploads"  # inside the checkpoints folder; a run has its own copy of its pairs, but not of added ones
 KEPT_SECONDS = 7 * 86_400
 LANGUAGES = {
     "xx": "no particular language",
@@ -48,7 +48,7 @@ def store(file: Uploaded, checkpoints: Path) -> Path:
     folder = checkpoints / UPLOADS / hashlib.sha256(content).hexdigest()[:16]
     path = folder / _safe_name(file.name)
     if not path.is_file():
-        _delete_old(checkpoints / UPLOADS)
+        _delete_old(checkpoints)
         folder.mkdir(parents=True, exist_ok=True)
         write_bytes(path, content)  # atomic: a file that exists is complete
     return path
@@ -61,8 +61,22 @@ def _safe_name(name: str) -> str:
     return (stem[-60:].lstrip(".-") or "data") + f".{suffix[:10] or 'txt'}"
 
 
-def _delete_old(folder: Path) -> None:
-    now = time.time()
-    for old in folder.glob("*"):
-        if now - modified(old) > KEPT_SECONDS:
+def _delete_old(checkpoints: Path) -> None:
+    """Delete old uploads, but none that a run has added to its training: to go on, it reads the file again."""
+    now, needed = time.time(), _added(checkpoints)
+    for old in (checkpoints / UPLOADS).glob("*"):
+        if now - modified(old) > KEPT_SECONDS and old.name not in needed:
             shutil.rmtree(old, ignore_errors=True)
+
+
+def _added(checkpoints: Path) -> set[str]:
+    """The folders of uploads with files that runs read beside their own pairs."""
+    folders = set()
+    for status in checkpoints.glob(f"*/{STATUS}"):
+        try:
+            paths = read_json(status).get("added_data")
+        except CheckpointError:
+            continue  # a damaged run cannot go on
+        named = paths if isinstance(paths, list) else []
+        folders |= {Path(path).parent.name for path in named if isinstance(path, str)}
+    return folders

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from explorer.runs.uploads import KEPT_SECONDS, UPLOADS, store
+from model.folder import STATUS, write_json
 
 
 @dataclass
@@ -48,9 +49,20 @@ def test_the_same_content_is_kept_once(tmp_path: Path) -> None:
     assert store(Sent("a.tsv", b"y"), tmp_path) != first
 
 
-def test_old_uploads_go(tmp_path: Path) -> None:
-    old = store(Sent("old.tsv", b"old"), tmp_path)
+def test_old_uploads_go_unless_a_run_added_them_to_its_training(tmp_path: Path) -> None:
+    old, added = store(Sent("old.tsv", b"old"), tmp_path), store(Sent("added.tsv", b"added"), tmp_path)
+    (run := tmp_path / "run").mkdir()
+    write_json(run / STATUS, {"state": "stopped", "added_data": [str(added)]})
+    (odd := tmp_path / "odd").mkdir()
+    write_json(odd / STATUS, {"added_data": 3})
+    (damaged := tmp_path / "damaged").mkdir()
+    (damaged / STATUS).write_text("{", encoding="utf-8")
     past = time.time() - KEPT_SECONDS - 60
-    os.utime(old.parent, (past, past))
+    for upload in (old, added):
+        os.utime(upload.parent, (past, past))
     store(Sent("new.tsv", b"new"), tmp_path)
     assert not old.exists()
+    assert added.read_bytes() == b"added"
+    (run / STATUS).unlink()
+    store(Sent("newer.tsv", b"newer"), tmp_path)
+    assert not added.exists()
