@@ -5,7 +5,8 @@ targets. Each translation forms a new pair with the sentence that it was made fr
 --add-data FILE` trains on the union of these pairs with the originals. Source: Nguyen, Joty, Wu and Aw 2020, "Data
 Diversification: A Simple Strategy For Neural Machine Translation", §3.1, with one model per direction (k = 1) and one
 round (N = 1). Translations may be drawn instead of searched for: Edunov, Ott, Auli and Grangier 2018, "Understanding
-Back-Translation at Scale", §3.
+Back-Translation at Scale", §3. The models may read the sentences in a third language, as in Chen, Liu, Cheng and Li
+2017, "A Teacher-Student Framework for Zero-Resource Neural Machine Translation", where the teacher does so.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import json
 import os
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,6 +54,12 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--task", required=True, metavar="TASK", help="task whose training pairs are translated")
     made.add_argument("--model", metavar="NAME", help="model that translates the source sentences")
     made.add_argument("--reverse", metavar="NAME", help="model of the reverse direction, for the target sentences")
+    made.add_argument(
+        "--through",
+        metavar="TASK",
+        help="a task that translates a third language into the sources of TASK above: the models read its sources "
+        "instead, and each translation is paired with the other side of TASK",
+    )
     made.add_argument("--out", required=True, type=Path, metavar="FILE.jsonl", help="file to write")
     made.add_argument("--overwrite", action="store_true", help="replace an existing file")
     made.add_argument("--beam", type=int, default=5, metavar="N", help="hypotheses of beam search (%(default)s)")
@@ -97,13 +105,14 @@ def main(arguments: Sequence[str]) -> int:
     device = resolve_device(options.device)
     torch.set_num_threads(1)  # a batch is too little work for several threads; two runs use two cores better
     task = _task(options)
+    through = _through(options, task)
     works = []
     for name, side in ((options.model, "target"), (options.reverse, "source")):
         if name is not None:
             loaded = load_model(find_model(options.checkpoints, name))
-            _check_direction(loaded, task, side)
+            _check_direction(loaded, task, side, through)
             loaded.model.to(device)
-            works.append(_work(loaded, task, side))
+            works.append(_work(loaded, task, side, through))
     rows: list[str] = []
     tell = _lines(works) if options.json else _bar(works)
     for work in works:
@@ -144,10 +153,31 @@ def _task(options: argparse.Namespace) -> Task:
     return get_task(options.task, data_dir=options.data_dir, fetch=True)
 
 
-def _check_direction(loaded: LoadedModel, task: Task, side: str) -> None:
+def _through(options: argparse.Namespace, task: Task) -> Task | None:
+    """The task whose sources the models read instead; None if they read those of `task`.
+
+    Raises:
+        CommandError: its targets are in another language than the sources of `task`.
+    """
+    if options.through is None:
+        return None
+    from model.data import get_task
+
+    through = get_task(options.through, data_dir=options.data_dir, fetch=True)
+    if task.data.src_lang not in ("xx", through.data.tgt_lang):
+        raise CommandError(
+            f"{through.name} translates into {through.data.tgt_lang}, but the sources of {task.name} are "
+            f"{task.data.src_lang}."
+        )
+    return through
+
+
+def _check_direction(loaded: LoadedModel, task: Task, side: str, through: Task | None) -> None:
     """Refuse a model whose languages are not those of the task, in the direction that writes `side`."""
     have = (loaded.data_config.src_lang, loaded.data_config.tgt_lang)
     want = direction(task.data, side)
+    if through is not None:
+        want = (through.data.src_lang, want[1])
     if not fits(have, want):  # a person's own data need not say its languages
         raise CommandError(
             f"'{loaded.name}' translates {have[0]} to {have[1]}, but the {side}s of {task.name} need "
@@ -161,8 +191,12 @@ def columns(task: Task) -> tuple[str, str]:
     return languages if languages[0] != languages[1] else ("source", "target")
 
 
-Sentence = tuple[str, tuple[int, ...]]
-"""A sentence as text and as ids."""
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence of a pair, and what a model reads to write the other side, as ids: mostly the same sentence."""
+
+    kept: str
+    read: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -183,14 +217,27 @@ class _Work:
             yield self.sentences[at : at + BATCH]
 
 
-def _work(loaded: LoadedModel, task: Task, side: str) -> _Work:
-    """The sentences of a task's training pairs that the model can read."""
-    texts = [example.source if side == "target" else example.target for example in task.splits["train"]]
+def _work(loaded: LoadedModel, task: Task, side: str, through: Task | None) -> _Work:
+    """The sentences of a task's training pairs that the model can read, or what stands for them in a third language.
+
+    Raises:
+        CommandError: no sentence of the third language goes with a source of the task.
+    """
+    examples = task.splits["train"]
+    texts = [(each.source, each.source) if side == "target" else (each.target, each.target) for each in examples]
+    if through is not None:
+        others = defaultdict(list)
+        for pair in through.splits["train"]:
+            others[pair.target].append(pair.source)
+        kept = [(each.source, each.source if side == "target" else each.target) for each in examples]
+        texts = [(text, other) for source, text in kept for other in others[source]]
+        if not texts:
+            raise CommandError(f"no target of {through.name} is a source of {task.name}; they are other sentences.")
     texts = list(dict.fromkeys(texts))  # a sentence with several translations has one translation by the model
     limit = loaded.model_config.max_positions - 1
-    encoded = [(text, tuple(loaded.source.encode(text).ids)) for text in texts]
-    readable = [(text, ids) for text, ids in encoded if 0 < len(ids) <= limit]
-    readable.sort(key=lambda each: len(each[1]))
+    encoded = [Sentence(text, tuple(loaded.source.encode(read).ids)) for text, read in texts]
+    readable = [each for each in encoded if 0 < len(each.read) <= limit]
+    readable.sort(key=lambda each: len(each.read))
     return _Work(loaded, side, tuple(readable), len(texts) - len(readable))
 
 
@@ -200,11 +247,11 @@ def _translated(work: _Work, batch: tuple[Sentence, ...], task: Task, config: De
     from model.scoring import translate_pairs
 
     given, made = columns(task) if work.side == "target" else columns(task)[::-1]
-    pairs = EncodedPairs(tuple(ids for _, ids in batch), ((),) * len(batch))
+    pairs = EncodedPairs(tuple(each.read for each in batch), ((),) * len(batch))
     translations = translate_pairs(work.loaded.model, pairs, work.loaded.target, config)
-    for (text, _), translation in zip(batch, translations, strict=True):
+    for each, translation in zip(batch, translations, strict=True):
         if translation.strip():
-            yield {given: text, made: translation, "made": made}
+            yield {given: each.kept, made: translation, "made": made}
 
 
 Tell = Callable[[_Work, tuple[Sentence, ...]], None]
@@ -235,12 +282,12 @@ def _lines(works: Sequence[_Work]) -> Tell:
     or too long). The time left goes by tokens, as the longer sentences come last.
     """
     left_out = sum(work.left_out for work in works)
-    every = [len(ids) for work in works for _, ids in work.sentences]
+    every = [len(each.read) for work in works for each in work.sentences]
     began, done, tokens = time.monotonic(), 0, 0
 
     def tell(work: _Work, batch: tuple[Sentence, ...]) -> None:
         nonlocal done, tokens
-        done, tokens = done + len(batch), tokens + sum(len(ids) for _, ids in batch)
+        done, tokens = done + len(batch), tokens + sum(len(each.read) for each in batch)
         left = (time.monotonic() - began) * (sum(every) - tokens) / tokens
         counted = {"done": done, "sentences": len(every), "left_out": left_out}
         print(json.dumps({"model": work.loaded.name, **counted, "seconds_left": round(left, 1)}), flush=True)

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from model import relabel, train
-from model.data import Example
+from model.data import Example, get_task
 from model.data.files import save_splits
 from model.folder import CONFIG, STATUS, WEIGHTS, read_config, read_json
 from tests.model.commands import failure
@@ -101,9 +101,33 @@ def test_sampled_pairs_follow_from_the_seed_and_differ_between_seeds_and_batches
     assert one != two  # the same ids, in two batches
 
 
-def test_languages_name_the_columns_so_that_one_file_serves_both_directions() -> None:
-    from model.data import get_task
+def test_models_may_read_a_third_language(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Here it is the task `reverse`: what stands for a source of ours is that word backwards."""
+    known = get_task("reverse").splits["train"][:3]
+    sources = tuple(Example(pair.target, f"target {number}") for number, pair in enumerate(known))
+    save_splits({"train": (*sources, Example("unknown", "left out")), "valid": (Example("v", "w"),)}, tmp_path)
+    out = tmp_path / "out.jsonl"
+    command = ["--task", "files", "--data-dir", str(tmp_path), *REVERSE, "--out", str(out), "--overwrite"]
+    assert relabel.main([*command, "--model", "reverse", "--reverse", "reverse", "--through", "reverse"]) == 0
+    found = rows(out)
+    forward = {(row["source"], row["target"]) for row in found if row["made"] == "target"}
+    backward = {(row["source"], row["target"]) for row in found if row["made"] == "source"}
+    assert forward == {(pair.target, pair.source[::-1]) for pair in known}
+    assert backward == {(pair.source[::-1], f"target {number}") for number, pair in enumerate(known)}
+    capsys.readouterr()
+    (elsewhere := tmp_path / "elsewhere").mkdir()
+    save_splits({"train": (Example("unknown!", "x"),), "valid": (Example("v", "w"),)}, elsewhere)
+    others = ["--task", "files", "--data-dir", str(elsewhere), *command[4:], "--model", "reverse", "--through", "copy"]
+    assert "no target of copy is a source of files; they are other sentences." in failure(relabel.main, others, capsys)
+    phrases = ["--task", "phrases-en-de", *REVERSE, "--out", str(out), "--overwrite", "--model", "phrases-en-de"]
+    wrong = "adjective-swap translates into fr, but the sources of phrases-en-de are en."
+    assert wrong in failure(relabel.main, [*phrases, "--through", "adjective-swap"], capsys)
+    wrong = "'phrases-en-de' translates en to de, but the targets of adjective-swap need en to fr"
+    swap = ["--task", "adjective-swap", *phrases[2:], "--through", "dates"]
+    assert wrong in failure(relabel.main, swap, capsys)
 
+
+def test_languages_name_the_columns_so_that_one_file_serves_both_directions() -> None:
     assert relabel.columns(get_task("phrases-en-de")) == ("en", "de")
     assert relabel.columns(get_task("multi30k-de-en")) == ("de", "en")
     assert relabel.columns(get_task("reverse")) == ("source", "target")
