@@ -52,8 +52,8 @@ def parser() -> argparse.ArgumentParser:
         f"for {typed('model.train')} --add-data FILE.",
     )
     made.add_argument("--task", required=True, metavar="TASK", help="task whose training pairs are translated")
-    made.add_argument("--model", metavar="NAME", help="model that translates the source sentences")
-    made.add_argument("--reverse", metavar="NAME", help="model of the reverse direction, for the target sentences")
+    made.add_argument("--model", metavar="NAME", help="model that writes targets")
+    made.add_argument("--reverse", metavar="NAME", help="model that writes sources")
     made.add_argument(
         "--through",
         metavar="TASK",
@@ -71,7 +71,7 @@ def parser() -> argparse.ArgumentParser:
         help="instead of beam search: draw each token from the model's probabilities at temperature T, so that each "
         "seed gives other sentences",
     )
-    made.add_argument("--seed", type=int, default=0, metavar="N", help="seed of --sample (%(default)s)")
+    made.add_argument("--seed", type=int, metavar="N", help="seed of --sample (0)")
     made.add_argument("--device", default="cpu", help="auto, cpu, cuda, cuda:N or mps (default: %(default)s)")
     made.add_argument("--data-dir", type=Path, metavar="DIR", help="folder of corpora that a task reads")
     add_own_data(made)
@@ -117,7 +117,7 @@ def main(arguments: Sequence[str]) -> int:
     tell = _lines(works) if options.json else _bar(works)
     for work in works:
         for number, batch in enumerate(work.batches()):
-            drawn = dataclasses.replace(config, seed=config.seed + number)  # no two batches draw the same numbers
+            drawn = dataclasses.replace(config, seed=config.seed + number)  # equal sentences are drawn differently
             pairs = _translated(work, batch, task, drawn)
             rows += [json.dumps(pair, ensure_ascii=False) + "\n" for pair in pairs]
             tell(work, batch)
@@ -133,10 +133,15 @@ def _search(options: argparse.Namespace) -> DecodeConfig:
     """How the translations are chosen.
 
     Raises:
-        ConfigError: a value that it cannot have.
+        CommandError: a value that --sample or --seed cannot have, or a seed without anything to draw.
     """
     if options.sample is not None:
-        return DecodeConfig(method="sample", temperature=options.sample, seed=options.seed)
+        seed = options.seed or 0
+        if not 0 < options.sample <= 1_000 or not 0 <= seed < 2**53:
+            raise CommandError("--sample is a temperature above 0, such as 0.7, and --seed a number from 0.")
+        return DecodeConfig(method="sample", temperature=options.sample, seed=seed)
+    if options.seed is not None:
+        raise CommandError("--seed goes with --sample: beam search draws nothing.")
     return DecodeConfig(
         method="beam", beam_size=options.beam, length_penalty=options.length_penalty, alpha=options.alpha
     )
@@ -163,7 +168,10 @@ def _through(options: argparse.Namespace, task: Task) -> Task | None:
         return None
     from model.data import get_task
 
-    through = get_task(options.through, data_dir=options.data_dir, fetch=True)
+    if options.through == "files":
+        raise CommandError("--through takes one of Headlight's own tasks, not a person's own data.")
+    own = options.task == "files"  # whose --data-dir is a folder of pairs
+    through = get_task(options.through, data_dir=None if own else options.data_dir, fetch=True)
     if task.data.src_lang not in ("xx", through.data.tgt_lang):
         raise CommandError(
             f"{through.name} translates into {through.data.tgt_lang}, but the sources of {task.name} are "
@@ -226,13 +234,16 @@ def _work(loaded: LoadedModel, task: Task, side: str, through: Task | None) -> _
     examples = task.splits["train"]
     texts = [(each.source, each.source) if side == "target" else (each.target, each.target) for each in examples]
     if through is not None:
-        others = defaultdict(list)
+        others: dict[str, list[str]] = defaultdict(list)
         for pair in through.splits["train"]:
             others[pair.target].append(pair.source)
-        kept = [(each.source, each.source if side == "target" else each.target) for each in examples]
-        texts = [(text, other) for source, text in kept for other in others[source]]
+        kept = [(others.get(each.source, []), each.source if side == "target" else each.target) for each in examples]
+        texts = [(text, other) for found, text in kept for other in found]
+        alone = sum(not found for found, _ in kept)
         if not texts:
             raise CommandError(f"no target of {through.name} is a source of {task.name}; they are other sentences.")
+        if alone:
+            print(f"{plural(alone, 'source')} of {task.name} not found in {through.name}: left out.", file=sys.stderr)
     texts = list(dict.fromkeys(texts))  # a sentence with several translations has one translation by the model
     limit = loaded.model_config.max_positions - 1
     encoded = [Sentence(text, tuple(loaded.source.encode(read).ids)) for text, read in texts]

@@ -30,6 +30,7 @@ from explorer.text import plural
 from model.folder import modified, sweep_drafts, write_json
 
 MADE = ".pairs"  # inside the checkpoints folder; hidden, so that no model can have this name
+HOTTEST = 1_000  # temperature of drawing
 _NO_MESSAGE = (
     "The process ended before the pairs were written, most likely because memory ran out or somebody ended it. "
     "Make them again."
@@ -197,10 +198,13 @@ def _read_order(path: Path) -> PairsOrder | None:
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
         texts = {key: str(values[key]) for key in ("task", "model", "reverse", "device")}
-        sample, seed = float(values.get("sample", 0.0)), int(values.get("seed", 0))  # older records have none
-        return PairsOrder(data=tuple(map(str, values["data"])), sample=sample, seed=seed, **texts)
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        data = tuple(map(str, values["data"]))
+        sample, seed = values.get("sample", 0.0), values.get("seed", 0)  # older records have none
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, AttributeError):
         return None
+    if type(sample) not in (int, float) or type(seed) is not int or not 0 <= sample <= HOTTEST or not 0 <= seed < 2**53:
+        return None
+    return PairsOrder(data=data, sample=sample, seed=seed, **texts)
 
 
 def _progress(lines: Sequence[str]) -> dict[str, Any]:

@@ -51,6 +51,8 @@ def store(file: Uploaded, checkpoints: Path) -> Path:
         _delete_old(checkpoints)
         folder.mkdir(parents=True, exist_ok=True)
         write_bytes(path, content)  # atomic: a file that exists is complete
+    else:
+        os.utime(folder)  # it is wanted now
     return path
 
 

@@ -19,7 +19,7 @@ FLAT = (0.005, 0.03)  # gain over the last third: in nats, and as a share of the
 LITTLE = 0.6  # with more than this share of the first loss left, little has been learned,
 HOPELESS = 0.02  # and a gain over the last third of less than this share of the first loss leads nowhere
 MANY_WRONG, FEW_WRONG = 0.05, 0.99  # shares of exactly right sentences
-CAPABLE = 0.25  # a quarter exactly right, or a BLEU of 25, was learned before if not in this run
+CAPABLE = 0.25  # a quarter exactly right, or a BLEU of 25
 FAR = 0.25  # with less than this share of the first loss left, next tokens are known even if no sentence is right
 
 
@@ -170,13 +170,14 @@ def _flat(curves: Curves, ended: bool) -> Diagnosis | None:
     first, best = max(points[0][1], curves.train[0][1] if curves.train else 0.0), min(value for _, value in points)
     if len(after) < 2 or not before:
         return None
-    # A run from another model's weights begins with a low loss, and has little left to gain without being stuck.
-    top_score = max((value for _, value in curves.score), default=0.0) / (100 if curves.score_name == "bleu" else 1)
-    little, gain = best > LITTLE * first and top_score < CAPABLE, min(before) - min(after)
+    scores = [value / (100 if curves.score_name == "bleu" else 1) for _, value in curves.score] or [0.0]
+    # A run that is good from its first evaluation to its last began with a good model's weights, and with a low loss.
+    was_good = min(scores[0], scores[-1]) >= CAPABLE
+    little, gain = best > LITTLE * first and not was_good, min(before) - min(after)
     if gain > max(FLAT[0], FLAT[1] * (first - best), HOPELESS * first if little else 0.0):
         return None
     since, lowest = min(points, key=lambda point: point[1])
-    none_right = curves.score and top_score < MANY_WRONG
+    none_right = curves.score and max(scores) < MANY_WRONG
     if little or (none_right and best > FAR * first):
         score = f", with {_said(curves, curves.score[-1][1])}" if curves.score else ""
         return Diagnosis(

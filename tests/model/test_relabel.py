@@ -114,7 +114,7 @@ def test_models_may_read_a_third_language(tmp_path: Path, capsys: pytest.Capture
     backward = {(row["source"], row["target"]) for row in found if row["made"] == "source"}
     assert forward == {(pair.target, pair.source[::-1]) for pair in known}
     assert backward == {(pair.source[::-1], f"target {number}") for number, pair in enumerate(known)}
-    capsys.readouterr()
+    assert "1 source of files not found in reverse: left out." in capsys.readouterr().err
     (elsewhere := tmp_path / "elsewhere").mkdir()
     save_splits({"train": (Example("unknown!", "x"),), "valid": (Example("v", "w"),)}, elsewhere)
     others = ["--task", "files", "--data-dir", str(elsewhere), *command[4:], "--model", "reverse", "--through", "copy"]
@@ -144,6 +144,11 @@ def test_wrong_use_is_one_sentence(wrong: list[str], tmp_path: Path, capsys: pyt
     (tmp_path / "x.jsonl").write_text("mine", encoding="utf-8")
     assert "--overwrite" in failure(relabel.main, [*wrong, "--model", "reverse", *out, *REVERSE], capsys)
     assert (tmp_path / "x.jsonl").read_text(encoding="utf-8") == "mine"
+    drawing = [*wrong, "--model", "reverse", *REVERSE, "--out", str(tmp_path / "y.jsonl")]
+    for values in (["0"], ["nan"], ["0.7", "--seed", "-1"], ["0.7", "--seed", str(2**64)]):
+        assert "a temperature above 0" in failure(relabel.main, [*drawing, "--sample", *values], capsys)
+    assert "--seed goes with --sample" in failure(relabel.main, [*drawing, "--seed", "1"], capsys)
+    assert "not a person's own data" in failure(relabel.main, [*drawing, "--through", "files"], capsys)
     nowhere = ["--out", str(tmp_path / "no" / "x.jsonl")]
     assert "there is no folder" in failure(relabel.main, [*wrong, "--model", "reverse", *nowhere, *REVERSE], capsys)
     capsys.readouterr()

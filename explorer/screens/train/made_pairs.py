@@ -32,8 +32,8 @@ _TEMPERATURE = 0.7
 _DRAWN = (
     f"Beam search writes the same pairs each time. Drawing each token from the model's probabilities (temperature "
     f"{_TEMPERATURE:g}) writes others with each seed, so that the same models can make several files; more of their "
-    "sentences are wrong, so that it suits sources rather than targets. Source: Edunov, Ott, Auli and Grangier 2018, "
-    "“Understanding Back-Translation at Scale”, §3."
+    "sentences are wrong, so that it suits sources more than targets, and with few pairs beam search may serve better. "
+    "Compare Edunov, Ott, Auli and Grangier 2018, “Understanding Back-Translation at Scale”, §3."
 )
 _COST = (
     "Each model translates every different sentence of its side once (beam search, 5 hypotheses, unless they draw). "

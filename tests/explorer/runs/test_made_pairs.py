@@ -138,6 +138,22 @@ def test_other_data_get_another_name(made: MadePairs) -> None:
     assert made.command(PairsOrder("files", (), "a"))[-4].endswith("/files-by-a-3.jsonl"), "no file is overwritten"
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    ['"seed": Infinity', '"sample": NaN', f'"sample": 1{"0" * 400}', '"sample": -1', '"seed": 2.9', '"seed": []'],
+)
+def test_a_damaged_record_is_left_out(made: MadePairs, wrong: str) -> None:
+    made.folder.mkdir()
+    record = '{"task": "files", "data": [], "model": "a", "reverse": "", "device": "cpu", "sample": 0.7, "seed": 2%s}'
+    (made.folder / "whole.json").write_text(record % "", encoding="utf-8")
+    (made.folder / "whole.jsonl").write_text("{}", encoding="utf-8")
+    (made.folder / "wrong.json").write_text(record % f", {wrong}", encoding="utf-8")
+    assert [(making.name, making.order.seed) for making in made.all()] == [("whole", 2)]
+    order = PairsOrder("files", (), "a", "", "cpu", 0.7)
+    assert made.next_drawn(order).seed == 1
+    assert made.command(order)[-4].endswith("/files-by-a-drawn-0.jsonl")
+
+
 def test_viewers_start_and_remove_nothing(made: MadePairs, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "1")
     for refused in (lambda: made.start(ORDER), lambda: made.remove(NAME)):

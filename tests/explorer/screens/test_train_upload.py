@@ -64,5 +64,9 @@ def test_old_uploads_go_unless_a_run_added_them_to_its_training(tmp_path: Path) 
     assert not old.exists()
     assert added.read_bytes() == b"added"
     (run / STATUS).unlink()
+    assert store(Sent("added.tsv", b"added"), tmp_path) == added
     store(Sent("newer.tsv", b"newer"), tmp_path)
+    assert added.exists(), "it was sent again a moment ago"
+    os.utime(added.parent, (past, past))
+    store(Sent("newest.tsv", b"newest"), tmp_path)
     assert not added.exists()

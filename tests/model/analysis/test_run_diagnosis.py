@@ -86,14 +86,23 @@ def test_noise_is_not_memorising_and_a_warm_up_is_not_stuck() -> None:
     assert diagnose(flat, ended=True).verdict == "stuck"
 
 
-@pytest.mark.parametrize(("name", "score"), [("exact_match", 0.09), ("bleu", 42.5)])
+@pytest.mark.parametrize(
+    ("name", "scores", "verdict"),
+    [
+        ("bleu", [42.5] * 20, "levelled"),
+        ("exact_match", [0.3] * 20, "levelled"),
+        ("exact_match", [0.09] * 20, "stuck"),
+        ("bleu", [42.0] * 10 + [12.0] * 10, "stuck"),
+        ("exact_match", [0.0] + [0.5] * 19, "stuck"),
+    ],
+    ids=["bleu", "exact_match", "poor", "spoilt", "from_scratch"],
+)
 def test_a_run_from_the_weights_of_a_good_model_is_not_stuck(
-    name: Literal["exact_match", "bleu"], score: float
+    name: Literal["exact_match", "bleu"], scores: list[float], verdict: str
 ) -> None:
-    """It begins with nearly the loss with which it ends; without the score it could not be told from one that is."""
-    planted = curves([2.1] + [2.0] * 19, [1.52] + [1.46] * 19, [score] * 20)
-    found = diagnose(dataclasses.replace(planted, score_name=name), ended=True)
-    assert found.verdict == ("levelled" if name == "bleu" else "stuck")
+    """It begins with nearly the loss with which it ends; its score tells it from one that learns nothing."""
+    planted = curves([2.1] + [2.0] * 19, [1.52] + [1.46] * 19, scores)
+    assert diagnose(dataclasses.replace(planted, score_name=name), ended=True).verdict == verdict
 
 
 @pytest.mark.parametrize(
