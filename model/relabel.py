@@ -14,11 +14,12 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import math
 import os
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -105,14 +106,14 @@ def main(arguments: Sequence[str]) -> int:
     device = resolve_device(options.device)
     torch.set_num_threads(1)  # a batch is too little work for several threads; two runs use two cores better
     task = _task(options)
-    through = _through(options, task)
+    third = _through(options, task)
     works = []
     for name, side in ((options.model, "target"), (options.reverse, "source")):
         if name is not None:
             loaded = load_model(find_model(options.checkpoints, name))
-            _check_direction(loaded, task, side, through)
+            _check_direction(loaded, task, side, third)
             loaded.model.to(device)
-            works.append(_work(loaded, task, side, through))
+            works.append(_work(loaded, task, side, third))
     rows: list[str] = []
     tell = _lines(works) if options.json else _bar(works)
     for work in works:
@@ -137,7 +138,7 @@ def _search(options: argparse.Namespace) -> DecodeConfig:
     """
     if options.sample is not None:
         seed = options.seed or 0
-        if not 0 < options.sample <= 1_000 or not 0 <= seed < 2**53:
+        if not 0 < options.sample < math.inf or not 0 <= seed < 2**53:
             raise CommandError("--sample is a temperature above 0, such as 0.7, and --seed a number from 0.")
         return DecodeConfig(method="sample", temperature=options.sample, seed=seed)
     if options.seed is not None:
@@ -158,11 +159,19 @@ def _task(options: argparse.Namespace) -> Task:
     return get_task(options.task, data_dir=options.data_dir, fetch=True)
 
 
-def _through(options: argparse.Namespace, task: Task) -> Task | None:
-    """The task whose sources the models read instead; None if they read those of `task`.
+@dataclass(frozen=True)
+class Third:
+    """The sources of a task in a third language, `lang`; a source may have several sentences there, or none."""
+
+    lang: str
+    sentences: Mapping[str, Sequence[str]]
+
+
+def _through(options: argparse.Namespace, task: Task) -> Third | None:
+    """What the models read instead of the pairs of `task`; None if they read those.
 
     Raises:
-        CommandError: its targets are in another language than the sources of `task`.
+        CommandError: its targets are in another language than the sources of `task`, or are other sentences.
     """
     if options.through is None:
         return None
@@ -177,15 +186,22 @@ def _through(options: argparse.Namespace, task: Task) -> Task | None:
             f"{through.name} translates into {through.data.tgt_lang}, but the sources of {task.name} are "
             f"{task.data.src_lang}."
         )
-    return through
+    sentences = defaultdict(list)
+    for pair in through.splits["train"]:
+        sentences[pair.target].append(pair.source)
+    sources = {example.source for example in task.splits["train"]}
+    if missing := len(sources - sentences.keys()):
+        if missing == len(sources):
+            raise CommandError(f"no target of {through.name} is a source of {task.name}; they are other sentences.")
+        print(f"{plural(missing, 'source')} of {task.name} not found in {through.name}: left out.", file=sys.stderr)
+    return Third(through.data.src_lang, dict(sentences))
 
 
-def _check_direction(loaded: LoadedModel, task: Task, side: str, through: Task | None) -> None:
+def _check_direction(loaded: LoadedModel, task: Task, side: str, third: Third | None) -> None:
     """Refuse a model whose languages are not those of the task, in the direction that writes `side`."""
     have = (loaded.data_config.src_lang, loaded.data_config.tgt_lang)
-    want = direction(task.data, side)
-    if through is not None:
-        want = (through.data.src_lang, want[1])
+    reads, writes = direction(task.data, side)
+    want = (third.lang if third else reads, writes)
     if not fits(have, want):  # a person's own data need not say its languages
         raise CommandError(
             f"'{loaded.name}' translates {have[0]} to {have[1]}, but the {side}s of {task.name} need "
@@ -225,25 +241,12 @@ class _Work:
             yield self.sentences[at : at + BATCH]
 
 
-def _work(loaded: LoadedModel, task: Task, side: str, through: Task | None) -> _Work:
-    """The sentences of a task's training pairs that the model can read, or what stands for them in a third language.
-
-    Raises:
-        CommandError: no sentence of the third language goes with a source of the task.
-    """
-    examples = task.splits["train"]
-    texts = [(each.source, each.source) if side == "target" else (each.target, each.target) for each in examples]
-    if through is not None:
-        others: dict[str, list[str]] = defaultdict(list)
-        for pair in through.splits["train"]:
-            others[pair.target].append(pair.source)
-        kept = [(others.get(each.source, []), each.source if side == "target" else each.target) for each in examples]
-        texts = [(text, other) for found, text in kept for other in found]
-        alone = sum(not found for found, _ in kept)
-        if not texts:
-            raise CommandError(f"no target of {through.name} is a source of {task.name}; they are other sentences.")
-        if alone:
-            print(f"{plural(alone, 'source')} of {task.name} not found in {through.name}: left out.", file=sys.stderr)
+def _work(loaded: LoadedModel, task: Task, side: str, third: Third | None) -> _Work:
+    """The sentences of a task's training pairs that the model can read, or what stands for them in a third language."""
+    texts = []
+    for example in task.splits["train"]:
+        kept = example.source if side == "target" else example.target
+        texts += [(kept, read) for read in (third.sentences.get(example.source, ()) if third else (kept,))]
     texts = list(dict.fromkeys(texts))  # a sentence with several translations has one translation by the model
     limit = loaded.model_config.max_positions - 1
     encoded = [Sentence(text, tuple(loaded.source.encode(read).ids)) for text, read in texts]

@@ -30,7 +30,7 @@ from explorer.text import plural
 from model.folder import modified, sweep_drafts, write_json
 
 MADE = ".pairs"  # inside the checkpoints folder; hidden, so that no model can have this name
-HOTTEST = 1_000  # temperature of drawing
+HOTTEST = 1_000  # a temperature in a record above this is damage
 _NO_MESSAGE = (
     "The process ended before the pairs were written, most likely because memory ran out or somebody ended it. "
     "Make them again."
