@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import torch
 from playwright.sync_api import Locator, Page, expect
 from safetensors.torch import load_file
 
+from explorer.runs.lifecycle import Runs
 from explorer.runs.process import LAUNCHES, read_launch
 from explorer.runs.status import read_status
 from model.folder import WEIGHTS
@@ -63,6 +66,23 @@ def step_of(page: Page) -> int:
     return int(found[1].replace(",", "")) if found else 0
 
 
+@contextmanager
+def held(checkpoints: Path, name: str, step: int = 1) -> Iterator[psutil.Process]:
+    """The run's process, halted inside the block once it trains and has made this update: a late browser sees it."""
+    deadline = time.monotonic() + PATIENCE / 1000
+    while True:
+        launch, status = read_launch(checkpoints, name), read_status(checkpoints, name)
+        if launch and launch.alive and status and status.state == "running" and status.step >= step:
+            break
+        assert time.monotonic() < deadline, status
+        time.sleep(0.02)
+    process = psutil.Process(launch.pid)
+    process.suspend()
+    yield process
+    if process.is_running():
+        process.resume()
+
+
 def open_settings(page: Page, server: Server) -> None:
     page.goto(f"{server.url}/train")
     page.get_by_text("Training settings").click(timeout=PATIENCE)
@@ -77,41 +97,45 @@ def open_settings(page: Page, server: Server) -> None:
 def test_a_run_from_start_to_translate(page: Page, server: Server, checkpoints: Path) -> None:
     page.set_default_timeout(PATIENCE)
     open_settings(page, server)
-    page.get_by_role("textbox", name="Name").fill("mine")
+    name = Runs(checkpoints).free_name("mine")  # it has a number where the test is repeated
+    page.get_by_role("textbox", name="Name").fill(name)
     page.get_by_role("textbox", name="Name").press("Enter")
     page.get_by_text("The command").click()
     command = page.get_by_test_id("stCode").last
-    expect(command).to_contain_text("--name mine", timeout=PATIENCE)
+    expect(command).to_contain_text(f"--name {name} ", timeout=PATIENCE)
     expect(command).to_contain_text("max_steps=240")
     page.get_by_role("button", name="Start training").click()
 
-    expect(badge(page, "running")).to_be_visible(timeout=PATIENCE)
-    expect(page).to_have_url(re.compile(r"run=mine"), timeout=PATIENCE)
-    page.get_by_text("Its sharpest row is").wait_for()  # the first evaluation has drawn the watched sentence
-    expect(page.get_by_test_id("stProgress")).to_contain_text(re.compile(r"step [1-9]"))  # written apart
-    first = step_of(page)
-    expect(page.get_by_test_id("stVegaLiteChart").first).to_be_visible()
-    caption = page.get_by_text(re.compile(r"^Training loss .* at step")).first
-    before = caption.inner_text()
+    with held(checkpoints, name, step=SETTINGS["Updates between evaluations"] + 1):
+        expect(badge(page, "running")).to_be_visible(timeout=PATIENCE)
+        expect(page).to_have_url(re.compile(rf"run={name}$"), timeout=PATIENCE)
+        page.get_by_text("Its sharpest row is").wait_for()  # the first evaluation has drawn the watched sentence
+        expect(page.get_by_test_id("stProgress")).to_contain_text(re.compile(r"step [1-9]"))  # written apart
+        first = step_of(page)
+        expect(page.get_by_test_id("stVegaLiteChart").first).to_be_visible()
+        caption = page.get_by_text(re.compile(r"^Training loss .* at step")).first
+        before = caption.inner_text()
+        page.reload()
+        expect(badge(page, "running")).to_be_visible(timeout=PATIENCE)
 
-    page.reload()
-    expect(badge(page, "running")).to_be_visible(timeout=PATIENCE)
-    expect(page.get_by_text(re.compile(r"^Training loss .* at step")).first).not_to_have_text(before)
-    expect(page.get_by_test_id("stProgress")).not_to_contain_text(re.compile(rf"step {first:,}\b"))  # written apart
-    assert step_of(page) > first > 0
-
-    stop_button(page).click()
+    with held(checkpoints, name, step=first + 2 * SETTINGS["Updates between evaluations"]):
+        expect(page.get_by_text(re.compile(r"^Training loss .* at step")).first).not_to_have_text(before)
+        expect(page.get_by_test_id("stProgress")).not_to_contain_text(re.compile(rf"step {first:,}\b"))  # written apart
+        assert step_of(page) > first > 0
+        stop_button(page).click()
+        expect(stop_button(page)).to_be_disabled()
     expect(badge(page, "stopped")).to_be_visible(timeout=PATIENCE)
     stopped = step_of(page)
     assert stopped < SETTINGS["Updates (steps)"]
+
     page.get_by_role("button", name="Resume").click()
-    expect(badge(page, "running")).to_be_visible(timeout=PATIENCE)
-    launch = read_launch(checkpoints, "mine")
-    assert launch is not None
-    psutil.Process(launch.pid).kill()
+    with held(checkpoints, name) as process:
+        expect(badge(page, "running")).to_be_visible(timeout=PATIENCE)
+        process.kill()
     expect(badge(page, "failed")).to_be_visible(timeout=PATIENCE)
     page.get_by_role("button", name="Resume").click()
-    expect(badge(page, "running")).to_be_visible(timeout=PATIENCE)
+    with held(checkpoints, name):
+        expect(badge(page, "running")).to_be_visible(timeout=PATIENCE)
     expect(badge(page, "finished")).to_be_visible(timeout=PATIENCE)
     assert step_of(page) == SETTINGS["Updates (steps)"] > stopped
 
@@ -120,23 +144,24 @@ def test_a_run_from_start_to_translate(page: Page, server: Server, checkpoints: 
     seed.fill("1")  # its own
     seed.press("Enter")
     expect(page.get_by_test_id("stCode").last).to_contain_text("seed=1", timeout=PATIENCE)
+    same = Runs(checkpoints).free_name(name)
     page.get_by_role("button", name="Start", exact=True).click()
-    expect(page).to_have_url(re.compile(r"run=mine-2"), timeout=PATIENCE)
+    expect(page).to_have_url(re.compile(rf"run={same}$"), timeout=PATIENCE)
     expect(badge(page, "finished")).to_be_visible(timeout=PATIENCE)
-    first_weights, again = (load_file(checkpoints / name / WEIGHTS) for name in ("mine", "mine-2"))
+    first_weights, again = (load_file(checkpoints / run / WEIGHTS) for run in (name, same))
     assert first_weights.keys() == again.keys()
     assert all(torch.equal(again[key], tensor) for key, tensor in first_weights.items())
-    page.goto(f"{server.url}/train?run=mine")
+    page.goto(f"{server.url}/train?run={name}")
 
     page.get_by_role("link", name="Open in Translate").click()
-    expect(page).to_have_url(re.compile(r"model=mine"), timeout=PATIENCE)
+    expect(page).to_have_url(re.compile(rf"model={name}\b"), timeout=PATIENCE)
     expect(page.locator(".stepper")).to_be_visible(timeout=PATIENCE)
-    status = read_status(checkpoints, "mine")
+    status = read_status(checkpoints, name)
     assert status is not None
     assert (status.state, status.step) == ("finished", 240)
 
 
-def test_own_pairs_from_paste_to_a_right_answer(page: Page, server: Server) -> None:
+def test_own_pairs_from_paste_to_a_right_answer(page: Page, server: Server, checkpoints: Path) -> None:
     """Two words, each translated by itself: a pair that is held out is answered rightly after a few seconds."""
     words = dict(zip(("red", "blue", "big", "old"), ("rot", "blau", "gross", "alt"), strict=True))
     things = dict(zip(("moon", "tree", "dog", "star"), ("Mond", "Baum", "Hund", "Stern"), strict=True))
@@ -154,20 +179,21 @@ def test_own_pairs_from_paste_to_a_right_answer(page: Page, server: Server) -> N
     updates = page.get_by_role("spinbutton", name="Updates (steps)")
     updates.fill("300")
     updates.press("Enter")
-    name = page.get_by_role("textbox", name="Name")
-    name.fill("colours")
-    name.press("Enter")
+    name = Runs(checkpoints).free_name("colours")
+    field = page.get_by_role("textbox", name="Name")
+    field.fill(name)
+    field.press("Enter")
     page.get_by_text("The command").click()
     command = page.get_by_test_id("stCode").last
-    expect(command).to_contain_text("--name colours", timeout=PATIENCE)
+    expect(command).to_contain_text(f"--name {name} ", timeout=PATIENCE)
     expect(command).to_contain_text("max_steps=300", timeout=PATIENCE)
     page.get_by_role("button", name="Start training").click()
     expect(badge(page, "finished")).to_be_visible(timeout=PATIENCE)
     expect(page.get_by_text("Exactly right", exact=True)).to_be_visible()
     expect(page.get_by_text("Its sharpest row is")).to_be_visible(timeout=PATIENCE)  # of a sentence that nobody chose
     page.get_by_role("link", name="Open in Translate").click()
-    expect(page).to_have_url(re.compile(r"model=colours"), timeout=PATIENCE)
-    page.goto(f"{server.url}/?model=colours&text=dog+tree")
+    expect(page).to_have_url(re.compile(rf"model={name}\b"), timeout=PATIENCE)
+    page.goto(f"{server.url}/?model={name}&text=dog+tree")
     expect(page.get_by_role("heading", name="Hund Baum", exact=True)).to_be_visible(timeout=PATIENCE)
 
 

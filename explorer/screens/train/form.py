@@ -25,7 +25,7 @@ from explorer.screens.train.training_data import Data, choose_data
 from explorer.text import count, plain, why
 from explorer.web.faults import contained
 from explorer.web.figures import draw_figure
-from explorer.web.selected_run import choose_run
+from explorer.web.selected_run import NEW, choose_run
 from explorer.web.training_form import filled_from, forget_filling
 from explorer.web.viewer_mode import closed
 from model.data import TASKS
@@ -207,13 +207,14 @@ def _plan(runs: Runs, order: TrainingOrder, unfit: str) -> None:
 
 
 def _start(runs: Runs, order: TrainingOrder) -> None:
+    choose_run(order.name)  # first: another script run may take over at any access to the session
     try:
         runs.start(order.name, order.command(runs.checkpoints))
     except (CheckpointError, RunError, OSError) as error:
+        choose_run(NEW)
         st.session_state[_REFUSED] = (order.name, why(error))
         return
     st.session_state.pop(_REFUSED, None)
     st.session_state.pop(_NAME, None)
     forget_filling()
-    choose_run(order.name)
     st.rerun()
