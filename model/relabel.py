@@ -63,7 +63,7 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--out", required=True, type=Path, metavar="FILE.jsonl", help="file to write")
     made.add_argument("--overwrite", action="store_true", help="replace an existing file")
-    made.add_argument("--beam", type=int, default=5, metavar="N", help="hypotheses of beam search (%(default)s)")
+    made.add_argument("--beam", type=int, metavar="N", help="hypotheses of beam search (5)")
     add_length_penalty(made)
     made.add_argument(
         "--sample",
@@ -134,17 +134,22 @@ def _search(options: argparse.Namespace) -> DecodeConfig:
     """How the translations are chosen.
 
     Raises:
-        CommandError: a value that --sample or --seed cannot have, or a seed without anything to draw.
+        CommandError: a value that --sample or --seed cannot have, or an option that the other way of choosing has.
     """
     if options.sample is not None:
         seed = options.seed or 0
         if not 0 < options.sample < math.inf or not 0 <= seed < 2**53:
             raise CommandError("--sample is a temperature above 0, such as 0.7, and --seed a number from 0.")
+        if options.beam is not None or (options.length_penalty, options.alpha) != ("mean", 1.0):
+            raise CommandError("--sample draws instead of searching: leave --beam, --length-penalty and --alpha out.")
         return DecodeConfig(method="sample", temperature=options.sample, seed=seed)
     if options.seed is not None:
         raise CommandError("--seed goes with --sample: beam search draws nothing.")
     return DecodeConfig(
-        method="beam", beam_size=options.beam, length_penalty=options.length_penalty, alpha=options.alpha
+        method="beam",
+        beam_size=5 if options.beam is None else options.beam,
+        length_penalty=options.length_penalty,
+        alpha=options.alpha,
     )
 
 

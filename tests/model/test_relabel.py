@@ -150,6 +150,8 @@ def test_wrong_use_is_one_sentence(wrong: list[str], tmp_path: Path, capsys: pyt
     for values in (["0"], ["nan"], ["0.7", "--seed", "-1"], ["0.7", "--seed", str(2**64)]):
         assert "a temperature above 0" in failure(relabel.main, [*drawing, "--sample", *values], capsys)
     assert "--seed goes with --sample" in failure(relabel.main, [*drawing, "--seed", "1"], capsys)
+    for unused in (("--beam", "5"), ("--alpha", "0.5"), ("--length-penalty", "gnmt")):
+        assert "draws instead of searching" in failure(relabel.main, [*drawing, "--sample", "1", *unused], capsys)
     assert "not a person's own data" in failure(relabel.main, [*drawing, "--through", "files"], capsys)
     nowhere = ["--out", str(tmp_path / "no" / "x.jsonl")]
     assert "there is no folder" in failure(relabel.main, [*wrong, "--model", "reverse", *nowhere, *REVERSE], capsys)
