@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from model.config import DataConfig
-from model.data.files import Pairs, read_pairs
+from model.data.files import Pairs, read_pairs, same_source
 from model.data.task import DataError, Example, Task
 
 Languages = tuple[str, str]
@@ -48,13 +48,15 @@ def read_added(paths: Sequence[Path], task: Task) -> tuple[AddedFile, ...]:
 def with_added(task: Task, files: Sequence[AddedFile]) -> tuple[Task, list[dict[str, Any]]]:
     """The task with the union of its training pairs and those of the files, and what config.json stores about these.
 
-    A pair that is there already is left out, and so is one whose source is held out in another split. The entries name
-    each file without its folder, its SHA-256, and how many pairs it brought.
+    A pair that is there already is left out, and so is one whose source is held out in another split, with whatever
+    capitals and spaces. The entries name each file without its folder, its SHA-256, and how many pairs it brought.
     """
     if not files:
         return task, []
     splits = task.splits
-    held_out = {example.source for split, examples in splits.items() if split != "train" for example in examples}
+    held_out = {
+        same_source(example.source) for split, examples in splits.items() if split != "train" for example in examples
+    }
     present = {(example.source, example.target) for example in splits["train"]}
     train: list[Example] = list(splits["train"])
     entries = []
@@ -62,7 +64,7 @@ def with_added(task: Task, files: Sequence[AddedFile]) -> tuple[Task, list[dict[
         before = len(train)
         for example in file.pairs.examples:
             pair = (example.source, example.target)
-            if pair not in present and example.source not in held_out:
+            if pair not in present and same_source(example.source) not in held_out:
                 present.add(pair)
                 train.append(example)
         entries.append({"file": file.name, "sha256": file.sha256, "pairs": len(train) - before})

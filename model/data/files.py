@@ -7,7 +7,7 @@ import json
 import os
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -29,17 +29,28 @@ _LINES_NAMED = 5
 
 @dataclass(frozen=True)
 class Pairs:
-    """Sentence pairs from one or two files. `skipped` maps each reason to the line numbers of unusable rows."""
+    """Sentence pairs from one or two files.
+
+    `skipped` maps each reason to the line numbers of unusable rows; `unused` names the columns that were not read.
+    """
 
     examples: tuple[Example, ...]
     skipped: Mapping[str, tuple[int, ...]]
     source_name: str
     target_name: str
+    unused: tuple[str, ...] = ()
 
     @property
     def n_skipped(self) -> int:
         """Number of rows that were skipped."""
         return sum(map(len, self.skipped.values()))
+
+    def columns_sentence(self) -> str:
+        """A sentence that says which columns of a table were read; empty if it has no others."""
+        if not self.unused:
+            return ""
+        read = f"The sources are column '{self.source_name}', the targets '{self.target_name}'"
+        return f"{read}; not read: {', '.join(self.unused)}."
 
     def skipped_sentence(self) -> str:
         """A sentence that says what was skipped and why, with the first line numbers; empty if nothing was."""
@@ -68,7 +79,7 @@ def read_pairs(
     """The pairs in a TSV, CSV or JSONL file; `header` says whether the first row holds headings (None: see there).
 
     A column is given by its heading or by its number from 1. Otherwise it is the column named after the language, or
-    one with a common name (source, target, …), or the first column not yet taken.
+    one with a common name (source, target, …), or the first column not yet taken that does not only number the rows.
 
     Raises:
         DataError: the file cannot be read, has no such column, or fewer than half of its rows can be used.
@@ -80,7 +91,7 @@ def read_pairs(
     source = _column(table, source_column, (src_lang, *_SOURCE_NAMES))
     target = _column(table, target_column, (tgt_lang, *_TARGET_NAMES))
     taken = {column for column in (source, target) if column is not None}
-    free = (n for n in range(len(table.columns)) if n not in taken)
+    free = (n for n in range(int(table.numbered and len(taken) < 2), len(table.columns)) if n not in taken)
     source = next(free) if source is None else source
     target = next(free) if target is None else target
     if source == target:
@@ -89,7 +100,9 @@ def read_pairs(
         (row.line, row.problem, *((row.cells[source], row.cells[target]) if row.cells else ("", "")))
         for row in table.rows
     )
-    return _checked(path.name, list(rows), table.columns[source], table.columns[target])
+    pairs = _checked(path.name, list(rows), table.columns[source], table.columns[target])
+    unused = tuple(column for n, column in enumerate(table.columns) if n not in (source, target))
+    return replace(pairs, unused=unused)
 
 
 def read_parallel(source: Path, target: Path) -> Pairs:
@@ -148,7 +161,7 @@ def split_pairs(pairs: Pairs, *, valid_fraction: float = VALID_FRACTION, split_s
         raise DataError(f"the share of pairs held out for validation is between 0 and 1, not {valid_fraction:g}.")
     by_source: dict[str, list[Example]] = {}
     for example in pairs.examples:
-        by_source.setdefault(_same(example.source), []).append(example)
+        by_source.setdefault(same_source(example.source), []).append(example)
     if len(by_source) < 2:
         raise DataError(
             f"all {len(pairs.examples):,} pairs have the source '{pairs.examples[0].source[:80]}'; validation needs a "
@@ -161,7 +174,7 @@ def split_pairs(pairs: Pairs, *, valid_fraction: float = VALID_FRACTION, split_s
     while len(valid) < wanted and len(sources) > 1:
         valid += by_source[sources.pop()]
     train_sources = set(sources)
-    train = tuple(example for example in pairs.examples if _same(example.source) in train_sources)
+    train = tuple(example for example in pairs.examples if same_source(example.source) in train_sources)
     return {"train": train, "valid": tuple(valid)}
 
 
@@ -171,8 +184,8 @@ def given_splits(train: Pairs, valid: Pairs) -> Splits:
     Raises:
         DataError: a validation source is among the training sources, which would make validation too easy.
     """
-    seen = {_same(example.source) for example in train.examples}
-    leaked = [example.source for example in valid.examples if _same(example.source) in seen]
+    seen = {same_source(example.source) for example in train.examples}
+    leaked = [example.source for example in valid.examples if same_source(example.source) in seen]
     if leaked:
         verb = "is" if len(leaked) == 1 else "are"
         raise DataError(
@@ -183,7 +196,7 @@ def given_splits(train: Pairs, valid: Pairs) -> Splits:
     return {"train": train.examples, "valid": valid.examples}
 
 
-def _same(source: str) -> str:
+def same_source(source: str) -> str:
     """What two sources have in common that differ only in capitals and spaces."""
     return " ".join(source.casefold().split())
 

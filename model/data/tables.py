@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 
 from model.data.task import DataError
@@ -18,8 +20,10 @@ _SNIFFED = 50  # rows that decide the number of columns
 # Cells that mark a first row as headings.
 _HEADINGS = frozenset(
     ("source", "src", "target", "tgt", "input", "output", "text", "translation", "sentence", "original", "reference",
-     "question", "answer", "english", "german", "french", "hindi", "spanish", "italian", "portuguese", "dutch")
+     "question", "answer", "english", "german", "french", "hindi", "spanish", "italian", "portuguese", "dutch",
+     "id", "word", "words", "reversed", "number", "digits", "iso", "name", "class", "label", "singular", "plural")
 )  # fmt: skip
+_SEPARATOR = re.compile('^"?sep=([,;\t|])"?$')  # a first line that tells a spreadsheet how to read the others
 _LONGEST_HEADING = 3  # words
 _SENTENCE_MARKS = frozenset('.,;:!?…。！？،¿¡"')
 _NEARLY_ALL = 0.9
@@ -42,7 +46,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """The rows of a file with their headings; columns of a file without headings are called "1", "2", …"""
+    """The rows of a file with their headings; a column without one is called by its number from 1."""
 
     name: str
     columns: tuple[str, ...]
@@ -61,6 +65,15 @@ class Table:
         if wanted.isdecimal() and 1 <= int(wanted) <= len(self.columns):
             return int(wanted) - 1
         raise DataError(f"{self.name} has no column '{wanted}'; its columns are {', '.join(self.columns)}.")
+
+    @property
+    def numbered(self) -> bool:
+        """Whether the first of at least three columns only numbers the rows."""
+        cells = [row.cells[0].strip() for row in self.rows if row.cells][:_SNIFFED]
+        if len(self.columns) < 3 or len(cells) < 3 or not all(cell.isdecimal() and len(cell) < 10 for cell in cells):
+            return False
+        numbers = list(map(int, cells))
+        return numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
 def read_text(path: Path) -> str:
@@ -105,8 +118,9 @@ def read_table(path: Path, *, headings: Sequence[str] = (), header: bool | None 
     """The table in a TSV, CSV or JSONL file.
 
     `header` says whether the first row holds headings. Without it, the row does if at least two of its cells are common
-    headings or listed in `headings`, or if it looks unlike all other rows. TSV has no quoting; CSV may use semicolons;
-    each line of JSONL is an object of strings or a list of strings.
+    headings or listed in `headings`, or if it looks unlike all other rows. A title or comment above the first row that
+    has two cells is a row that cannot be used. TSV has no quoting; CSV may use semicolons; each line of JSONL is an
+    object or a list of strings and numbers.
 
     Raises:
         DataError: the file cannot be read as a table.
@@ -123,18 +137,27 @@ def read_table(path: Path, *, headings: Sequence[str] = (), header: bool | None 
     if not rows:
         raise DataError(f"{path.name} has only empty rows.")
     width, _ = Counter(len(row.cells) for row in rows[:_SNIFFED]).most_common(1)[0]
-    first = rows[0].cells
+    begin = next((n for n, row in enumerate(rows) if any(cell.strip() for cell in row.cells[1:])), 0)
+    first = rows[begin].cells
     known = _HEADINGS | {heading.casefold() for heading in headings}
     has_header = header
     if has_header is None:
-        named = sum(cell.strip().casefold() in known for cell in first)
-        has_header = named >= 2 or _looks_like_headings(
-            first, [row.cells for row in rows[1:] if len(row.cells) == width]
+        others = [row.cells for row in rows[begin + 1 :] if len(row.cells) == width]
+        has_header = len(first) >= width and (
+            _named(first[:width], known, others) or _looks_like_headings(first[:width], others)
         )
+    names = [str(n + 1) for n in range(width)]
     if has_header:
-        width, rows = len(first), rows[1:]
-    columns = tuple(cell.strip() for cell in first) if has_header else tuple(str(n + 1) for n in range(width))
-    return Table(path.name, _headings(path.name, columns), tuple(_checked(row, width) for row in rows), has_header)
+        names = [cell.strip() or name for cell, name in zip_longest(first[:width], names, fillvalue="")]
+        del rows[begin]
+    return Table(path.name, _headings(path.name, tuple(names)), tuple(_checked(row, width) for row in rows), has_header)
+
+
+def _named(first: Sequence[str], known: frozenset[str], others: Sequence[Sequence[str]]) -> bool:
+    """Whether at least two cells of a first row are known headings that no other row has in the same column."""
+    named = [n for n, cell in enumerate(first) if cell.strip().casefold() in known]
+    again = any(first[n].strip().casefold() == cells[n].strip().casefold() for cells in others for n in named)
+    return len(named) >= 2 and not again
 
 
 def _looks_like_headings(first: Sequence[str], others: Sequence[Sequence[str]]) -> bool:
@@ -188,13 +211,18 @@ def _tsv(text: str) -> Iterator[Row]:
 
 
 def _csv(name: str, text: str) -> Iterator[Row]:
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text), strict=True)
-    line = 1
+    beginning, _, rest = text.partition("\n")
+    told = _SEPARATOR.match(beginning.strip(" "))
+    if told:
+        text = rest
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=told[1] if told else _delimiter(text), strict=True)
+    skipped = 1 if told else 0
+    line = 1 + skipped
     try:
         for cells in reader:
             if any(cell.strip() for cell in cells):
                 yield Row(line, tuple(cells))
-            line = reader.line_num + 1
+            line = reader.line_num + 1 + skipped
     except csv.Error as error:
         raise DataError(
             f"{name} is not valid CSV from line {line} on ({error}); is a quotation mark not closed, or not doubled?"
@@ -202,7 +230,10 @@ def _csv(name: str, text: str) -> Iterator[Row]:
 
 
 def _delimiter(text: str) -> str:
-    """The separator that cuts the most of the first rows into the same number of columns."""
+    """The separator that cuts the most of the first rows into the same number of columns.
+
+    Of two that do so equally often, it is the one that is rarer in texts and numbers: 6;1,5 has a decimal comma.
+    """
     lines = text.split("\n", _SNIFFED)[:_SNIFFED]
 
     def agreement(delimiter: str) -> int:
@@ -212,7 +243,7 @@ def _delimiter(text: str) -> str:
             return 0
         return max(widths.values(), default=0)
 
-    return max((",", ";", "\t"), key=agreement)
+    return max(("\t", ";", ","), key=agreement)  # the first of equals
 
 
 def _jsonl(name: str, text: str) -> Table:
@@ -241,11 +272,12 @@ def _jsonl(name: str, text: str) -> Table:
 
 
 def _strings(value: object) -> dict[str, str]:
-    """The strings of one JSON value by name, including those of a nested "translation" object (common in corpora)."""
+    """The strings and numbers of a JSON value by name, and those of a nested "translation" object (as in corpora)."""
+    named: Iterable[tuple[object, object]] = ()
     if isinstance(value, dict):
         inner = value.get("translation")
-        merged = {**value, **inner} if isinstance(inner, dict) else value
-        return {str(key): cell for key, cell in merged.items() if isinstance(cell, str)}
-    if isinstance(value, list):
-        return {str(n): cell for n, cell in enumerate(value, start=1) if isinstance(cell, str)}
-    return {}
+        named = ({**value, **inner} if isinstance(inner, dict) else value).items()
+    elif isinstance(value, list):
+        named = enumerate(value, start=1)
+    usable = ((key, cell) for key, cell in named if isinstance(cell, str | int | float) and not isinstance(cell, bool))
+    return {str(key): str(cell) for key, cell in usable}

@@ -11,7 +11,7 @@ from typing import Any
 from model.commands import CommandError
 from model.config import DataConfig, from_dict
 from model.data.files import Pairs, files_task, given_splits, read_pairs, read_parallel, split_pairs
-from model.data.proposal import Proposal, propose
+from model.data.proposal import Proposal, propose, unspellable_sentence
 from model.data.task import Splits, Task
 from model.training.settings import parsed
 
@@ -31,8 +31,9 @@ def own_task(
         DataError: the data cannot be used.
     """
     pairs, splits = _splits(options, split_seed)
-    if pairs.n_skipped and not quiet:
-        print(pairs.skipped_sentence(), file=sys.stderr)
+    for said in (pairs.columns_sentence(), pairs.skipped_sentence()):
+        if said and not quiet:
+            print(said, file=sys.stderr)
     languages = {"src_lang": options.source_lang, "tgt_lang": options.target_lang}
     data = from_dict(DataConfig, {"task": "files", **languages, **parsed(DataConfig, assignments)})
     stored = {"own_data": _words(options)}
@@ -41,6 +42,9 @@ def own_task(
     proposal = propose(splits, data)
     if not quiet and "tokenizer" not in assignments:
         print(f"{proposal.reason} (--set tokenizer=… chooses others.)", file=sys.stderr)
+        chosen = proposal.of(proposal.data.tokenizer)
+        if chosen is not None and chosen.unspellable:
+            print(unspellable_sentence(chosen), file=sys.stderr)
     return files_task(splits, data=proposal.data), proposal, stored
 
 

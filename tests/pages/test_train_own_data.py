@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -88,6 +89,29 @@ def test_pasted_pairs_get_tokens_that_can_spell_them(app: AppTest) -> None:
     assert "100 % of the validation answers cannot be spelled with these tokens" in at.warning[0].value
     assert "⟨" in at.dataframe[1].value.iloc[0].tolist()[1]
     assert parser().parse_args(command(at)[3:]).set == ["tokenizer=words"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("My numbers\n{tsv}", "20 pairs: 18 to learn from, 2 held out to check what was learned. 1 row left out:"),
+        ("{quoted}", "20 pairs: 18 to learn from"),
+        ("{json}", "20 pairs: 18 to learn from"),
+        ("{numbered}", "The sources are column '2', the targets '3'; not read: 1."),
+    ],
+)
+def test_other_shapes_of_pasted_pairs(app: AppTest, text: str, said: str) -> None:
+    pairs = [(f"word, {n}", f"Wort {n}") for n in range(20)]
+    shapes = {
+        "tsv": "\n".join(f"{source}\t{target}" for source, target in pairs),
+        "quoted": "\n".join(f'"{source}","{target}"' for source, target in pairs),
+        "json": "\n".join(json.dumps({"source": source, "target": target}) for source, target in pairs),
+        "numbered": "\n".join(f"{n}\t{source}\t{target}" for n, (source, target) in enumerate(pairs)),
+    }
+    at = own_data(app, text.format(**shapes))
+    assert not at.exception
+    assert said in words(at)
+    assert at.dataframe[0].value.iloc[0].tolist() == ["word, 0", "Wort 0"]
 
 
 def test_the_sample_has_headings_which_can_be_switched(app: AppTest) -> None:

@@ -36,13 +36,13 @@ class _Source:
 
 @dataclass(frozen=True)
 class _Overview:
-    """What the page says of pairs: headings, the first few, how many there are, and a sentence on those left out."""
+    """What the page says of pairs: headings, the first few, how many there are, and what of the file is not used."""
 
     source_name: str
     target_name: str
     first: tuple[dict[str, str], ...]
     n_pairs: int
-    skipped: str
+    notes: str
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def _reading_sentence(source: _Source, pairs: _Overview, n_train: int, n_valid: 
     headings = f", with the headings “{pairs.source_name}” and “{pairs.target_name}”" if source.header else ""
     return (
         f"{plural(pairs.n_pairs, 'pair')}{headings}: {n_train:,} to learn from, "
-        f"{n_valid:,} held out to check what was learned. {pairs.skipped}"
+        f"{n_valid:,} held out to check what was learned. {pairs.notes}"
     ).strip()
 
 
@@ -191,7 +191,8 @@ def _overview(source: _Source) -> _Overview:
     pairs = _pairs(source)
     names = pairs.source_name, pairs.target_name
     first = tuple({names[0]: pair.source, names[1]: pair.target} for pair in pairs.examples[:SHOWN])
-    return _Overview(*names, first, len(pairs.examples), pairs.skipped_sentence())
+    notes = f"{pairs.columns_sentence()} {pairs.skipped_sentence()}".strip()
+    return _Overview(*names, first, len(pairs.examples), notes)
 
 
 @cached

@@ -87,11 +87,11 @@ def _one_table() -> Sequence[Uploaded]:
         st.caption(_PRIVATE)
         return ()
     try:
-        table = pasted_table(text)[0]
+        pasted = pasted_table(text)
     except DataError as unusable:
         st.error(plain(str(unusable)))
         return ()
-    return (_Text("pasted.tsv", table),)
+    return (_Text(f"pasted{pasted.ending}", pasted.text),)
 
 
 def _fill_in_sample() -> None:

@@ -31,7 +31,7 @@ def pairs(made: Task) -> list[tuple[str, str]]:
 
 
 def test_the_union_keeps_the_originals_and_leaves_out_what_is_there_or_held_out(tmp_path: Path) -> None:
-    one = write(tmp_path, "one.tsv", ("a", "A"), ("a", "AA"), ("v", "other"), ("t", "T"), ("c", "C"))
+    one = write(tmp_path, "one.tsv", ("a", "A"), ("a", "AA"), ("v", "other"), (" V", "V"), ("t", "T"), ("c", "C"))
     two = write(tmp_path, "two.tsv", ("c", "C"), ("a", "AA"), ("d", "V"), ("d", "V"))
     union, entries = with_added(task(), read_added([one, two], task()))
     assert pairs(union) == [("a", "A"), ("b", "B"), ("b", "B"), ("a", "AA"), ("c", "C"), ("d", "V")]

@@ -57,6 +57,11 @@ def rows(separator: str, end: str = "\n") -> str:
         ("header.csv", "source,target\n" + rows(",")),
         ("swapped.csv", "target,id,source\n" + "".join(f"{t},7,{s}\n" for s, t in PAIRS)),
         ("tatoeba.tsv", "".join(f"{s}\t{t}\tCC-BY\n" for s, t in PAIRS)),
+        ("told.csv", "sep=;\n" + rows(";")),
+        ("told-quoted.csv", '"sep=,"\r\nsource,target\r\n' + rows(",")),
+        ("headings.csv", "word,reversed\n" + rows(",")),
+        ("wide-headings.csv", "source,target,notes\n" + rows(",")),
+        ("numbered.csv", "".join(f"{n},{s},{t}\n" for n, (s, t) in enumerate(PAIRS, start=7))),
         ("list.jsonl", "".join(json.dumps(pair) + "\n" for pair in PAIRS)),
         ("named.jsonl", "".join(json.dumps({"id": 3, "target": t, "source": s}) + "\n" for s, t in PAIRS)),
         ("corpus.jsonl", "".join(json.dumps({"translation": {"en": s, "de": t}}) + "\n" for s, t in PAIRS)),
@@ -121,7 +126,7 @@ def test_skipped_rows_are_counted_under_their_reasons(tmp_path: Path) -> None:
 
 
 def test_skipped_lines_of_jsonl_are_counted_too(tmp_path: Path) -> None:
-    lines = ['{"source": "a", "target": "b"}'] * 8 + ["{broken", '{"source": "a"}', '{"n": 1}', "[" * 100_000]
+    lines = ['{"source": "a", "target": "b"}'] * 8 + ["{broken", '{"source": "a"}', '{"n": null}', "[" * 100_000]
     lines += ['{"source": "\\ud800", "target": "b"}', '{"source": "a", "target": ' + "1" * 5000 + "}"]
     pairs = read_pairs(write(tmp_path / "a.jsonl", "\n".join(lines)))
     assert pairs.skipped == {
@@ -330,3 +335,34 @@ def test_headings_are_told_from_pairs(tmp_path: Path, first: str, rest: list[str
     assert len(read_pairs(path, header=True).examples) == len(rest)
     assert len(read_pairs(path, header=False).examples) == len(rest) + 1
     assert read_pairs(path, header=False).source_name == "1"
+
+
+@pytest.mark.parametrize("beginning", ["My pairs\n", "# exported 2024\n\n", "My pairs,\n", "My pairs\nsource,target\n"])
+@pytest.mark.parametrize("header", [None, True])
+def test_a_title_above_the_table_is_named_and_not_learned(tmp_path: Path, beginning: str, header: bool | None) -> None:
+    if header and "source" not in beginning:
+        beginning += "English,Deutsch\n"
+    pairs = read_pairs(write(tmp_path / "a.csv", beginning + rows(",")), header=header)
+    assert got(pairs) == PAIRS
+    assert list(pairs.skipped.values()) == [(1,)]
+    assert pairs.source_name in ("1", "source", "English")
+
+
+def test_a_separator_that_is_told_keeps_line_numbers(tmp_path: Path) -> None:
+    pairs = read_pairs(write(tmp_path / "a.csv", "sep=;\n" + rows(";") + "alone\n"))
+    assert pairs.skipped == {"a number of columns other than 2": (5,)}
+
+
+@pytest.mark.parametrize("second", ["6,5", "x, y"])
+def test_a_comma_in_each_cell_does_not_divide_where_a_semicolon_does(tmp_path: Path, second: str) -> None:
+    text = "".join(f"{word};{second}\n" for word in ("one", "two", "three"))
+    assert got(read_pairs(write(tmp_path / "a.csv", text)))[0] == ("one", second)
+
+
+def test_the_columns_that_are_not_read_are_named(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.tsv", "".join(f"{n}\t{s}\t{t}\tCC-BY\n" for n, (s, t) in enumerate(PAIRS)))
+    assert read_pairs(path).columns_sentence() == "The sources are column '2', the targets '3'; not read: 1, 4."
+    assert got(read_pairs(path, source_column="1"))[0] == ("0", "I see")
+    assert read_pairs(write(tmp_path / "b.tsv", rows("\t"))).columns_sentence() == ""
+    counted = "".join(f"{word}\t{n}\tCC-BY\n" for n, word in enumerate(("one", "two", "three"), start=1))
+    assert got(read_pairs(write(tmp_path / "c.tsv", counted)))[0] == ("one", "1")

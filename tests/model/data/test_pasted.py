@@ -24,7 +24,8 @@ from model.data.pasted import pasted_table
     ],
 )
 def test_the_separator_is_found(tmp_path: Path, line: str, name: str) -> None:
-    table, separator = pasted_table(f"{line}\r\n\r\n{line.replace('1', '2')}\n")
+    table, ending, separator = pasted_table(f"{line}\r\n\r\n{line.replace('1', '2')}\n")
+    assert ending == ".tsv"
     assert separator == name
     (tmp_path / "a.tsv").write_text(table, encoding="utf-8")
     pairs = read_pairs(tmp_path / "a.tsv").examples
@@ -33,15 +34,33 @@ def test_the_separator_is_found(tmp_path: Path, line: str, name: str) -> None:
 
 
 def test_commas_inside_sentences_do_not_divide_where_arrows_do() -> None:
-    table, separator = pasted_table("Yes, yes -> Ja, ja\nNo -> Nein\n")
-    assert (table, separator) == ("Yes, yes\tJa, ja\nNo\tNein\n", "“->”")
+    assert pasted_table("Yes, yes -> Ja, ja\nNo -> Nein\n") == ("Yes, yes\tJa, ja\nNo\tNein\n", ".tsv", "“->”")
+    assert pasted_table('"Yes", he said -> "Ja", sagte er').text == '"Yes", he said\t"Ja", sagte er\n'
 
 
 def test_a_line_that_is_no_pair_keeps_its_number(tmp_path: Path) -> None:
-    (tmp_path / "a.tsv").write_text(pasted_table("a -> b\nc\nd -> e\nf -> g -> h")[0], encoding="utf-8")
+    (tmp_path / "a.tsv").write_text(pasted_table("a -> b\nc\nd -> e\nf -> g -> h").text, encoding="utf-8")
     pairs = read_pairs(tmp_path / "a.tsv")
     assert [example.source for example in pairs.examples] == ["a", "d"]
     assert pairs.skipped == {"a number of columns other than 2": (2, 4)}
+
+
+@pytest.mark.parametrize(
+    ("text", "pairs"),
+    [
+        ('"six hundred, forty","640"\n"six","6"\n', [("six hundred, forty", "640"), ("six", "6")]),
+        ('"Yes, ""yes""", "Ja, ja"\n\nNo, "Nein"', [('Yes, "yes"', "Ja, ja"), ("No", "Nein")]),
+        ('"six";"6,0"\n"one";"1,0"', [("six", "6,0"), ("one", "1,0")]),
+        ('"one","1","eins"\n"two","2","zwei"', [("one", "1"), ("two", "2")]),
+        ('{"a": "six", "b": 640}\r\n{"b": 1.5, "a": "x"}', [("six", "640"), ("x", "1.5")]),
+        ('["six", "6"]\n["one", "1"]', [("six", "6"), ("one", "1")]),
+    ],
+)
+def test_quoted_cells_and_json_are_read_as_such(tmp_path: Path, text: str, pairs: list[tuple[str, str]]) -> None:
+    pasted = pasted_table(text)
+    path = tmp_path / f"a{pasted.ending}"
+    path.write_text(pasted.text, encoding="utf-8")
+    assert [(example.source, example.target) for example in read_pairs(path, header=False).examples] == pairs
 
 
 @pytest.mark.parametrize("text", ["", "   \n", "just a text\nwithout pairs", "a -> b\nx\ny\nz"])
