@@ -13,8 +13,10 @@ Verdict = Literal["early", "learning", "learned", "levelled", "memorising", "div
 Curve = Sequence[tuple[float, float]]
 
 FEWEST_LOGS, FEWEST_EVALS = 8, 3
+GUESSING = 15.0  # nats: guessing costs less with any vocabulary, as e^15 is 3 million tokens
 EXPLODED = 0.5  # nats above the lowest training loss, or half of what had been gained
 MEMORISES = (0.02, 0.05)  # validation loss above its lowest: in nats, and as a share of it
+MUCH = 0.2  # validation loss above its lowest, as a share of it
 FLAT = (0.005, 0.03)  # gain over the last third: in nats, and as a share of the whole gain
 LITTLE = 0.6  # with more than this share of the first loss left, little has been learned,
 HOPELESS = 0.02  # and a gain over the last third of less than this share of the first loss leads nowhere
@@ -66,7 +68,8 @@ class Diagnosis:
 def diagnose(curves: Curves, *, ended: bool) -> Diagnosis:
     """How the run is going or, once it has `ended`, how it went. The first that holds is said.
 
-    diverged    the training loss is far above its lowest: by half a nat, and by half of what had been gained
+    diverged    the training loss is far above its lowest: by half a nat, and by half of what had been gained; or it
+                rose to what is worse than guessing, and nearly nothing is right since
     learned     99 % exactly right (or a BLEU of 99)
     memorising  the validation loss has risen since its lowest by 5 %, while the training loss kept falling
     stuck       the loss has not fallen for a third of the run, and the model has learned little
@@ -75,7 +78,10 @@ def diagnose(curves: Curves, *, ended: bool) -> Diagnosis:
     """
     if len(curves.train) < FEWEST_LOGS and len(curves.valid) < FEWEST_EVALS:
         count = plural(len(curves.valid), "evaluation")
-        return Diagnosis("early", f"Too early to say how it is going: {count} so far." if not ended else "")
+        if ended and not curves.train and not curves.valid:
+            return Diagnosis("early", "")
+        short = f"Too short to say how it went: {count}. Evaluate more often, or train it longer."
+        return Diagnosis("early", short if ended else f"Too early to say how it is going: {count} so far.")
     for judge in (_diverged, _learned, _memorising, _flat):
         found = judge(curves, ended)
         if found is not None:
@@ -89,20 +95,30 @@ def _level(points: Curve) -> float:
 
 
 def _diverged(curves: Curves, ended: bool) -> Diagnosis | None:
+    highest = max((rate for _, rate in curves.rate), default=0.0)
+    advice = f"Lower the learning rate{f' (the highest was {highest:.2g})' if highest else ''} or lengthen the warm-up."
     if len(curves.train) < 4:
         return None
     step, lowest = min(curves.train, key=lambda point: point[1])
     first, now = curves.train[0][1], _level(curves.train)
-    if now <= lowest + max(EXPLODED, EXPLODED * (first - lowest)):
-        return None
-    highest = max((rate for _, rate in curves.rate), default=0.0)
-    rate = f" (the highest was {highest:.2g})" if highest else ""
-    return Diagnosis(
-        "diverged",
-        f"Diverged: the training loss rose from {_nats(lowest)} at update {step:,.0f} to {_nats(now)}. Lower the "
-        f"learning rate{rate} or lengthen the warm-up.",
-        int(step),
-    )
+    if now > lowest + max(EXPLODED, EXPLODED * (first - lowest)):
+        return Diagnosis(
+            "diverged",
+            f"Diverged: the training loss rose from {_nats(lowest)} at update {step:,.0f} to {_nats(now)}. {advice}",
+            int(step),
+        )
+    at, worst = max(curves.train, key=lambda point: point[1])
+    top = max((value for _, value in curves.score), default=0.0)
+    # A loss that only falls from a high beginning comes from large first weights.
+    rose = worst > max(GUESSING, first) and (ended or curves.score)
+    if rose and top < (MANY_WRONG if curves.score_name == "exact_match" else 100 * MANY_WRONG):
+        return Diagnosis(
+            "diverged",
+            f"Diverged: the training loss was {_nats(worst)} at update {at:,.0f}, worse than guessing, and little has "
+            f"been learned since. {advice}",
+            int(at),
+        )
+    return None
 
 
 def _learned(curves: Curves, ended: bool) -> Diagnosis | None:
@@ -126,12 +142,13 @@ def _learned(curves: Curves, ended: bool) -> Diagnosis | None:
 
 def _memorising(curves: Curves, ended: bool) -> Diagnosis | None:
     valid, train = curves.valid, curves.train
-    if len(valid) < FEWEST_EVALS or not train:
+    if not valid or not train:
         return None
     best = min(range(len(valid)), key=lambda i: valid[i][1])
     step, lowest = valid[best]
     after = [value for _, value in valid[best + 1 :]]
-    if len(after) < 2:
+    # One evaluation after the lowest decides only at the end, and if it is much higher.
+    if len(after) < 2 and not (ended and after and after[-1] > (1 + MUCH) * lowest):
         return None
     now = median(after[-3:])
     if now - lowest <= max(MEMORISES[0], MEMORISES[1] * lowest):
@@ -140,7 +157,7 @@ def _memorising(curves: Curves, ended: bool) -> Diagnosis | None:
     if _level(train) >= then:
         return None
     better = _still_better(curves, step)
-    advice = "Train for fewer updates, on more data, or with more dropout."
+    advice = f"Train {'' if better else 'for fewer updates, '}on more data, or with more dropout."
     return Diagnosis(
         "memorising",
         f"Memorising since update {step:,.0f}: the validation loss has risen from {_nats(lowest)} to {_nats(now)}, "

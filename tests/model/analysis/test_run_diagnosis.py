@@ -148,3 +148,41 @@ def test_an_ended_run_without_curves_is_left_without_a_word() -> None:
 def _read(path: Path) -> Curves:
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     return Curves.of(*([line for line in lines if line["kind"] == kind] for kind in ("train", "eval")))
+
+
+def test_a_loss_that_was_worse_than_guessing_has_diverged_unless_it_was_overcome() -> None:
+    """A rate of 3 without clipping: 74, 126, then 5.5 nats with nothing right; it used to be told to train longer."""
+    train = [(20.0, 74.0), (40.0, 126.0), *((float(step), 5.5) for step in range(60, 401, 20))]
+    valid = [(100.0, 59.9), (200.0, 10.0), (300.0, 5.0), (400.0, 4.2)]
+    wrong, right = ([(step, score) for step, _ in valid] for score in (0.0, 0.4))
+    found = diagnose(Curves(train, valid, score=wrong), ended=True)
+    assert found.verdict == "diverged"
+    assert "was 126 at update 40, worse than guessing" in found.sentence
+    assert "Lower the learning rate" in found.sentence
+    assert diagnose(Curves(train, valid, score=right), ended=True).verdict != "diverged"
+    assert diagnose(Curves(train[1:], valid, score=wrong), ended=True).verdict != "diverged"  # it only falls
+    assert diagnose(Curves(train), ended=False).verdict != "diverged"  # nothing has been evaluated yet
+
+
+def test_two_evaluations_tell_of_memorising_at_the_end_only_if_they_lie_far_apart() -> None:
+    train = [(float(step), 4.0 * 0.9 ** (step / 20)) for step in range(20, 1001, 20)]
+    for last, ended, verdict in ((3.0, True, "memorising"), (3.0, False, "learning"), (2.2, True, "learning")):
+        found = diagnose(Curves(train, [(500.0, 2.0), (1000.0, last)]), ended=ended)
+        assert (found.verdict == "memorising") == (verdict == "memorising"), (last, ended, found)
+
+
+def test_a_run_whose_answers_still_get_better_is_not_told_to_train_less() -> None:
+    train = [(float(step), 4.0 * 0.9 ** (step / 20)) for step in range(20, 1001, 20)]
+    valid = [(float(step), 1 + abs(step - 300) / 500) for step in range(100, 1001, 100)]
+    for score, shorter in (
+        ([(step, step / 1100) for step, _ in valid], False),
+        ([(step, 0.3) for step, _ in valid], True),
+    ):
+        sentence = diagnose(Curves(train, valid, score=score), ended=True).sentence
+        assert sentence.startswith("Memorising since update 300")
+        assert ("fewer updates" in sentence) == shorter
+
+
+def test_an_ended_run_with_too_few_evaluations_says_so() -> None:
+    found = diagnose(Curves([(20.0, 5.0)], [(20.0, 4.0)]), ended=True)
+    assert found.sentence == "Too short to say how it went: 1 evaluation. Evaluate more often, or train it longer."
