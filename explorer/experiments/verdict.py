@@ -1,5 +1,7 @@
 """The verdict on an experiment in one line: which arms differ from the first by more than their runs do.
 
+An arm that is ahead or behind in the mean by a point, but not so, is not told apart: there may be a difference.
+
 Two arms differ if their ranges lie apart, or if the same one is ahead with each of at least five seeds. Were there no
 difference, three runs and three would lie apart in 1 of 10 cases, and five pairs would all favour one side in 1 of 16.
 """
@@ -17,6 +19,7 @@ _POINTS = 1.0  # of two arms whose scores differ by less, in % or BLEU, speed an
 _BETTER, _WORSE = "better than {}", "worse than {}"
 _SOONER, _LATER = "as good as {} in the end, and sooner", "as good as {} in the end, but later"
 _AHEAD, _BEHIND = "ahead of {} in every run, by less than a point", "behind {} in every run, by less than a point"
+_UNDECIDED = "not told apart from {}"
 _SURER, _LESS_SURE = "as often right as {}, with a lower loss", "as often right as {}, but less sure"
 
 
@@ -76,9 +79,15 @@ def _relation(first: ArmRuns, one: ArmRuns) -> tuple[str, str]:
     own, base = (mean_and_range([loss(run) for run in each.runs]) for each in (one, first))
     if own is not None and base is not None and _apart(own, base) and _times(own, base) >= 2:
         return (_SURER if own.mean < base.mean else _LESS_SURE), f"loss {own.mean:.2g} against {base.mean:.2g}"
+    numbers = f"{shown(round(mine.mean, 1))} against {shown(round(its.mean, 1))}"
     if _apart(mine, its):
-        numbers = f"{shown(round(mine.mean, 1))} against {shown(round(its.mean, 1))}"
         return (_AHEAD if mine.mean > its.mean else _BEHIND), numbers
+    if abs(mine.mean - its.mean) >= _POINTS:
+        return _UNDECIDED, f"{numbers}, but the runs overlap"
+    there = [each.n if each is not None else 0 for each in updates]
+    if there[0] * len(first.runs) != there[1] * len(one.runs):
+        counted = (f"{n} of {len(arm.runs)}" for n, arm in zip(there, (one, first), strict=True))
+        return _UNDECIDED, f"{' against '.join(counted)} runs reached the target"
     return "", ""
 
 

@@ -32,9 +32,21 @@ def test_a_small_lead_in_every_run_is_named_as_small() -> None:
     assert verdict(planted(ahead, first)) == said
 
 
-def test_ranges_that_overlap_show_no_difference() -> None:
-    mixed = (run(1, 0.995, 0.1, (0.5, 0.99)), run(2, 0.9, 0.2, (0.5, 0.9, 1.0)))
+def test_ranges_that_overlap_around_the_same_mean_show_no_difference() -> None:
+    mixed = (run(1, 0.999, 0.1, (0.5, 0.99)), run(2, 0.985, 0.2, (0.5, 0.9, 1.0)))
     assert verdict(planted(GOOD, mixed)) == "'two' shows no difference from 'one'."
+
+
+def test_ranges_that_overlap_around_other_means_decide_nothing() -> None:
+    mixed = (run(1, 0.995, 0.1, (0.5, 0.99)), run(2, 0.9, 0.2, (0.5, 0.9, 1.0)))
+    said = "'two' (94.8 % against 99.5 %, but the runs overlap) is not told apart from 'one'."
+    assert verdict(planted(GOOD, mixed)) == said
+
+
+def test_runs_that_miss_the_target_decide_nothing_either() -> None:
+    slow = (run(1, 0.999, 0.1, (0.5, 0.99)), run(2, 0.985, 0.2, (0.5, 0.6, 0.9)))
+    said = "'two' (1 of 2 against 2 of 2 runs reached the target) is not told apart from 'one'."
+    assert verdict(planted(GOOD, slow)) == said
 
 
 def test_five_seeds_that_all_favour_one_side_decide_though_the_ranges_overlap() -> None:
@@ -46,8 +58,10 @@ def test_five_seeds_that_all_favour_one_side_decide_though_the_ranges_overlap() 
     said = "'two' (77 % against 82 %, so with each of 5 seeds) is worse than 'one'."
     assert verdict(planted(ahead, first)) == said
     once = (*ahead[:4], run(4, 0.59, 0.3, (0.1,)))
-    for other in (once, ahead[:4], tuple(run(seed, score + 0.005, 0.3, (0.1,)) for seed, score in enumerate(scores))):
-        assert verdict(planted(first, other)) == "'two' shows no difference from 'one'."
+    small = tuple(run(seed, score + 0.005, 0.3, (0.1,)) for seed, score in enumerate(scores))
+    for other, undecided in ((once, True), (ahead[:4], True), (small, False)):
+        relation = "is not told apart" if undecided else "shows no difference"
+        assert f"{relation} from 'one'." in verdict(planted(first, other))
 
 
 def test_one_run_decides_nothing_and_no_run_says_nothing() -> None:
@@ -75,6 +89,11 @@ def test_failed_runs_are_worse() -> None:
             "diversification",
             "'with pairs of both directions' (40.3 against 39.5) is ahead of 'the corpus alone' in every run, by less "
             "than a point.",
+        ),
+        (
+            "scaling",
+            "'not divided' (1 of 3 against 3 of 3 runs reached the target) is not told apart from "
+            "'divided by √d_head'.",
         ),
         ("norm", "'post-norm' shows no difference from 'pre-norm'."),
     ],
