@@ -31,8 +31,11 @@ def run_box(key: str, label: str, names: Sequence[str], format_func: Callable[[s
     options, address = list(names), Parameter(key)
     # Where nothing has been chosen yet, even a name that this session wrote is a request: a page link has led here.
     asked = address.asked() if key in st.session_state else address.present()
+    if key not in st.session_state:
+        _forget_missing()  # of a visit to the page before this one
     for_key, chosen = st.session_state.pop(_NEXT, (key, None))
     if for_key == key and chosen is not None:
+        _forget_missing()
         if chosen not in options:  # a run that has just been started
             options.append(chosen)
     else:
@@ -41,13 +44,22 @@ def run_box(key: str, label: str, names: Sequence[str], format_func: Callable[[s
             st.session_state[_MISSING] = f"There is no '{printable(asked)}' here{nearest(asked, filter(None, names))}"
     # Set even if unchanged: to Streamlit, a box whose options have changed is a new one.
     st.session_state[key] = chosen if chosen in options else options[0]
-    box = st.selectbox(label, options, format_func=format_func, key=key, label_visibility="collapsed")
+    box = st.selectbox(
+        label, options, format_func=format_func, key=key, label_visibility="collapsed", on_change=_forget_missing
+    )
     chosen = box or options[0]
     address.write("" if chosen == options[0] else chosen)
     return chosen
 
 
 def draw_missing() -> None:
-    """Say, once, that the run or model named by a link does not exist; the page has room where the box has none."""
-    if said := st.session_state.pop(_MISSING, ""):
+    """Say that the run or model named by a link does not exist, until another is chosen: the page is often redrawn.
+
+    The page has room where the box has none.
+    """
+    if said := st.session_state.get(_MISSING, ""):
         st.warning(plain(said))
+
+
+def _forget_missing() -> None:
+    st.session_state.pop(_MISSING, None)

@@ -348,3 +348,14 @@ def test_the_preset_is_shown_where_the_estimate_is_known(app: AppTest) -> None:
 
 def test_all_tasks_are_offered(app: AppTest) -> None:
     assert len(app.run().selectbox(key="train_task").options) == len(TASKS) + 1
+
+
+def test_a_run_that_a_link_names_in_vain_is_said_until_another_is_chosen(app: AppTest, checkpoints: Path) -> None:
+    save_run(checkpoints / "toy", steps=(0, 10))
+    at = watching(app, "tyo")
+    assert "There is no 'tyo' here; did you mean 'toy'?" in words(at)
+    at = planned(at)  # the page is drawn again when the estimate has come
+    assert "There is no 'tyo' here" in words(at)
+    at.selectbox(key="run").set_value("toy").run()
+    assert "There is no 'tyo' here" not in words(at)
+    assert not at.exception
