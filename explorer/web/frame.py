@@ -22,6 +22,7 @@ _INSIDE = "_inside_shell"
 # In our colours, its captions have a contrast of 4.15:1, and small text needs 4.5:1.
 # Its frame around the whole page, when the page itself has the keyboard's focus, is a line at its edge here.
 # The first page is kept low above its figure, which then begins on the first screen of a laptop.
+# Why a file was not taken stands in its chip, where Streamlit tells it to screen readers and to a pointer that hovers.
 # The selected button in a row and a slider's value have 3.64:1 in the dark theme, so they take the colour of links.
 _STYLE = """<style>
 .stMainBlockContainer { padding: 1.25rem 3rem 2rem 2rem; }
@@ -44,6 +45,10 @@ _STYLE = """<style>
 .st-key-answer button { min-height: 2rem; padding: 0 0.6rem; }
 .st-key-answer [data-testid="stHorizontalBlock"] { column-gap: 0.6rem; }
 .st-key-answer [data-testid="stHeaderActionElements"] { display: none; }
+[data-testid="stFileChip"]:has([role="alert"]) { flex-wrap: wrap; height: auto; max-width: 100%; }
+[data-testid="stFileChip"] [role="alert"] {
+  position: static; flex: 1 0 100%; width: auto; height: auto; margin: 0; padding: 0 0 0.25rem 0.25rem; overflow: visible;
+  clip: auto; clip-path: none; white-space: normal; font-size: 0.875rem; }
 .stApp a[href^="#term-"] {
   color: inherit; text-decoration: underline dotted; text-underline-offset: 3px; cursor: help; }
 @media (min-width: 769px) { .stApp :has(> .st-key-phone_subject), .st-key-phone_subject { display: none; } }

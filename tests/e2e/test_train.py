@@ -42,7 +42,8 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(checkpoints: Path) -> Iterator[Server]:
-    with serve({"HEADLIGHT_CHECKPOINTS": str(checkpoints), "OMP_NUM_THREADS": "1"}) as running:
+    environment = {"HEADLIGHT_CHECKPOINTS": str(checkpoints), "OMP_NUM_THREADS": "1"}
+    with serve(environment | {"STREAMLIT_SERVER_MAX_UPLOAD_SIZE": "1"}) as running:
         yield running
     for path in (checkpoints / LAUNCHES).glob("*.json"):
         launch = read_launch(checkpoints, path.stem)
@@ -216,6 +217,23 @@ def test_a_run_survives_the_server(page: Page, checkpoints: Path, tmp_path: Path
     finally:
         if launch.alive:
             psutil.Process(launch.pid).kill()
+
+
+def test_a_file_that_is_too_large_is_answered_where_it_stands(page: Page, server: Server) -> None:
+    """In words that are seen: Streamlit itself shows them only to a pointer that hovers."""
+    page.set_default_timeout(PATIENCE)
+    page.goto(f"{server.url}/train")
+    page.get_by_role("combobox", name="Data").click()
+    page.get_by_role("option", name="Your own sentence pairs").click()
+    page.get_by_text("Or paste pairs, one on each line").wait_for()
+    large = {"name": "large.tsv", "mimeType": "text/plain", "buffer": b"word\tWort\n" * 120_000}
+    page.get_by_test_id("stMain").locator('input[type="file"]').first.set_input_files(large)  # type: ignore[arg-type]
+    said = page.get_by_test_id("stMain").get_by_text("must be 1.0MB or smaller")
+    said.wait_for()
+    box = said.bounding_box()
+    assert box is not None
+    assert box["width"] > 150
+    assert box["height"] > 12
 
 
 def test_heads_form_in_the_browser(page: Page, server: Server) -> None:
