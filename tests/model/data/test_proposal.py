@@ -63,10 +63,14 @@ def test_settings_follow_from_the_data_too() -> None:
     tiny, few = PRESETS["tiny"], proposal_for(own_data.number_words())
     assert not few.sentences
     assert few.settings(tiny) == {
-        "tokenizer": "characters", "dropout": "0.3", "positions": "rope", "select_by": "exact_match",
-        "max_steps": "1200",
+        "tokenizer": "characters", "dropout": "0.3", "positions": "rope", "attention_dropout": "0.3",
+        "activation_dropout": "0.3", "select_by": "exact_match", "max_steps": "1500", "learning_rate": "0.008",
     }  # fmt: skip
-    assert few.adapted(tiny).model == {**tiny.model, "dropout": 0.3, "positions": "rope"}
+    everywhere = {"dropout": 0.3, "positions": "rope", "attention_dropout": 0.3, "activation_dropout": 0.3}
+    assert few.adapted(tiny).model == {**tiny.model, **everywhere}
+    assert few.adapted(PRESETS["small"]).training["learning_rate"] == PRESETS["small"].training["learning_rate"]
+    lstm = few.settings(PRESETS["lstm-tiny"])
+    assert lstm == {"tokenizer": "characters", "dropout": "0.3", "select_by": "exact_match", "max_steps": "1500"}
     assert few.adapted(PRESETS["small"]).training["select_by"] == "exact_match"
     assert few.adapted(PRESETS["small"]).training["max_steps"] == 8000
     assert few.adapted(PRESETS["lstm-tiny"]).model["positions"] == "none"
@@ -74,7 +78,7 @@ def test_settings_follow_from_the_data_too() -> None:
     assert sentences.sentences
     assert sentences.settings(tiny)["select_by"] == "bleu"
     assert sentences.settings(tiny)["vocab_size"] == str(sentences.data.vocab_size)
-    assert "max_steps" not in sentences.settings(tiny)
+    assert not {"max_steps", "learning_rate", "attention_dropout"} & sentences.settings(tiny).keys()
     large = propose({"train": (Example("a b", "c"), Example("a", "d")) * LARGE, "valid": (Example("a", "c"),)}, CONFIG)
     assert set(large.settings(tiny)) == {"tokenizer", "select_by"}
     assert large.sampled
