@@ -19,7 +19,7 @@ NUMBERS = Base(
     "number-words",
     "tiny",
     f"{_LEAN} positions=rope dropout=0.1 max_steps=600 eval_every=50 eval_sentences=100",
-    target=0.85,
+    target=0.8,
     seeds=(1, 2, 3, 4, 5),
 )
 
@@ -188,12 +188,13 @@ EXPERIMENTS: dict[str, Experiment] = {
             "dropout",
             "Dropout",
             "Dropout sets activations to 0 at random, to keep a model from memorising its training data. Does it help "
-            "on sentences as regular as these, and what does it cost?",
-            SWAP,
+            "on numbers in words, of which 150 are in training and 749 in the test? And if more is dropped, also of "
+            "the attention weights and inside the feed-forward layers?",
+            NUMBERS,
             (
-                Arm("none"),
-                Arm("0.1, the paper's", "dropout=0.1"),
-                Arm("0.3", "dropout=0.3"),
+                Arm("0.1, the paper's"),
+                Arm("none", "dropout=0"),
+                Arm("0.3 there and inside", "dropout=0.3 attention_dropout=0.3 activation_dropout=0.3"),
             ),
         ),
         Experiment(
