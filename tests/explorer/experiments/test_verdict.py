@@ -92,8 +92,8 @@ def test_failed_runs_are_worse() -> None:
         ),
         (
             "dropout",
-            "'none' (74.6 % against 89.5 %, so with each of 5 seeds) and '0.3 there and inside' (82.3 % against 89.5 %, "
-            "so with each of 5 seeds) are worse than '0.1, the paper's'.",
+            "'none' (74.6 % against 89.5 %, so with each of 5 seeds) and '0.3 there and inside' (82.3 % against "
+            "89.5 %, so with each of 5 seeds) are worse than '0.1, the paper's'.",
         ),
         (
             "scaling",
