@@ -47,8 +47,8 @@ _STYLE = """<style>
 .st-key-answer [data-testid="stHeaderActionElements"] { display: none; }
 [data-testid="stFileChip"]:has([role="alert"]) { flex-wrap: wrap; height: auto; max-width: 100%; }
 [data-testid="stFileChip"] [role="alert"] {
-  position: static; flex: 1 0 100%; width: auto; height: auto; margin: 0; padding: 0 0 0.25rem 0.25rem; overflow: visible;
-  clip: auto; clip-path: none; white-space: normal; font-size: 0.875rem; }
+  position: static; flex: 1 0 100%; width: auto; height: auto; margin: 0; padding: 0 0 0.25rem 0.25rem;
+  overflow: visible; clip: auto; clip-path: none; white-space: normal; font-size: 0.875rem; }
 .stApp a[href^="#term-"] {
   color: inherit; text-decoration: underline dotted; text-underline-offset: 3px; cursor: help; }
 @media (min-width: 769px) { .stApp :has(> .st-key-phone_subject), .st-key-phone_subject { display: none; } }
