@@ -154,6 +154,8 @@ def _scores(name: str, task: Task, results: Mapping[str, Any]) -> list[str]:
         "",
         *_bullets(score_lines(test)),
     ]
+    if results["split"] == "valid":
+        lines += ["", "The same sentences chose which weights were kept: others may be answered a little less well."]
     return lines
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import product
 from pathlib import Path
 
@@ -79,9 +79,11 @@ def held(checkpoints: Path, name: str, step: int = 1) -> Iterator[psutil.Process
         time.sleep(0.02)
     process = psutil.Process(launch.pid)
     process.suspend()
-    yield process
-    if process.is_running():
-        process.resume()
+    try:
+        yield process
+    finally:
+        with suppress(psutil.NoSuchProcess):  # the block has killed it
+            process.resume()
 
 
 def open_settings(page: Page, server: Server) -> None:

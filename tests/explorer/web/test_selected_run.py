@@ -47,12 +47,18 @@ def test_a_link_opens_a_run_and_the_box_another(app: AppTest) -> None:
     assert shown(app.selectbox(key=RUN).set_value(NEW).run()) == (NEW, {})
 
 
-def test_a_name_that_does_not_exist_is_said_once_and_not_shown(app: AppTest) -> None:
+def test_a_name_that_does_not_exist_is_said_until_another_is_chosen(app: AppTest) -> None:
     app.query_params["run"] = "<b>onne</b>\u202e"
     assert shown(app.run()) == (NEW, {})
     (warning,) = app.warning
     assert "U\\+202E" in warning.value
     assert "one" in warning.value
+    assert app.run().warning, "the page is often redrawn"
+    app.selectbox[0].set_value("one").run()
+    assert not app.warning
+    app.query_params["run"] = "onne"
+    assert app.run().warning
+    app.session_state["choose"] = lambda: choose_run("two")
     assert not app.run().warning
 
 
