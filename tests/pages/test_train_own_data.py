@@ -83,7 +83,7 @@ def test_pasted_pairs_get_tokens_that_can_spell_them(app: AppTest) -> None:
     options = parser().parse_args(command(at)[3:])
     assert options.set == ["tokenizer=characters"]
     assert Path(options.data).read_text(encoding="utf-8").startswith("six hundred forty\t640\n")
-    assert at.number_input(key="train_files_tiny_max_steps").value == 1500, "proposed, so not in the command"
+    assert at.number_input(key="train_files_tiny_max_steps").value == 1300, "proposed, so not in the command"
     tokens.set_value("words").run()
     assert not at.exception
     assert "100 % of the validation answers cannot be spelled with these tokens" in at.warning[0].value

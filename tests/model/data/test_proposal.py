@@ -64,13 +64,13 @@ def test_settings_follow_from_the_data_too() -> None:
     assert not few.sentences
     assert few.settings(tiny) == {
         "tokenizer": "characters", "dropout": "0.3", "positions": "rope", "attention_dropout": "0.3",
-        "activation_dropout": "0.3", "select_by": "exact_match", "max_steps": "1500", "learning_rate": "0.008",
+        "activation_dropout": "0.3", "select_by": "exact_match", "max_steps": "1300", "learning_rate": "0.008",
     }  # fmt: skip
     everywhere = {"dropout": 0.3, "positions": "rope", "attention_dropout": 0.3, "activation_dropout": 0.3}
     assert few.adapted(tiny).model == {**tiny.model, **everywhere}
     assert few.adapted(PRESETS["small"]).training["learning_rate"] == PRESETS["small"].training["learning_rate"]
     lstm = few.settings(PRESETS["lstm-tiny"])
-    assert lstm == {"tokenizer": "characters", "dropout": "0.3", "select_by": "exact_match", "max_steps": "1500"}
+    assert lstm == {"tokenizer": "characters", "dropout": "0.3", "select_by": "exact_match", "max_steps": "1300"}
     assert few.adapted(PRESETS["small"]).training["select_by"] == "exact_match"
     assert few.adapted(PRESETS["small"]).training["max_steps"] == 8000
     assert few.adapted(PRESETS["lstm-tiny"]).model["positions"] == "none"
