@@ -38,10 +38,12 @@ def pasted_table(text: str) -> Pasted:
         return Pasted("\n".join(lines), ".jsonl", "JSON")
     divided = {mark: sum(_divides(line, mark) for line in filled) for mark in SEPARATORS}
     best = max(SEPARATORS, key=lambda mark: divided[mark])  # the first of equals
-    for mark in (",", ";") if best not in _CLEAR or 2 * divided[best] < len(filled) else ():
-        if (cut := _unquoted(lines, mark)) is not None:
-            return Pasted("\n".join(cut).rstrip("\n") + "\n", ".tsv", _NAMES[mark])
-    if not filled or 2 * divided[best] < len(filled):
+    found = bool(filled) and 2 * divided[best] >= len(filled)
+    if not (found and best in _CLEAR):
+        for mark in (",", ";"):
+            if (cut := _unquoted(lines, mark)) is not None:
+                return Pasted("\n".join(cut).rstrip("\n") + "\n", ".tsv", _NAMES[mark])
+    if not found:
         raise DataError(
             "these lines are not pairs: write a pair on each line, first the source, then a tab, a comma or an arrow "
             "(->), then the target."

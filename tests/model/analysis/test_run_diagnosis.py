@@ -166,9 +166,9 @@ def test_a_loss_that_was_worse_than_guessing_has_diverged_unless_it_was_overcome
 
 def test_two_evaluations_tell_of_memorising_at_the_end_only_if_they_lie_far_apart() -> None:
     train = [(float(step), 4.0 * 0.9 ** (step / 20)) for step in range(20, 1001, 20)]
-    for last, ended, verdict in ((3.0, True, "memorising"), (3.0, False, "learning"), (2.2, True, "learning")):
+    for last, ended, memorising in ((3.0, True, True), (3.0, False, False), (2.2, True, False)):
         found = diagnose(Curves(train, [(500.0, 2.0), (1000.0, last)]), ended=ended)
-        assert (found.verdict == "memorising") == (verdict == "memorising"), (last, ended, found)
+        assert (found.verdict == "memorising") == memorising, (last, ended, found)
 
 
 def test_a_run_whose_answers_still_get_better_is_not_told_to_train_less() -> None:
