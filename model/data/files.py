@@ -24,7 +24,7 @@ VALID_FRACTION = 0.1
 LARGE = 5000  # with this many pairs, a larger model becomes the default
 _SOURCE_NAMES = ("source", "src", "input", "original", "question")
 _TARGET_NAMES = ("target", "tgt", "output", "translation", "reference", "answer")
-_LINES_NAMED = 5
+_NAMED = 5
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,8 @@ class Pairs:
         if not self.unused:
             return ""
         read = f"The sources are column '{self.source_name}', the targets '{self.target_name}'"
-        return f"{read}; not read: {', '.join(self.unused)}."
+        more = f" and {len(self.unused) - _NAMED} more" if len(self.unused) > _NAMED else ""
+        return f"{read}; not read: {', '.join(self.unused[:_NAMED])}{more}."
 
     def skipped_sentence(self) -> str:
         """A sentence that says what was skipped and why, with the first line numbers; empty if nothing was."""
@@ -62,8 +63,8 @@ class Pairs:
 
 def name_lines(lines: tuple[int, ...]) -> str:
     """The first few line numbers as text, and how many more there are."""
-    named = ", ".join(map(str, lines[:_LINES_NAMED]))
-    more = f" and {len(lines) - _LINES_NAMED} more" if len(lines) > _LINES_NAMED else ""
+    named = ", ".join(map(str, lines[:_NAMED]))
+    more = f" and {len(lines) - _NAMED} more" if len(lines) > _NAMED else ""
     return f"line{'s' if len(lines) > 1 else ''} {named}{more}"
 
 

@@ -364,5 +364,7 @@ def test_the_columns_that_are_not_read_are_named(tmp_path: Path) -> None:
     assert read_pairs(path).columns_sentence() == "The sources are column '2', the targets '3'; not read: 1, 4."
     assert got(read_pairs(path, source_column="1"))[0] == ("0", "I see")
     assert read_pairs(write(tmp_path / "b.tsv", rows("\t"))).columns_sentence() == ""
+    wide = write(tmp_path / "d.tsv", "".join("\t".join(f"{s}{n}" for n in range(9)) + "\n" for s, _ in PAIRS))
+    assert read_pairs(wide).columns_sentence().endswith("not read: 3, 4, 5, 6, 7 and 2 more.")
     counted = "".join(f"{word}\t{n}\tCC-BY\n" for n, word in enumerate(("one", "two", "three"), start=1))
     assert got(read_pairs(write(tmp_path / "c.tsv", counted)))[0] == ("one", "1")
