@@ -24,8 +24,9 @@ ATTENTION, TRANSFORMER, STATE, VARIANTS, FUSED, TAP, RECORDING, SEARCH, EDITS, D
     "explorer/probing/measurement.py",
 )
 CONSISTENCY = "model/training/consistency.py"
-SHORT, GROWTH, CHAINS, PAIRS = (
+SHORT, PRODUCTS, GROWTH, CHAINS, PAIRS = (
     "model/training/short_attention.py",
+    "model/training/products.py",
     "model/training/growth.py",
     "model/chains.py",
     "explorer/experiments/pairs.py",
@@ -52,6 +53,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     ),
     FUSED: ("tests/model/training/test_fused.py",),
     SHORT: ("tests/model/training/test_fused.py",),
+    PRODUCTS: ("tests/model/training/test_products.py",),
     GROWTH: ("tests/model/training/test_growth.py",),
     CHAINS: ("tests/model/test_reproduce.py",),
     PAIRS: ("tests/explorer/experiments/test_pairs.py",),
@@ -231,6 +233,13 @@ MUTANTS: tuple[Mutant, ...] = (
         ("weights.div_(weights.sum(dim=-1, keepdim=True).clamp_(min=bounds.tiny))", ".clamp_(min=bounds.tiny)", ""),
         ("grad_scores.sub_((grad_scores * weights).sum(dim=-1, keepdim=True)).mul_(weights)", "sub_", "add_"),
         ("grad_k = torch.baddbmm(zero, grad_scores.transpose(1, 2), q, beta=0, alpha=scale)", "alpha=scale", "alpha=1"),
+    ),
+    *_of(
+        PRODUCTS,
+        ("return not any(_rounds(batch) for batch in (0, 3))", "not any(_rounds(batch) for batch in (0, 3))", "True"),
+        ('if any(bool(has) for name, has in capabilities.items() if "amx" in name):', "amx", "mmx"),
+        ("products.fp32_precision = before", "before", '"bf16"'),
+        ("fine = 1 + 2.0**-12  # which bf16 does not have", "-12", "-5"),
     ),
     *_of(
         GROWTH,

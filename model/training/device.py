@@ -14,6 +14,7 @@ import torch
 
 from model.config import ConfigError
 from model.plurals import plural
+from model.training.products import quick_products
 
 TIMED_REPEATS = 4
 ENOUGH_SECONDS = 2.0
@@ -50,6 +51,14 @@ class Runtime:
         if self.precision != "bf16":
             return contextlib.nullcontext()
         return torch.autocast(self.torch_device.type, dtype=torch.bfloat16)
+
+    def products(self) -> contextlib.AbstractContextManager[Any]:
+        """The context of a training pass, forward and backward, in which float32 products are quick.
+
+        In bf16 few products of float32 numbers are left, which gain no more than their preparation costs.
+        """
+        quick = self.torch_device.type == "cpu" and self.precision != "bf16"
+        return quick_products() if quick else contextlib.nullcontext()
 
 
 def resolve_device(wanted: str, *, local_rank: int = 0) -> str:

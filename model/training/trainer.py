@@ -197,8 +197,9 @@ class Trainer:
         if self.config.consistency == "simcut":
             kept = draw_cutoff(*tensors[:2], self.config.cutoff, self.config.seed, *place)
         wait = isinstance(self.loss, DistributedDataParallel) and not last
-        with self.loss.no_sync() if wait else contextlib.nullcontext():  # type: ignore[operator]
-            with self.setup.runtime.autocast():
+        runtime = self.setup.runtime
+        with runtime.products(), self.loss.no_sync() if wait else contextlib.nullcontext():  # type: ignore[operator]
+            with runtime.autocast():
                 loss, nll = self.loss(*tensors, kept)
             loss = loss * batch.weight
             # DDP averages over processes; we want the sum.

@@ -124,6 +124,7 @@ def _trial_batch(corpus: Corpus, model: Model) -> MicroBatch:
 def _one_step(model: Model, batch: tuple[Tensor, Tensor, Tensor], runtime: Runtime, smoothing: float) -> None:
     torch.set_num_threads(runtime.threads)
     loss = TrainingLoss(model.train(), smoothing=smoothing, fused=runtime.fused)
-    with runtime.autocast():
-        total, _ = loss(*batch)
-    total.backward()
+    with runtime.products():
+        with runtime.autocast():
+            total, _ = loss(*batch)
+        total.backward()

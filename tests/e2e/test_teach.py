@@ -62,6 +62,7 @@ def test_a_link_shows_what_was_on_screen(visit: Visit, elsewhere: Visit) -> None
     again = elsewhere(page.url)
     expect(main_part(again)).to_contain_text("PE(p + 7) = M · PE(p) holds at all 57 positions")
     page.get_by_role("link", name="Masks").click()
+    page.wait_for_url("**/masks*")
     settle(page)
     assert "pe_offset" not in page.url, "another page's parameters are not in this page's link"
 

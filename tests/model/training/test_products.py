@@ -1,0 +1,149 @@
+"""Products by oneDNN: as exact as float32, for training in float32 alone, never where they would be rounded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+
+from model.training import products
+from model.training.device import Runtime
+from model.training.distributed import World
+from model.training.products import gives_float32_to_onednn, quick_products
+from model.training.trainer import Trainer
+from tests.model.engine import SETTLED, string_setup
+
+BF16_STEP = 2.0**-8
+"""The relative distance of two neighbouring bf16 numbers, at most."""
+
+
+@pytest.fixture
+def fresh() -> Iterator[None]:
+    """The processor is asked anew, before and after the test."""
+    gives_float32_to_onednn.cache_clear()
+    yield
+    gives_float32_to_onednn.cache_clear()
+
+
+def asked() -> str:
+    """What PyTorch's products of float32 numbers may be made of at the moment."""
+    return str(torch.backends.mkldnn.matmul.fp32_precision)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        pytest.param((300, 128), (128, 256), id="a layer's output"),
+        pytest.param((128, 3000), (3000, 256), id="a gradient of weights"),
+        pytest.param((7, 5), (5, 3), id="small"),
+        pytest.param((24, 9, 32), (24, 32, 11), id="the scores of heads"),
+    ],
+)
+def test_products_are_as_exact_as_float32(a: tuple[int, ...], b: tuple[int, ...]) -> None:
+    first, second = torch.randn(a), torch.randn(b)
+    exact = first.double() @ second.double()
+    with quick_products():
+        found = first @ second
+    off = float((found - exact).norm() / exact.norm())
+    rounded = float((first.bfloat16().double() @ second.bfloat16().double() - exact).norm() / exact.norm())
+    assert found.dtype == torch.float32
+    assert off < 1e-6 < BF16_STEP / 8 < rounded
+
+
+def test_they_are_the_same_each_time() -> None:
+    first, second = torch.randn(128, 3000), torch.randn(3000, 256)
+    with quick_products():
+        assert torch.equal(first @ second, first @ second)
+
+
+@pytest.mark.usefixtures("fresh")
+def test_a_processor_that_would_round_is_left_to_mkl(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its instructions, or because a product that is tried out shows it."""
+    here = dict(torch.cpu.get_capabilities())
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX512")
+    monkeypatch.setattr(products, "_rounds", lambda batch: False)
+    monkeypatch.setattr(
+        torch.cpu, "get_capabilities", lambda: {name: has for name, has in here.items() if "amx" not in name}
+    )
+    assert gives_float32_to_onednn() == torch.backends.mkldnn.is_available()
+
+    def refused() -> bool:
+        gives_float32_to_onednn.cache_clear()
+        return not gives_float32_to_onednn()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(torch.cpu, "get_capabilities", lambda: here | {"amx_bf16": True})
+        assert refused()
+    with monkeypatch.context() as patch:
+        patch.setattr(products, "_rounds", lambda batch: batch > 0)
+        assert refused()
+        with quick_products():
+            assert asked() == "none"
+    with monkeypatch.context() as patch:
+        patch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX2")
+        assert refused()
+
+
+@pytest.mark.parametrize("batch", [0, 3])
+def test_a_rounded_product_is_noticed(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    product = torch.Tensor.__matmul__
+    with monkeypatch.context() as patch:
+        patch.setattr(torch.Tensor, "__matmul__", lambda a, b: product(a.bfloat16(), b.bfloat16()).float())
+        assert products._rounds(batch)
+    monkeypatch.setattr(torch.Tensor, "__matmul__", lambda a, b: product(a.double(), b.double()).float())
+    assert not products._rounds(batch)
+
+
+def test_the_permission_ends_with_the_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(products, "gives_float32_to_onednn", lambda: True)
+    before = asked()
+    with quick_products():
+        with quick_products():
+            assert asked() == "bf16"
+        assert asked() == "bf16"
+    assert asked() == before
+
+    @quick_products()
+    def fail() -> None:
+        assert asked() == "bf16"
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert asked() == before
+
+
+@pytest.mark.parametrize(
+    ("runtime", "quick"),
+    [
+        (Runtime(precision="fp32"), True),
+        (Runtime(precision="bf16"), False),
+        (Runtime(precision="fp32", device="cuda"), False),
+    ],
+)
+def test_float32_on_a_cpu_asks_for_them(runtime: Runtime, quick: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(products, "gives_float32_to_onednn", lambda: True)
+    with runtime.products():
+        assert (asked() == "bf16") == quick
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_training_asks_for_them_forward_and_backward(precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(products, "gives_float32_to_onednn", lambda: True)
+    trainer = Trainer(string_setup(runtime=replace(SETTLED, precision=precision)), World(), None)
+    seen: dict[str, str] = {}
+
+    def forward(*_: object) -> None:
+        seen["forward"] = asked()
+
+    def backward(gradient: Tensor) -> None:
+        seen["backward"] = asked()
+
+    trainer.loss.register_forward_hook(forward)
+    trainer.model.output.weight.register_hook(backward)
+    trainer.update()
+    assert seen == dict.fromkeys(("forward", "backward"), "bf16" if precision == "fp32" else "none")
+    assert asked() == "none"
