@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -147,3 +150,38 @@ def test_training_asks_for_them_forward_and_backward(precision: str, monkeypatch
     trainer.update()
     assert seen == dict.fromkeys(("forward", "backward"), "bf16" if precision == "fp32" else "none")
     assert asked() == "none"
+
+
+MANY_SIZES = """
+import model.training  # before PyTorch, as a training command does
+import psutil, torch
+from model.training.products import quick_products
+
+torch.set_num_threads(1)
+numbers = torch.randn(2000, 128)
+process = psutil.Process()
+with quick_products():
+    numbers[:500].T @ numbers[:500]
+    before = process.memory_info().rss
+    for length in range(501, 1001):
+        numbers[:length].T @ numbers[:length]
+print((process.memory_info().rss - before) / 2**20)
+"""
+
+
+def grown(**environment: str) -> float:
+    """How many megabytes a process keeps of products of 500 sizes."""
+    inherited = {name: value for name, value in os.environ.items() if "CACHE_CAPACITY" not in name}
+    done = subprocess.run(
+        [sys.executable, "-c", MANY_SIZES], env=inherited | environment, capture_output=True, text=True, check=True
+    )
+    return float(done.stdout)
+
+
+@pytest.mark.slow
+def test_the_code_of_many_sizes_is_not_kept() -> None:
+    """Batches of a long run differ in size; a user's own setting stands."""
+    kept = grown()
+    assert kept < 200
+    if gives_float32_to_onednn():
+        assert grown(ONEDNN_PRIMITIVE_CACHE_CAPACITY="1024", LRU_CACHE_CAPACITY="1024") > 2 * kept
