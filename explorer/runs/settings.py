@@ -63,6 +63,8 @@ _LABELS = {
     "clip_norm": "Gradient norm limit",
     "select_by": "Best weights by",
     "average_checkpoints": "Average last checkpoints",
+    "src_lang": "Source language",
+    "tgt_lang": "Target language",
     "min_frequency": "Rarer words are unknown",
     "vocab_size": "Subword pieces",
     "log_every": "Updates between log lines",
@@ -88,6 +90,15 @@ def problem(preset: Preset, changes: Changes) -> str:
         from_dict(ModelConfig, {**preset.model, **_belonging_to(ModelConfig, given)})
         from_dict(TrainConfig, {**preset.training, **_belonging_to(TrainConfig, given)})
         from_dict(DataConfig, _belonging_to(DataConfig, given))
+    except ConfigError as error:
+        return str(error)
+    return ""
+
+
+def refusal(name: str, value: Any) -> str:
+    """Why a setting of the training cannot have this value; empty if it can."""
+    try:
+        from_dict(TrainConfig, {name: value})
     except ConfigError as error:
         return str(error)
     return ""

@@ -33,8 +33,9 @@ def run_box(key: str, label: str, names: Sequence[str], format_func: Callable[[s
     asked = address.asked() if key in st.session_state else address.present()
     if key not in st.session_state:
         _forget_missing()  # of a visit to the page before this one
-    for_key, chosen = st.session_state.pop(_NEXT, (key, None))
-    if for_key == key and chosen is not None:
+    for_key, chosen = st.session_state.get(_NEXT, ("", ""))
+    if for_key == key:  # a choice for the other page's box waits for it
+        del st.session_state[_NEXT]
         _forget_missing()
         if chosen not in options:  # a run that has just been started
             options.append(chosen)

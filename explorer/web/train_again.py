@@ -10,25 +10,25 @@ from explorer.runs.command import like_command, longer_command, quoted_command
 from explorer.runs.lifecycle import Runs
 from explorer.runs.process import RunError
 from explorer.runs.repeating import Repeatable, repeatable
+from explorer.runs.settings import refusal
 from explorer.runs.viewer_mode import viewing
-from explorer.text import plain, why
+from explorer.text import plain, plural, why
 from explorer.web.selected_run import choose_run
 from model.folder import CheckpointError
 
 _REFUSED, _WATCH = "_again_refused", "_again_watch"
-_MAX_SEED, _MAX_STEPS = 2**31 - 1, 10**9
 
 
 def draw_again(runs: Runs, name: str, key: str) -> None:
     """The two buttons, each with its form, for a run or model that is not being trained; nothing for any other."""
+    if st.session_state.pop(_WATCH, False):  # first: a run that is trained longer is busy by now
+        st.switch_page("pages/train.py")
     status = runs.peek(name)
     if viewing() or (status is not None and status.busy) or not runs.folder(name).is_dir():
         return
     run = repeatable(runs.folder(name), status)
     if run is None:
         return
-    if st.session_state.pop(_WATCH, False):
-        st.switch_page("pages/train.py")
     with st.popover("Train again like this"):
         if run.missing:
             st.caption(plain(run.missing))
@@ -43,30 +43,41 @@ def draw_again(runs: Runs, name: str, key: str) -> None:
 
 def _like(runs: Runs, name: str, run: Repeatable, key: str) -> None:
     st.caption(plain(f"The same data and settings as '{name}'. The same seed gives the same weights. {run.computed}"))
-    seed = st.number_input("Seed", 0, _MAX_SEED, value=run.next_seed, key=f"{key}_seed_{name}")
+    # Without bounds, here and below: the browser marks a number beyond them red, but Start would use the one before.
+    seed = int(st.number_input("Seed", value=run.next_seed, step=1, key=f"{key}_seed_{name}"))
     new = st.text_input("Name of the new model", value=runs.free_name(name), max_chars=64, key=f"{key}_name_{name}")
     warm = st.toggle(
         "Start from its weights",
         key=f"{key}_warm_{name}",
         help="Train on what it has learned, instead of from random weights.",
     )
-    changes = (("seed", str(int(seed))),)
+    if unfit := refusal("seed", seed):
+        st.error(plain(unfit))
+    changes = (("seed", str(seed)),)
     new = new.strip() or runs.free_name(name)
     command = like_command(name, new, changes, runs.checkpoints, from_weights=warm)
     st.code(quoted_command(command), language="bash", wrap_lines=True)
     start: Callable[[], None] = lambda: runs.again(name, new, changes, from_weights=warm)  # noqa: E731
-    st.button("Start", key=f"{key}_like_{name}", type="primary", on_click=_begin, args=(start, new))
+    st.button(
+        "Start", key=f"{key}_like_{name}", type="primary", disabled=bool(unfit), on_click=_begin, args=(start, new)
+    )
 
 
 def _longer(runs: Runs, name: str, run: Repeatable, key: str) -> None:
     st.caption(plain(f"'{name}' goes on from update {run.steps:,}. {run.longer_sentence}"))
-    steps = st.number_input(
-        "Updates in all", run.steps + 1, _MAX_STEPS, value=max(2 * run.steps, run.steps + 1), key=f"{key}_steps_{name}"
-    )
-    command = longer_command(name, int(steps), runs.checkpoints)
+    twice = max(2 * run.steps, run.steps + 1)
+    steps = int(st.number_input("Updates in all", value=twice, step=1, key=f"{key}_steps_{name}"))
+    unfit = refusal("max_steps", steps)
+    if not unfit and steps <= run.steps:
+        unfit = f"It has made {plural(run.steps, 'update')} already; choose more than that."
+    if unfit:
+        st.error(plain(unfit))
+    command = longer_command(name, steps, runs.checkpoints)
     st.code(quoted_command(command), language="bash", wrap_lines=True)
-    start: Callable[[], None] = lambda: runs.longer(name, int(steps))  # noqa: E731
-    st.button("Start", key=f"{key}_longer_{name}", type="primary", on_click=_begin, args=(start, name))
+    start: Callable[[], None] = lambda: runs.longer(name, steps)  # noqa: E731
+    st.button(
+        "Start", key=f"{key}_longer_{name}", type="primary", disabled=bool(unfit), on_click=_begin, args=(start, name)
+    )
 
 
 def _begin(start: Callable[[], None], watched: str) -> None:

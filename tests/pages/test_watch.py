@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.runs.process import read_launch
@@ -86,3 +87,39 @@ def test_a_finished_run_is_trained_longer(app: AppTest, checkpoints: Path) -> No
     assert started(checkpoints, "mine") == ["--resume", "mine", "--steps", "90", "--checkpoints", str(checkpoints)]
     shutil.rmtree(folder / STATE)
     assert not [element for element in at.run().number_input if element.key == "watch_steps_mine"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "button", "sentence"),
+    [
+        ("watch_steps_mine", 30, "watch_longer_mine", "It has made 30 updates already; choose more than that."),
+        ("watch_steps_mine", 0, "watch_longer_mine", "max_steps=0 must be at least 1."),
+        ("watch_seed_mine", -7, "watch_like_mine", "seed=-7 must be 0 or more."),
+    ],
+)
+def test_a_number_that_cannot_be_is_refused_and_never_replaced(
+    app: AppTest, checkpoints: Path, field: str, value: int, button: str, sentence: str
+) -> None:
+    finished_run(checkpoints)
+    at = watching(app, "mine")
+    at.number_input(key=field).set_value(value).run()
+    assert sentence in words(at)
+    assert at.button(key=button).disabled
+    at.number_input(key=field).set_value(99).run()
+    assert not at.button(key=button).disabled
+
+
+def test_a_run_that_is_trained_longer_from_the_runs_page_is_watched(app: AppTest, checkpoints: Path) -> None:
+    finished_run(checkpoints)
+    save_run(checkpoints / "other")
+    at = app.switch_page("pages/runs.py")
+    at.session_state["entry"] = "mine"
+    at.run()
+    at.number_input(key="runs_steps_mine").set_value(90).run()
+    at.button(key="runs_longer_mine").click().run()
+    assert not at.exception
+    assert at.selectbox(key="run").value == "mine", "the Train page, with this run"
+    at.switch_page("pages/runs.py").run()
+    at.selectbox(key="entry").set_value("other").run()
+    assert at.selectbox(key="entry").value == "other"
+    assert not [box for box in at.selectbox if box.key == "run"], "still the Runs page"
