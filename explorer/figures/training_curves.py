@@ -176,7 +176,13 @@ def comparison_figure(
     top = 100.0 if measure in _IN_PERCENT else None
     x_title = "seconds of training, without evaluations" if over_time else "step"
     spec = _spec("comparison", axis, 0, tuple(chosen), top, log=log and "loss" in measure, x_title=x_title)
-    return Figure(spec, _columns(rows), caption, f"{title[0].upper()}{title[1:]}: {axis}")
+    return Figure(spec, _columns(rows), caption, _heading(title, axis))
+
+
+def _heading(title: str, axis: str) -> str:
+    """The measure and its unit; a word that ends one and begins the other stands once."""
+    word, capital = title.split()[-1], f"{title[0].upper()}{title[1:]}"
+    return f"{capital}{axis.removeprefix(word)}" if axis.startswith(word) else f"{capital}: {axis}"
 
 
 def _measured(metrics: Metrics, measure: str) -> list[Point]:

@@ -1,21 +1,25 @@
-"""In what the settings of several runs differ."""
+"""In what several runs differ: their settings, what they learned from, and what they began with."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from explorer.runs.settings import label_of
+from explorer.text import plural
 from model.config import with_current_names
+from model.data.files import DATA_FILE
 from model.folder import CheckpointError, read_config
 
 _SECTIONS = ("data", "model", "training", "runtime")
+_FILES = ("--data", "--source", "--target", "--valid-data")
 _NOT_CHOSEN = ("src_vocab_size", "tgt_vocab_size", "settled", "fused")
 
 
 def settings_of(folder: Path) -> dict[str, Any]:
-    """The settings of a run by name, and on what it was computed; empty where its config.json cannot be read."""
+    """The settings of a run by name, on what it was computed, and its origin; empty without a readable config.json."""
     try:
         config = read_config(folder)
     except CheckpointError:
@@ -24,7 +28,44 @@ def settings_of(folder: Path) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for section in sections:
         found |= with_current_names(section) if isinstance(section, dict) else {}
+    if found.get("tokenizer") != "subwords":
+        found.pop("vocab_size", None)
+    found |= _origin(config, folder)
     return {name: value for name, value in found.items() if name not in _NOT_CHOSEN}
+
+
+def _origin(config: Mapping[str, Any], folder: Path) -> dict[str, str]:
+    """What the run began with and learned from beside its task, in words; nothing of what it does not have."""
+    first, extended, added = (config.get(name) or () for name in ("first", "extended", "added_data"))
+    found = {
+        "starts_from": str(config.get("init") or ""),
+        "first_part": ", ".join(f"{key}={value}" for key, value in first.items()) if isinstance(first, dict) else "",
+        "own_pairs": _own_pairs(config.get("own_data") or (), folder / DATA_FILE),
+        "further_pairs": ", ".join(_added(each) for each in added if isinstance(each, dict)),
+        "trained_longer": ", ".join(f"to {plural(steps, 'update')}" for steps in extended if isinstance(steps, int)),
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def _own_pairs(words: Sequence[str], stored: Path) -> str:
+    """The files that a run's own pairs came from, and a check sum of the pairs: files of one name may differ."""
+    if not words:
+        return ""
+    files = [value for option, value in zip(words[::2], words[1::2], strict=False) if option in _FILES]
+    try:
+        content = stored.read_bytes()
+    except OSError:
+        return ", ".join(files)
+    pairs = plural(content.count(b"\n"), "pair")
+    return f"{', '.join(files)} ({pairs}, {_sum(hashlib.sha256(content).hexdigest())})"
+
+
+def _added(entry: Mapping[str, Any]) -> str:
+    return f"{entry.get('file')} ({plural(int(entry.get('pairs') or 0), 'pair')}, {_sum(str(entry.get('sha256')))})"
+
+
+def _sum(digest: str) -> str:
+    return f"check sum {digest[:8]}"
 
 
 def differences(runs: Mapping[str, Mapping[str, Any]]) -> list[dict[str, str]]:

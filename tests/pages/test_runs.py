@@ -257,7 +257,11 @@ def test_curves_side_by_side(app: AppTest, checkpoints: Path) -> None:
     assert "Validation loss at the end, best first: other 0.50 (step 10), mine 1.20 (step 30)." in words(at)
     at.segmented_control(key="compare_measure").set_value("exact_match").run()
     assert "best first: other 90.0 % (step 10), mine 50.0 % (step 30)." in words(at)
-    assert "Their settings are the same." in words(at)
+    assert "In nothing: settings, data and start are the same." in words(at)
+    charts = len(at.get("vega_lite_chart"))
+    at.segmented_control(key="compare_measure").set_value("bleu").run()
+    assert "None of these runs has measured validation BLEU." in words(at)
+    assert len(at.get("vega_lite_chart")) == charts - 1, "an empty chart says nothing"
     config = read_config(other)
     write_json(other / CONFIG, config | {"training": config["training"] | {"learning_rate": 0.25}})
     at.segmented_control(key="compare_measure").set_value("training_loss").run()

@@ -11,6 +11,7 @@ from explorer.figures.training_curves import COMPARED, MAX_CURVES, MEASURES, com
 from explorer.runs.differences import differences, settings_of
 from explorer.runs.lifecycle import Entry, Runs
 from explorer.runs.listing import curve_rows
+from explorer.text import plain
 from explorer.web.figures import draw_figure
 from explorer.web.run_metrics import metrics_of
 from model.folder import METRICS
@@ -54,12 +55,16 @@ def draw_comparison(runs: Runs, entries: Sequence[Entry], name: str) -> None:
         return
     metrics = {run: metrics_of(runs, run) for run in chosen}
     figure = comparison_figure(metrics, measure or "loss", over_time=over_time, log=log)
-    draw_figure(figure)
+    if figure.data["step"]:
+        draw_figure(figure)
+    else:
+        st.info(plain(figure.caption))
     if len(chosen) > 1:
         st.markdown("##### In what they differ")
         if rows := differences({run: settings_of(runs.folder(run)) for run in chosen}):
             st.dataframe(rows, hide_index=True, alt="Settings that differ between the chosen runs")
         else:
-            st.caption("Their settings are the same.")
-    with st.expander("These curves as a table"):
-        st.dataframe(curve_rows(figure.data), hide_index=True)
+            st.caption("In nothing: settings, data and start are the same.")
+    if figure.data["step"]:
+        with st.expander("These curves as a table"):
+            st.dataframe(curve_rows(figure.data), hide_index=True)

@@ -127,7 +127,12 @@ def test_runs_side_by_side(metrics: Metrics) -> None:
     figure = check(comparison_figure(runs, "loss"))
     assert len(set(figure.data["curve"])) == MAX_CURVES
     assert figure.caption.startswith("Validation loss at the end, best first: run <b>0</b> 1.20 (step 30), ")
+    assert figure.title == "Validation loss (nats per target token)"
     assert "None of these runs" in comparison_figure({"a": metrics}, "bleu").caption
+    assert comparison_figure({"a": metrics}, "bleu").title == "Validation BLEU"
+    assert (
+        comparison_figure({"a": metrics}, "exact_match").title == "Validation exact match: sentences exactly right (%)"
+    )
 
 
 def test_runs_over_time_and_on_a_logarithmic_axis(metrics: Metrics, tmp_path: Path) -> None:
