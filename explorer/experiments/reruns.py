@@ -40,7 +40,7 @@ def reruns(arms: Sequence[ArmRuns], folders: Sequence[Path], read: Callable[[Pat
     """Those of the model folders that were trained with the settings of an arm and have been evaluated at least once.
 
     `read` gives what a folder's run has logged. Further training pairs, an earlier part or weights to start from make
-    another run, unless the arm has the same.
+    another run, unless the arm has the same; so do further updates.
     Folders that cannot be read are left out: the Runs page says what is wrong with them.
     """
     found = []
@@ -60,7 +60,7 @@ def reruns(arms: Sequence[ArmRuns], folders: Sequence[Path], read: Callable[[Pat
 
 def _is_of(config: Mapping[str, Any], recipe: Recipe) -> bool:
     given = config.get("set")
-    if not isinstance(given, dict) or config.get("first"):
+    if not isinstance(given, dict) or config.get("first") or config.get("extended"):
         return False
     if ((config.get("init") or ""), _added(config)) != (recipe.base.start, recipe.added):
         return False

@@ -62,6 +62,7 @@ def test_the_settings_decide_whether_it_is_the_same_run(make: Callable[..., Path
     assert found(make("warm", SAME, init="reverse")) == []
     assert found(make("two-parts", SAME, first={"max_steps": "5"})) == []
     assert found(make("more-pairs", SAME, added_data=[{"file": "x.tsv"}])) == []
+    assert found(make("longer", SAME, extended=[40])) == []
 
 
 def test_a_run_that_goes_on_is_that_of_the_variant_with_the_same_start_and_pairs(make: Callable[..., Path]) -> None:
