@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import lzma
+import re
 import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -17,6 +18,8 @@ MAX_BYTES = 2 * 1024**3  # of all files together, unpacked
 MAX_TEXT_BYTES = 64 * 1024**2  # of one file that is not weights
 MAX_RATIO = 200  # unpacked to packed size; weights hardly compress, text 20 times at most
 _BLOCK = 1 << 20
+_LITTER = re.compile(r"(.*/)?(__MACOSX/.*|\._[^/]*|\.DS_Store|Thumbs\.db|desktop\.ini)")  # of systems that pack folders
+_CONFIG = "config.json"  # of exported models and of Hugging Face's alike, beside the weights
 _UNREADABLE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -50,26 +53,41 @@ def readable() -> Iterator[None]:
 
 
 def members_of(archive: zipfile.ZipFile) -> tuple[str, Members]:
-    """The name of the one folder that everything is in (or an empty string), and the files by their path in it.
+    """The name of the model's folder in it (or an empty string), and the files by their path in that folder.
+
+    What operating systems put into zip files of their own accord is left out.
 
     Raises:
-        ArchiveError: there are too many files, one of them twice, or one whose path leads out of the folder.
+        ArchiveError: there are too many files, one of them twice, one beside the folder, or one whose path leads out.
     """
     entries = [entry for entry in archive.infolist() if not entry.is_dir()]
     if len(entries) > MAX_FILES:
         raise ArchiveError(f"The zip file contains {len(entries):,} files; a model has at most {MAX_FILES}.")
     for entry in entries:  # before the folder is looked for: a path beside it would make all others look misplaced
         _check_path(entry, entry.filename)
-    top = {entry.filename.split("/")[0] for entry in entries if "/" in entry.filename}
-    inside = len(top) == 1 and all("/" in entry.filename for entry in entries)
-    wanted = next(iter(top)) if inside else ""
+    entries = [entry for entry in entries if not _LITTER.fullmatch(entry.filename)]
+    wanted = _folder([entry.filename for entry in entries])
     members: Members = {}
     for entry in entries:
-        name = entry.filename.removeprefix(f"{wanted}/") if inside else entry.filename
+        if wanted and not entry.filename.startswith(f"{wanted}/"):
+            raise ArchiveError(
+                f"The zip file contains {entry.filename!a} beside the folder {wanted!a}; pack the folder alone."
+            )
+        name = entry.filename.removeprefix(f"{wanted}/") if wanted else entry.filename
         if name in members:
             raise ArchiveError(f"The zip file contains {name} twice.")
         members[name] = entry
     return wanted, members
+
+
+def _folder(names: Sequence[str]) -> str:
+    """The folder that holds the only configuration, or everything; an empty string if there is none."""
+    places = [name.split("/") for name in names]
+    configured = {place[0] for place in places if len(place) == 2 and place[1] == _CONFIG}
+    if len(configured) == 1 and _CONFIG not in names:
+        return configured.pop()
+    tops = {place[0] for place in places}
+    return tops.pop() if len(tops) == 1 and all(len(place) > 1 for place in places) else ""
 
 
 def check_entry(entry: zipfile.ZipInfo, name: str, *, known: bool) -> None:

@@ -138,6 +138,19 @@ def test_pickles_are_refused_by_content(files: dict[str, bytes], tmp_path: Path)
     assert "pickle" in refused(packed({**files, f"mine/{WEIGHTS}": b"\x80\x04\x95xxxxxxxxxxxx."}), tmp_path / "x")
 
 
+def test_what_systems_put_into_zip_files_is_left_out(files: dict[str, bytes], tmp_path: Path) -> None:
+    litter = ("__MACOSX/mine/._config.json", "mine/.DS_Store", "__MACOSX/._mine", "mine/._model.safetensors")
+    assert import_zip(packed({**dict.fromkeys(litter, b"x"), **files}), tmp_path) == "mine"
+    assert load_model(tmp_path / "mine").name == "mine"
+    assert not [path for path in (tmp_path / "mine").rglob("*") if path.name.startswith("._")]
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "README.md", "other/notes.txt"])
+def test_a_file_beside_the_folder_is_named(files: dict[str, bytes], tmp_path: Path, name: str) -> None:
+    said = refused(packed({name: b"x", **files}), tmp_path / "x")
+    assert f"'{name}' beside the folder 'mine'" in said
+
+
 @pytest.mark.parametrize(
     "name", ["mine/run.py", "mine/.bashrc", "mine/sub/config.json", "mine/stop", "other/config.json"]
 )
