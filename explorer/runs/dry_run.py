@@ -19,6 +19,8 @@ from explorer.text import plural
 
 TIMEOUT_SECONDS = 60.0
 _LOOK_SECONDS = 0.2  # how often it is asked whether anybody still waits for an estimate
+PATIENCE_SECONDS = 10.0
+"""How long an asker that does not ask again still waits: the form asks more than once a second while it is open."""
 MAX_PLANS = 128
 MAX_ASKERS = 512
 REFUSAL = 2  # the exit code of the command when it prints one sentence for people
@@ -153,20 +155,21 @@ def run_trial(command: Sequence[str], wanted: Callable[[], bool] = lambda: True)
 class PlanService:
     """Makes plans one at a time and caches them; all sessions share one service.
 
-    A request that nobody waits for any more, because its asker has changed something since, is skipped or abandoned.
+    A request that nobody waits for any more, because its asker has changed something since or has left, is skipped or
+    abandoned.
     """
 
     def __init__(self) -> None:
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="plan")
         self._lock = threading.Lock()
         self._answers: OrderedDict[tuple[str, ...], Future[Plan | None]] = OrderedDict()
-        self._wanted: OrderedDict[str, tuple[str, ...]] = OrderedDict()
+        self._wanted: OrderedDict[str, tuple[tuple[str, ...], float]] = OrderedDict()  # and when it was asked for
 
     def ask(self, asker: str, command: Sequence[str]) -> Plan | PlanError | None:
         """The plan of this command, the reason why there is none, or None while it is being made; never blocks."""
         key = tuple(command)
         with self._lock:
-            self._wanted[asker] = key
+            self._wanted[asker] = key, time.monotonic()
             self._wanted.move_to_end(asker)
             while len(self._wanted) > MAX_ASKERS:
                 self._wanted.popitem(last=False)
@@ -195,7 +198,8 @@ class PlanService:
 
     def _is_wanted(self, key: tuple[str, ...]) -> bool:
         with self._lock:
-            return key in self._wanted.values()
+            since = time.monotonic() - PATIENCE_SECONDS
+            return any(asked == key and at >= since for asked, at in self._wanted.values())
 
 
 def _skipped(answer: Future[Plan | None]) -> bool:

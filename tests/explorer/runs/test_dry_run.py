@@ -156,6 +156,14 @@ def test_an_estimate_that_nobody_waits_for_is_ended(monkeypatch: pytest.MonkeyPa
     assert isinstance(wait_for(desk, "a", ["python", "-c", f"print({json.dumps(ANSWER)!r})"]), Plan)
 
 
+def test_an_asker_that_has_left_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A huge batch that was typed before the tab was closed does not delay other people's estimates."""
+    monkeypatch.setattr(dry_run, "PATIENCE_SECONDS", 1.0)
+    desk = PlanService()
+    desk.ask("gone", ["python", "-c", "import time; time.sleep(600)"])
+    assert isinstance(wait_for(desk, "here", ["python", "-c", f"print({json.dumps(ANSWER)!r})"]), Plan)
+
+
 def test_a_failed_estimate_can_be_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = [PlanError("too slow"), read_plan(json.dumps(ANSWER))]
 
