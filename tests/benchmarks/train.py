@@ -21,8 +21,8 @@ from model.positions import sinusoidal_table
 from model.training.corpus import Corpus, MicroBatch
 from model.training.device import Runtime
 from model.training.distributed import World
-from model.training.settings import Settings
 from model.training.products import quick_products
+from model.training.settings import Settings
 from model.training.setup import Setup
 from model.training.trainer import Trainer
 from model.training.trial import choose_runtime
