@@ -18,6 +18,8 @@ from model.training.products import quick_products
 
 TIMED_REPEATS = 4
 ENOUGH_SECONDS = 2.0
+QUICK_OPERATIONS = 4_000_000_000
+"""Of a pass, from which code that is written for the sizes of its products pays."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +54,13 @@ class Runtime:
             return contextlib.nullcontext()
         return torch.autocast(self.torch_device.type, dtype=torch.bfloat16)
 
-    def products(self) -> contextlib.AbstractContextManager[Any]:
-        """The context of a training pass, forward and backward, in which float32 products are quick.
+    def products(self, operations: int) -> contextlib.AbstractContextManager[Any]:
+        """The context of a training pass of so many operations, forward and backward, in which its products are quick.
 
-        In bf16 few products of float32 numbers are left, which gain no more than their preparation costs.
+        Smaller passes, and what bf16 leaves in float32, gain less than the preparation of each product's size costs.
         """
-        quick = self.torch_device.type == "cpu" and self.precision != "bf16"
-        return quick_products() if quick else contextlib.nullcontext()
+        on_cpu = self.torch_device.type == "cpu" and self.precision != "bf16"
+        return quick_products() if on_cpu and operations >= QUICK_OPERATIONS else contextlib.nullcontext()
 
 
 def resolve_device(wanted: str, *, local_rank: int = 0) -> str:

@@ -73,6 +73,11 @@ def choose_runtime(
     return replace(settled, precision=precision, threads=wanted.threads or min(most, enough))
 
 
+def pass_operations(model: Model, src: Tensor, tgt_in: Tensor) -> int:
+    """Operations of forward and backward for tensors [batch, src] and [batch, tgt]: six per parameter and token."""
+    return 6 * count_parameters(model) * max(src.numel(), tgt_in.numel())
+
+
 def batch_operations(model: Model, corpus: Corpus, config: TrainConfig) -> int:
     """Operations of forward and backward for a full batch: six per parameter and token, in each view of it."""
     tokens = min(config.max_tokens, sum(map(max, corpus.lengths)))
@@ -124,7 +129,7 @@ def _trial_batch(corpus: Corpus, model: Model) -> MicroBatch:
 def _one_step(model: Model, batch: tuple[Tensor, Tensor, Tensor], runtime: Runtime, smoothing: float) -> None:
     torch.set_num_threads(runtime.threads)
     loss = TrainingLoss(model.train(), smoothing=smoothing, fused=runtime.fused)
-    with runtime.products():
+    with runtime.products(pass_operations(model, batch[0], batch[1])):
         with runtime.autocast():
             total, _ = loss(*batch)
         total.backward()

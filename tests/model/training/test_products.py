@@ -12,8 +12,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from model.training import products
-from model.training.device import Runtime
+from model.training import device, products
+from model.training.device import QUICK_OPERATIONS, Runtime
 from model.training.distributed import World
 from model.training.products import gives_float32_to_onednn, quick_products
 from model.training.trainer import Trainer
@@ -129,13 +129,16 @@ def test_the_permission_ends_with_the_block(monkeypatch: pytest.MonkeyPatch) -> 
 )
 def test_float32_on_a_cpu_asks_for_them(runtime: Runtime, quick: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(products, "gives_float32_to_onednn", lambda: True)
-    with runtime.products():
+    with runtime.products(QUICK_OPERATIONS):
         assert (asked() == "bf16") == quick
+    with runtime.products(QUICK_OPERATIONS - 1):
+        assert asked() == "none"
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_training_asks_for_them_forward_and_backward(precision: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(products, "gives_float32_to_onednn", lambda: True)
+    monkeypatch.setattr(device, "QUICK_OPERATIONS", 1)
     trainer = Trainer(string_setup(runtime=replace(SETTLED, precision=precision)), World(), None)
     seen: dict[str, str] = {}
 
