@@ -67,11 +67,11 @@ def _is_whole(config: pytest.Config) -> bool:
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Four processes for two cores for the whole suite, as browser tests mostly wait; one for files that are named."""
+    """Three processes for two cores for the whole suite, as browser tests mostly wait; one for files that are named."""
     cores = os.cpu_count() or 1
     if not _is_whole(config):
         return 0
-    return min(cores if config.option.markexpr == "quick" else cores * 2, 8)
+    return min(cores if config.option.markexpr == "quick" else cores * 3 // 2, 8)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
