@@ -193,12 +193,21 @@ def test_it_opens_where_there_is_most_to_see_and_the_diagram_leads_to_another_pl
     wait_for(page, kind="decoder", layer="2", step="5")
 
 
+def settled_plot(page: Page) -> str:
+    """Where a map stands in its canvas and how large its cells are, once the page around it has stopped moving."""
+    canvas, before = page.locator("figure.cross canvas"), ""
+    while (now := canvas.get_attribute("data-plot") or "") != before:
+        before = now
+        page.wait_for_timeout(500)
+    return now
+
+
 def test_a_head_is_equally_large_by_link_and_from_the_lines(visit: Visit) -> None:
     address = f"/attention?model=adjective-swap&text={TEXT.replace(' ', '+')}&layer=2&head=2"
     page = visit(f"{address}&view=head")
     drawn(page)
-    opened = page.locator("figure.cross canvas").get_attribute("data-plot")
+    opened = settled_plot(page)
     page = visit(f"{address}&view=lines")
     drawn(page)
     page.get_by_role("button", name="One head").click()
-    expect(page.locator("figure.cross canvas")).to_have_attribute("data-plot", opened or "")
+    expect(page.locator("figure.cross canvas")).to_have_attribute("data-plot", opened)
