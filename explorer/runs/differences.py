@@ -35,12 +35,18 @@ def settings_of(folder: Path) -> dict[str, Any]:
 
 
 def _origin(config: Mapping[str, Any], folder: Path) -> dict[str, str]:
-    """What the run began with and learned from beside its task, in words; nothing of what it does not have."""
-    first, extended, added = (config.get(name) or () for name in ("first", "extended", "added_data"))
+    """What the run began with and learned from beside its task, in words; nothing of what it does not have.
+
+    The folder may be somebody else's: an entry of another kind than is written there counts as absent.
+    """
+    first = config.get("first")
+    own, extended, added = (
+        value if isinstance(value := config.get(name), list) else [] for name in ("own_data", "extended", "added_data")
+    )
     found = {
         "starts_from": str(config.get("init") or ""),
         "first_part": ", ".join(f"{key}={value}" for key, value in first.items()) if isinstance(first, dict) else "",
-        "own_pairs": _own_pairs(config.get("own_data") or (), folder / DATA_FILE),
+        "own_pairs": _own_pairs(list(map(str, own)), folder / DATA_FILE),
         "further_pairs": ", ".join(_added(each) for each in added if isinstance(each, dict)),
         "trained_longer": ", ".join(f"to {plural(steps, 'update')}" for steps in extended if isinstance(steps, int)),
     }
@@ -61,7 +67,8 @@ def _own_pairs(words: Sequence[str], stored: Path) -> str:
 
 
 def _added(entry: Mapping[str, Any]) -> str:
-    return f"{entry.get('file')} ({plural(int(entry.get('pairs') or 0), 'pair')}, {_sum(str(entry.get('sha256')))})"
+    pairs, digest = entry.get("pairs"), str(entry.get("sha256"))
+    return f"{entry.get('file')} ({plural(pairs, 'pair') if isinstance(pairs, int) else '? pairs'}, {_sum(digest)})"
 
 
 def _sum(digest: str) -> str:

@@ -37,7 +37,7 @@ from model.training.schedule import learning_rate
 from model.training.setup import Setup
 from model.training.snapshots import how_many, keep_snapshot, planned_steps
 from model.training.state import Progress, recent_path, save_state
-from model.training.trial import pass_operations
+from model.training.trial import operations
 from model.training.window import Window
 
 
@@ -199,8 +199,9 @@ class Trainer:
             kept = draw_cutoff(*tensors[:2], self.config.cutoff, self.config.seed, *place)
         wait = isinstance(self.loss, DistributedDataParallel) and not last
         runtime = self.setup.runtime
-        operations = pass_operations(self.model, *tensors[:2])
-        with runtime.products(operations), self.loss.no_sync() if wait else contextlib.nullcontext():  # type: ignore[operator]
+        views = 1 if self.config.consistency == "none" else 2
+        work = operations(self.model, views * max(side.numel() for side in tensors))
+        with runtime.products(work), self.loss.no_sync() if wait else contextlib.nullcontext():  # type: ignore[operator]
             with runtime.autocast():
                 loss, nll = self.loss(*tensors, kept)
             loss = loss * batch.weight

@@ -73,16 +73,16 @@ def choose_runtime(
     return replace(settled, precision=precision, threads=wanted.threads or min(most, enough))
 
 
-def pass_operations(model: Model, src: Tensor, tgt_in: Tensor) -> int:
-    """Operations of forward and backward for tensors [batch, src] and [batch, tgt]: six per parameter and token."""
-    return 6 * count_parameters(model) * max(src.numel(), tgt_in.numel())
+def operations(model: Model, tokens: int) -> int:
+    """Operations of forward and backward for so many tokens: six per parameter and token."""
+    return 6 * count_parameters(model) * tokens
 
 
 def batch_operations(model: Model, corpus: Corpus, config: TrainConfig) -> int:
-    """Operations of forward and backward for a full batch: six per parameter and token, in each view of it."""
+    """Operations of forward and backward for a full batch, in each view of it."""
     tokens = min(config.max_tokens, sum(map(max, corpus.lengths)))
     views = 1 if config.consistency == "none" else 2
-    return 6 * count_parameters(model) * tokens * views
+    return operations(model, tokens * views)
 
 
 def _fewer(most: int) -> list[int]:
@@ -113,23 +113,23 @@ def _quickest(model: Model, corpus: Corpus, choices: list[Runtime], smoothing: f
 
 
 def _operations(corpus: Corpus, model: Model) -> int:
-    """Operations of forward and backward for the first batch: six per parameter and token."""
+    """Operations of forward and backward for the first batch."""
     indices = corpus.updates(0)[0].shares[0][0].indices
-    return 6 * count_parameters(model) * sum(max(corpus.lengths[i]) for i in indices)
+    return operations(model, sum(max(corpus.lengths[i]) for i in indices))
 
 
 def _trial_batch(corpus: Corpus, model: Model) -> MicroBatch:
     """The first batch, reduced to what any machine processes in a moment."""
     indices = corpus.updates(0)[0].shares[0][0].indices
     longest = max(max(corpus.lengths[i]) for i in indices)
-    tokens = TRIAL_OPERATIONS // (6 * count_parameters(model))
+    tokens = TRIAL_OPERATIONS // operations(model, 1)
     return MicroBatch(indices[: max(1, tokens // longest)])
 
 
 def _one_step(model: Model, batch: tuple[Tensor, Tensor, Tensor], runtime: Runtime, smoothing: float) -> None:
     torch.set_num_threads(runtime.threads)
     loss = TrainingLoss(model.train(), smoothing=smoothing, fused=runtime.fused)
-    with runtime.products(pass_operations(model, batch[0], batch[1])):
+    with runtime.products(operations(model, max(side.numel() for side in batch))):
         with runtime.autocast():
             total, _ = loss(*batch)
         total.backward()

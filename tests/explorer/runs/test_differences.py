@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from explorer.runs.differences import differences, settings_of
 from model.data.files import DATA_FILE
 from model.folder import CONFIG, read_config, write_json
@@ -62,3 +64,12 @@ def test_the_size_of_a_subword_vocabulary_says_nothing_of_other_tokens(tmp_path:
         write_json(tmp_path / name / CONFIG, config | {"data": data})
     assert "vocab_size" not in settings_of(tmp_path / "letters")
     assert settings_of(tmp_path / "pieces")["vocab_size"] == 400
+
+
+@pytest.mark.parametrize("odd", [7, "x", {"a": 1}, [1, {"pairs": "x"}], True, None])
+@pytest.mark.parametrize("name", ["first", "own_data", "added_data", "extended"])
+def test_a_folder_that_says_something_odd_is_compared_all_the_same(tmp_path: Path, name: str, odd: object) -> None:
+    folder = save_run(tmp_path / "odd")
+    plain = settings_of(folder)
+    write_json(folder / CONFIG, read_config(folder) | {name: odd})
+    assert plain.items() <= settings_of(folder).items()
