@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-import os
 import re
-import unicodedata
 from collections.abc import Iterable
 
 from model.plurals import plural as plural
+from model.user_error import printable as printable
+from model.user_error import refused_by_system
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!$:<>|~&])")
 # Markdown also turns bare addresses into links, after it has read the escapes: an invisible joiner keeps them text.
 _ADDRESS = re.compile(r"(?i)(www(?=\.)|https?(?=:)|ftp(?=:)|mailto(?=:)|xmpp(?=:)|@)")
 _SPACES = str.maketrans("\n\r\t", "   ")
-_BIDI_CONTROLS = {*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C}
 
 
 def plain(text: str) -> str:
@@ -24,15 +23,6 @@ def plain(text: str) -> str:
     """
     joined = _ADDRESS.sub("\\1\u2060", printable(text.translate(_SPACES)))
     return _MARKDOWN.sub(r"\\\1", joined)
-
-
-def printable(text: str) -> str:
-    """`text` with control characters, and marks that reorder the text around them, written as `U+XXXX`."""
-    if text.isprintable():  # nearly always
-        return text
-    return "".join(
-        f"U+{ord(c):04X}" if unicodedata.category(c) in ("Cc", "Cs") or ord(c) in _BIDI_CONTROLS else c for c in text
-    )
 
 
 def quoted(token: str) -> str:
@@ -112,6 +102,4 @@ def why(error: Exception) -> str:
     """The sentence that an error is shown as: our own messages as they are, the system's with file and reason."""
     if not isinstance(error, OSError):
         return str(error)
-    name = os.path.basename(str(error.filename)) if error.filename else "A file"
-    reason = error.strerror or str(error)
-    return f"{name} cannot be read or written: {reason}. Is the disk full, or the folder read-only?"
+    return refused_by_system(error, unnamed="A file", whole_path=False)

@@ -22,6 +22,7 @@ from model.config import FORMAT_VERSION, ConfigError, DataConfig, ModelConfig, T
 from model.folder import (
     CARD,
     CONFIG,
+    MAX_JSON_BYTES,
     SNAPSHOTS,
     TOKENIZER,
     WEIGHTS,
@@ -30,6 +31,7 @@ from model.folder import (
     find_model,
     label,
     list_models,
+    read_card,
     read_config,
     read_json,
     refuse_pickles,
@@ -236,7 +238,6 @@ def load_model(folder: str | Path, *, snapshot: int | None = None) -> LoadedMode
         raise CheckpointError(f"there is no model folder '{folder.name}'.")
     described = read_run(folder)
     path = folder / WEIGHTS if snapshot is None else snapshot_path(folder, snapshot)
-    card = folder / CARD
     return LoadedModel(
         name=folder.name,
         folder=folder,
@@ -246,7 +247,7 @@ def load_model(folder: str | Path, *, snapshot: int | None = None) -> LoadedMode
         model_config=described.model,
         data_config=described.data,
         train_config=described.training,
-        card=card.read_text(encoding="utf-8", errors="replace") if card.is_file() else "",
+        card=read_card(folder),
         summary=summarize(folder),
     )
 
@@ -297,7 +298,7 @@ def read_tokenizers(folder: Path) -> tuple[Tokenizer, Tokenizer]:
         CheckpointError: tokenizer.json is missing or invalid.
     """
     path = folder / TOKENIZER
-    values = read_json(path)
+    values = read_json(path, MAX_JSON_BYTES)
     try:
         return tokenizers_from_dict(values)
     except TokenizerError as error:

@@ -6,13 +6,16 @@ import argparse
 import io
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn, get_args
 
 from model.config import LengthPenalty
+from model.user_error import UserError, refused_by_system
 
 EXIT_WRONG_USE = 2
+_STANDARD_OUTPUT = "standard output"
 
 INSTALLED = Path(__file__).resolve().parents[1].parts[-2:] == ("headlight", "_app")
 """Whether this copy was installed as a package, and is started by the command `headlight`."""
@@ -81,7 +84,7 @@ def add_own_data(parser: argparse.ArgumentParser) -> None:
     own.add_argument("--target-lang", default="xx", metavar="CODE", help="language of the target, such as de")
 
 
-class CommandError(ValueError):
+class CommandError(UserError):
     """A command line that cannot be carried out; the message says what to type instead."""
 
 
@@ -91,24 +94,46 @@ def run_command(main: Callable[[Sequence[str]], int], arguments: Sequence[str] |
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # any language, whatever the encoding of the system
             stream.reconfigure(encoding="utf-8", errors="replace")
+    if sys.stdout is sys.__stdout__ and isinstance(sys.stdout, io.TextIOWrapper):
+        whole_lines = sys.stdout.line_buffering
+        sys.stdout = _Output(sys.stdout.detach(), "utf-8", "replace", line_buffering=whole_lines)
     try:
         code = main(given)
         sys.stdout.flush()
-    except (ValueError, RuntimeError) as error:
-        # Errors defined in this project say what to do; any other is a bug and keeps its traceback.
-        if not type(error).__module__.startswith(("model.", "__main__")):
-            raise
+    except UserError as error:  # any other is a bug and keeps its traceback
         fail(str(error))
     except BrokenPipeError:  # the reader (head, less) has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except OSError as error:
-        if error.filename is None:  # standard output cannot be written; what waits there would fail again at the exit
+        if error.filename == _STANDARD_OUTPUT:  # what waits there would fail again at the exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        fail(f"{error.filename or 'standard output'} cannot be read or written: {error.strerror or error}.")
+        fail(refused_by_system(error))
     except KeyboardInterrupt:
         fail("interrupted.", code=130)
     sys.exit(code)
+
+
+class _Output(io.TextIOWrapper):
+    """Standard output whose errors name it: the system's do not say which of all files could not be written."""
+
+    def write(self, text: str) -> int:
+        """Write text; an error names standard output."""
+        with _named():
+            return super().write(text)
+
+    def flush(self) -> None:
+        """Pass on what has been written; an error names standard output."""
+        with _named():
+            super().flush()
+
+
+@contextmanager
+def _named() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, _STANDARD_OUTPUT) from None
 
 
 def fail(sentence: str, *, code: int = EXIT_WRONG_USE) -> NoReturn:

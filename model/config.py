@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
+from model.user_error import UserError
+
 FORMAT_VERSION = 1
 
 PAD, SOS, EOS, UNK = 0, 1, 2, 3
@@ -52,7 +54,7 @@ LIMITS = {
 LIMIT = 10**12
 
 
-class ConfigError(ValueError):
+class ConfigError(UserError):
     """A configuration that cannot be used; the message names the field and its allowed values."""
 
 

@@ -19,11 +19,12 @@ from model.config import ATTENTION_KINDS, AttentionKind, ModelConfig, nearest
 from model.plurals import plural
 from model.points import attention_scope, points
 from model.tap import Tap
+from model.user_error import UserError
 
 Operation = Literal["zero", "uniform", "mean", "row", "pattern", "output"]
 
 
-class EditError(ValueError):
+class EditError(UserError):
     """An edit that cannot be applied; the message says why."""
 
 

@@ -17,6 +17,7 @@ from model.plurals import plural
 if TYPE_CHECKING:
     from model.checkpoint import LoadedModel
     from model.data import Example, Task
+    from model.text.tokenizer import Encoding
 
 ALIGNED_SENTENCES = 200
 
@@ -185,20 +186,24 @@ def _best_aligned_head(loaded: LoadedModel, examples: Sequence[Example]) -> dict
     from model.metrics import alignment_hits, alignment_rows
     from model.scoring import evenly_spaced
 
-    aligned = [example for example in examples if example.alignment is not None or example.links is not None]
+    aligned = []
+    for example in examples:
+        source, target = loaded.source.encode(example.source), loaded.target.encode(example.target)
+        alignment = gold_alignment(example, source, target) or ()
+        if any(alignment) and _can_be_aligned(source):
+            aligned.append((example, source, target, alignment))
     if not aligned:
         return None
     model = loaded.model.cpu()
     shape = (loaded.model_config.n_decoder_layers, loaded.model_config.n_decoder_heads)
     hits, rows = np.zeros(shape, dtype=np.int64), 0
     parts = np.zeros((2, *shape))
-    between_words = all(example.links is not None for example in aligned)
+    between_words = all(example.links is not None for example, *_ in aligned)
     for i in evenly_spaced(len(aligned), ALIGNED_SENTENCES):
-        encoding, target = loaded.source.encode(aligned[i].source), loaded.target.encode(aligned[i].target)
+        example, encoding, target, alignment = aligned[i]
         path = (*target.ids, EOS)
         trace = decode_recorded(model, encoding, loaded.target, DecodeConfig(), prefix=path).trace
-        alignment = gold_alignment(aligned[i], encoding, target) or ()
-        links = aligned[i].links
+        links = example.links
         parts += (
             word_counts(trace.cross, word_gold(links, encoding, target))
             if between_words and links is not None
@@ -214,6 +219,11 @@ def _best_aligned_head(loaded: LoadedModel, examples: Sequence[Example]) -> dict
         "error_rate": float(error_rate(*parts)[layer, head]),
         "error_rate_of": "words, sure and possible links" if between_words else "tokens",
     }
+
+
+def _can_be_aligned(source: Encoding) -> bool:
+    """Whether heads can differ in what they align: of a single token, or of unknown ones, each is right by itself."""
+    return len(source) > 1 and not all(source.unknown)
 
 
 def _has_words(loaded: LoadedModel, examples: Sequence[Example]) -> bool:

@@ -15,6 +15,8 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
+from model.user_error import UserError
+
 Count = Annotated[int, Meta(ge=0, le=10**15)]
 """A number of steps, sentences or tokens."""
 
@@ -45,7 +47,7 @@ Side = Annotated[str, Meta(min_length=1, max_length=MAX_SIDE, pattern=SENTENCE)]
 """The source or the target of a pair, without spaces around it."""
 
 
-class FormatError(ValueError):
+class FormatError(UserError):
     """A JSON file that is damaged, or holds what it must not; the message says what, without the file's name."""
 
 

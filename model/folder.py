@@ -23,6 +23,7 @@ import msgspec
 from model import faults
 from model.config import FORMAT_VERSION, ConfigError, ModelConfig, from_dict, nearest, to_dict, with_current_names
 from model.file_formats import Config, FormatError, Status, Tensor, check, decode
+from model.user_error import UserError, readable
 
 CONFIG, TOKENIZER, WEIGHTS, CARD = "config.json", "tokenizer.json", "model.safetensors", "README.md"
 METRICS, STATUS, STOP, STATE, SNAPSHOTS = "metrics.jsonl", "status.json", "stop", "state", "snapshots"
@@ -42,7 +43,12 @@ SHIPPED = (
 
 UNFORESEEN = "something in this folder makes Headlight fail; whoever runs this server finds the details in its log."
 
-MAX_JSON_BYTES = 64 * 1024**2
+MAX_JSON_BYTES = 64 * 1024**2  # a tokenizer has a large vocabulary
+MAX_SMALL_JSON_BYTES = 1024**2  # all other files, which lists of models read
+MAX_METRICS_BYTES = 64 * 1024**2
+MAX_CARD_BYTES = 1024**2
+MAX_TITLE = 200
+MAX_SETTING = 1000  # characters of any other text in a configuration, such as a path
 MAX_HEADER_BYTES = 16 * 1024**2
 BYTES_PER_NUMBER = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2}
 
@@ -52,7 +58,7 @@ _PICKLE_STARTS = (b"PK", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
 _PICKLE_SUFFIXES = frozenset({".pt", ".pth", ".bin", ".pkl", ".pickle", ".ckpt"})
 
 
-class CheckpointError(ValueError):
+class CheckpointError(UserError):
     """A model folder that cannot be used; the message names the file and what is wrong with it."""
 
 
@@ -152,16 +158,41 @@ def label(path: Path) -> str:
     return "/".join(path.parts[-2:])
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object.
+def read_bytes(path: Path, limit: int) -> bytes:
+    """Read a whole file, unless it is larger than any that Headlight writes.
+
+    Raises:
+        CheckpointError: it has more than `limit` bytes. OSError: it cannot be read.
+    """
+    with open(path, "rb") as file:
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise CheckpointError(f"{label(path)} is larger than {limit >> 20} MB; Headlight writes no such file.")
+    return content
+
+
+def read_card(folder: Path) -> str:
+    """Read the card of a model, or as much of it as Headlight reads; empty where there is none."""
+    try:
+        with open(folder / CARD, "rb") as file:
+            return file.read(MAX_CARD_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def real_path(path: Path) -> Path:
+    """Follow all links; one that leads in a circle stands for itself (`Path.resolve` raises before Python 3.13)."""
+    return Path(os.path.realpath(path))
+
+
+def read_json(path: Path, limit: int = MAX_SMALL_JSON_BYTES) -> dict[str, Any]:
+    """Read a JSON object from a file of at most `limit` bytes.
 
     Raises:
         CheckpointError: missing, too large, not JSON within the limits of model.file_formats, or not an object.
     """
     try:
-        if path.stat().st_size > MAX_JSON_BYTES:
-            raise CheckpointError(f"{label(path)} is larger than {MAX_JSON_BYTES >> 20} MB, which is no configuration.")
-        value = decode(path.read_bytes())
+        value = decode(read_bytes(path, limit))
     except FileNotFoundError:
         raise CheckpointError(f"{label(path)} is missing; the model folder is not complete.") from None
     except OSError as error:
@@ -209,7 +240,7 @@ def refuse_pickles(folder: Path) -> None:
     Raises:
         CheckpointError: there is such a file; the message names it.
     """
-    inside = folder.resolve()
+    inside = real_path(folder)
     for path in (*folder.iterdir(), *(folder / STATE).glob("*"), *(folder / SNAPSHOTS).glob("*")):
         if path.suffix.lower() in _PICKLE_SUFFIXES:
             raise CheckpointError(
@@ -217,7 +248,7 @@ def refuse_pickles(folder: Path) -> None:
                 f"so delete it or convert it."
             )
         kind = path.lstat().st_mode
-        if stat.S_ISLNK(kind) and not path.resolve().is_relative_to(inside):
+        if stat.S_ISLNK(kind) and not real_path(path).is_relative_to(inside):
             raise CheckpointError(f"{label(path)} is a link that leads out of the model folder; copy the file instead.")
         if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind) or stat.S_ISLNK(kind)):
             raise CheckpointError(f"{label(path)} is a pipe or a device, which may never end; delete it.")
@@ -289,6 +320,15 @@ def _model_settings(folder: Path, config: dict[str, Any]) -> dict[str, Any]:
         raise CheckpointError(f"{label(folder / CONFIG)}: {error}") from None
 
 
+def _shortened(value: Any, most: int = MAX_SETTING) -> Any:
+    """A part of an untrusted configuration in which no text has more than `most` characters."""
+    if isinstance(value, str):
+        return readable(value, most) if len(value) > most else value
+    if isinstance(value, dict):
+        return {_shortened(key, most): _shortened(held, most) for key, held in value.items()}
+    return [_shortened(held, most) for held in value] if isinstance(value, list) else value
+
+
 def _state(folder: Path) -> str | None:
     path = folder / STATUS
     return checked(path, read_json(path), Status).get("state") if path.is_file() else "finished"
@@ -315,18 +355,18 @@ def summarize(folder: Path) -> dict[str, Any]:
         results = config.get("results") or {}
         summary |= {
             "task": config["data"].get("task"),
-            "title": config.get("title") or folder.name,
+            "title": readable(config.get("title") or folder.name, MAX_TITLE),
             "parameters": sum(math.prod(shape) for shape in tensor_shapes(weights).values()),
             "bytes": weights.stat().st_size,
             "modified": weights.stat().st_mtime,
             "trained": bool(results.get("step")) or "imported" in config,
-            "imported": _section(config, "imported"),
-            "search": _section(config, "search"),
+            "imported": _shortened(_section(config, "imported"), MAX_TITLE),
+            "search": _shortened(_section(config, "search")),
             "results": results,
             "state": _state(folder),
             "model": _model_settings(folder, config),
-            "data": config["data"],
-            "training": config["training"],
+            "data": _shortened(config["data"]),
+            "training": _shortened(config["training"]),
         }
     except CheckpointError as error:
         summary["error"] = str(error)

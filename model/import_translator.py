@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from model.commands import OneSentenceParser, add_checkpoints, run_command, typed
+from model.folder import check_name
 
 
 def parser() -> argparse.ArgumentParser:
@@ -32,6 +33,7 @@ def main(arguments: Sequence[str]) -> int:
         CommandError and this project's other errors: one sentence each.
     """
     options = parser().parse_args(arguments)
+    check_name(options.name)  # before it becomes part of a path, of which only the last part would be looked at
     from model.importing.import_folder import import_folder
 
     found = import_folder(options.folder, options.checkpoints / options.name, overwrite=options.overwrite)

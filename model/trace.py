@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from model.config import ATTENTION_KINDS, AttentionKind
+from model.user_error import UserError
 
 VISIBLE, FUTURE, PADDING = 0, 1, 2
 TRACE_VERSION = 1
@@ -38,7 +39,7 @@ Floats = NDArray[np.float32]
 Codes = NDArray[np.uint8]
 
 
-class TraceError(ValueError):
+class TraceError(UserError):
     """An attention file that cannot be used; the message says what is wrong with it."""
 
 

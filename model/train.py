@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from model.commands import CommandError, run_command
 from model.config import DataConfig, from_dict
-from model.folder import CONFIG, METRICS, STATE, CheckpointError, check_name, read_config
+from model.folder import CONFIG, METRICS, STATE, CheckpointError, check_name, read_config, read_json
 from model.train_options import parser
 
 if TYPE_CHECKING:
@@ -297,7 +297,7 @@ def _run(launch: Launch, setup: Setup, options: argparse.Namespace) -> int:
     if launch.world.is_main:
         folder = launch.checkpoints / setup.name
         if finished:
-            results = json.loads((folder / CONFIG).read_text(encoding="utf-8"))["results"]
+            results = read_json(folder / CONFIG)["results"]
             told = ", ".join(line.partition(" (")[0] for line in score_lines(results["test"])[:3])
             print(f"{setup.name} finished: {told}, on the split '{results['split']}'.")
             if said := _diagnosis(folder):

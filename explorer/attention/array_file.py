@@ -15,6 +15,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from model.user_error import UserError
+
 _MAX_LABEL = 2000  # characters of a token in a file
 _MAX_MEMBERS = 1000
 
@@ -39,7 +41,7 @@ UNREADABLE: tuple[type[Exception], ...] = (
 )
 
 
-class FileError(ValueError):
+class FileError(UserError):
     """A file without usable arrays; the message says why."""
 
 

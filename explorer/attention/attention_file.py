@@ -22,6 +22,7 @@ from explorer.attention.array_file import FileError, read_json, read_npz
 from explorer.text import plural, shortened
 from model.config import ATTENTION_KINDS, AttentionKind
 from model.trace import PADDING, VISIBLE, AttentionTrace, TraceError, future_mask
+from model.user_error import UserError
 
 MAX_BYTES = 20_000_000  # of a file
 MAX_CELLS = 16_000_000  # of all weights together: 64 MB
@@ -64,7 +65,7 @@ _AXES: dict[AttentionKind, tuple[str, str]] = {
 }
 
 
-class OwnAttentionError(ValueError):
+class OwnAttentionError(UserError):
     """A file that cannot be shown; the message says why."""
 
 

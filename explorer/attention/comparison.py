@@ -10,9 +10,10 @@ from explorer.attention.labelled_map import LabelledMap, difference, head_map
 from explorer.attention.names import KIND_NAMES
 from explorer.text import plural
 from model.trace import AttentionTrace
+from model.user_error import UserError
 
 
-class NothingToCompare(ValueError):
+class NothingToCompare(UserError):
     """There is no second map; the message says what is missing."""
 
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 from explorer.attention.names import head_title, short_name
 from model.config import AttentionKind
+from model.user_error import UserError
 
 
-class NoSingleHead(ValueError):
+class NoSingleHead(UserError):
     """The mean over the heads is in view where a single head is needed; the message says what to choose."""
 
 

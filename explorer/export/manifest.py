@@ -17,13 +17,14 @@ from msgspec import Meta, Struct, field
 
 from explorer.translation.selection import Selection, from_query, to_query
 from model.file_formats import FormatError, checked, decode
+from model.user_error import UserError
 
 MANIFEST_VERSION = 1
 MAX_BYTES = 1_000_000
 PACKAGES = ("numpy", "torch", "streamlit", "matplotlib", "spacy")
 
 
-class ManifestError(ValueError):
+class ManifestError(UserError):
     """A file that does not describe a view; the message says what is wrong with it."""
 
 

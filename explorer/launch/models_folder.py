@@ -12,7 +12,7 @@ from platformdirs import user_data_path
 
 from explorer.launch.options import LaunchError
 from explorer.runs.home import INSTALLED, ROOT
-from model.folder import SHIPPED, replace_file
+from model.folder import SHIPPED, real_path, replace_file
 
 VARIABLE = "HEADLIGHT_CHECKPOINTS"
 
@@ -30,7 +30,7 @@ def models_folder(asked: Path | None = None, *, installed: bool = INSTALLED) -> 
     if named is not None:
         if not named.is_dir():
             raise LaunchError(f"There is no folder {named} for models; create it, or name another one.")
-        return named.resolve()
+        return real_path(named)
     if not installed:
         return ROOT / "checkpoints"
     folder = user_data_path("headlight", appauthor=False) / "checkpoints"

@@ -10,11 +10,12 @@ from typing import Literal
 
 from explorer.runs.home import INSTALLED
 from model.commands import OneSentenceParser
+from model.user_error import UserError
 
 Way = Literal["browser", "window", "none"]
 
 
-class LaunchError(ValueError):
+class LaunchError(UserError):
     """Headlight cannot be started like this; the message says why and what to do."""
 
 

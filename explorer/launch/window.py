@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from explorer.runs.home import ROOT
+from model.user_error import UserError
 
 if TYPE_CHECKING:
     import webview
@@ -30,7 +31,7 @@ _PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Headlight
 <body style="font: 16px system-ui, sans-serif; max-width: 40em; margin: 20vh auto; padding: 1em"><p>%s</p>"""
 
 
-class NoWindowError(RuntimeError):
+class NoWindowError(UserError):
     """No window can be opened here; the message says what is missing."""
 
 

@@ -8,6 +8,8 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from model.user_error import UserError
+
 Value = str | float | bool
 OPERATORS = ("<", "<=", ">", ">=", "==", "!=")
 EQUAL = 1e-9  # computed numbers that differ by no more than this are equal
@@ -16,7 +18,7 @@ MAX_EXPRESSION = 500  # characters
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
-class TermError(ValueError):
+class TermError(UserError):
     """An expression that cannot be parsed or computed; the message says why."""
 
 

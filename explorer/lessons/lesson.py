@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 from explorer.lessons.expressions import Expression
 from explorer.translation.selection import Selection, from_query
+from model.user_error import UserError
 
 PAGES = ("translate", "attention", "positions", "masks", "inside", "probe", "train", "runs", "experiments")
 IN_PLACE = ("translate", "attention")  # pages whose views can be shown inside a lesson
@@ -16,7 +17,7 @@ Control = Literal["views", "kinds", "steps", "bars", "temperature"]
 CONTROLS: tuple[Control, ...] = get_args(Control)
 
 
-class LessonError(ValueError):
+class LessonError(UserError):
     """An invalid lesson file; the message names the file and the line."""
 
 

@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 
 from explorer.text import plural
 from model.config import AttentionKind
+from model.user_error import UserError
 
 SUM_TOLERANCE = 0.02  # allows for half precision
 Floats = NDArray[np.float32]
 
 
-class AttentionError(ValueError):
+class AttentionError(UserError):
     """Tensors or tokens that cannot be shown; the message says which, and what to do."""
 
 

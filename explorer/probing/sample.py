@@ -34,6 +34,7 @@ from model.data.scenes import examples as scene_examples
 from model.data.task import IMPORTED, MissingCorpusError
 from model.embeddings import count_parameters
 from model.scoring import evenly_spaced
+from model.user_error import UserError
 
 SENTENCES, MAX_SENTENCES = 200, 1000  # by default, and at most
 SEEDS = (1, 2, 3, 4, 5)  # of the untrained models that serve as a baseline
@@ -43,7 +44,7 @@ MAX_CHARACTERS = 400_000  # of a user's own list
 Origin = Literal["task", "own", "scenes"]
 
 
-class SampleError(ValueError):
+class SampleError(UserError):
     """There are no sentences to measure on; the message says why and what to do."""
 
 

@@ -100,6 +100,7 @@ def import_zip(file: IO[bytes], checkpoints: Path, name: str = "") -> str:
         archive = zipfile.ZipFile(file)
     with archive:
         wanted, members = members_of(archive)
+        wanted = wanted or name or _name_of(file)
         foreign = _is_translator(members)
         chosen = _translator_members(members) if foreign else _model_members(members)
         with _holder(checkpoints, name or wanted) as (building, target):
@@ -114,15 +115,37 @@ def import_zip(file: IO[bytes], checkpoints: Path, name: str = "") -> str:
     return target.name
 
 
+def _name_of(file: IO[bytes]) -> str:
+    """The name of a zip file without its ending, for a model that lies in it without a folder.
+
+    Raises:
+        ArchiveError: it cannot name a model.
+    """
+    name = Path(str(getattr(file, "name", ""))).stem
+    try:
+        return check_name(name)
+    except CheckpointError:
+        raise ArchiveError("The zip file holds no folder that would name the model; type a name for it.") from None
+
+
 def import_translator(folder: Path, checkpoints: Path, name: str = "") -> str:
     """Import a translator from a folder on this server and return its name: `name`, or that of the folder.
 
     Raises:
         ArchiveError: there is already a model of this name, or this server is for looking only.
-        CheckpointError, and the errors of :mod:`model.importing`: the name is not allowed, or the folder cannot be
+        ImportFailed: the folder holds no translator. Whatever else may be there, or not, gets the same sentence:
+            visitors of a server are told nothing of its other folders.
+        CheckpointError, and the errors of :mod:`model.importing`: the name is not allowed, or the translator cannot be
             imported.
     """
     _refuse_viewers()
+    from model.importing.import_folder import holds_translator
+    from model.importing.source_folder import ImportFailed
+
+    if not holds_translator(folder):
+        raise ImportFailed(
+            "There is no translator to import at this path: give its folder, with config.json and weights."
+        )
     with _holder(checkpoints, name or folder.name) as (building, target):
         _rewrite(folder, building)
         replace_file(building, target)

@@ -12,6 +12,7 @@ from pathlib import Path
 from explorer.runs.home import INSTALLED, ROOT
 from explorer.runs.settings import Changes
 from model.commands import SUBCOMMANDS
+from model.folder import real_path
 
 TRAIN = ("python", "-m", "model.train")
 RELABEL = ("python", "-m", "model.relabel")
@@ -110,7 +111,7 @@ def longer_command(name: str, steps: int, checkpoints: Path) -> list[str]:
 
 def _where(checkpoints: Path) -> list[str]:
     """The `--checkpoints` argument; nothing for the command's default, as it is started in the project's folder."""
-    return [] if checkpoints.resolve() == ROOT / "checkpoints" else ["--checkpoints", str(checkpoints)]
+    return [] if real_path(checkpoints) == ROOT / "checkpoints" else ["--checkpoints", str(checkpoints)]
 
 
 def quoted_command(command: Sequence[str]) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 from explorer.runs.home import ROOT
 from explorer.runs.process import RunError, lower_priority, niceness
 from explorer.text import plural
+from model.user_error import UserError
 
 TIMEOUT_SECONDS = 60.0
 _LOOK_SECONDS = 0.2  # how often it is asked whether anybody still waits for an estimate
@@ -26,7 +27,7 @@ MAX_ASKERS = 512
 REFUSAL = 2  # the exit code of the command when it prints one sentence for people
 
 
-class PlanError(ValueError):
+class PlanError(UserError):
     """There is no plan; the message says why.
 
     `refused`: the run itself could not start with these settings, and the message is the command's own sentence.

@@ -24,6 +24,7 @@ from explorer.text import why
 from model import faults
 from model.folder import (
     CARD,
+    MAX_CARD_BYTES,
     PROBE,
     SHIPPED,
     SNAPSHOTS,
@@ -33,6 +34,7 @@ from model.folder import (
     CheckpointError,
     check_name,
     model_folders,
+    read_card,
     read_json,
     replace_file,
     summarize,
@@ -255,7 +257,7 @@ class Runs:
             text = read_json(self.folder(name) / PROBE).get("source")
         except CheckpointError:
             return ""
-        return text if isinstance(text, str) else ""
+        return text[:MAX_PROBE_TEXT] if isinstance(text, str) else ""
 
     def write_note(self, name: str, text: str) -> None:
         """Store a note about a run or model, also while it is being trained; an empty one takes it away.
@@ -287,8 +289,8 @@ class Runs:
         forget_launch(self.checkpoints, name)
         card = folder / CARD
         heading = f"# {name}\n"
-        text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
-        if text.startswith(heading):
+        text = read_card(folder)
+        if text.startswith(heading) and card.stat().st_size <= MAX_CARD_BYTES:
             write_bytes(card, f"# {new}\n{text[len(heading) :]}".encode())
 
     def delete(self, name: str) -> None:

@@ -27,7 +27,7 @@ from explorer.runs.process import (
 from explorer.runs.status import clock
 from explorer.runs.viewer_mode import refuse
 from explorer.text import plural
-from model.folder import modified, sweep_drafts, write_json
+from model.folder import modified, read_json, sweep_drafts, write_json
 
 MADE = ".pairs"  # inside the checkpoints folder; hidden, so that no model can have this name
 HOTTEST = 1_000  # a temperature in a record above this is damage
@@ -196,11 +196,11 @@ class MadePairs:
 
 def _read_order(path: Path) -> PairsOrder | None:
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = read_json(path)
         texts = {key: str(values[key]) for key in ("task", "model", "reverse", "device")}
         data = tuple(map(str, values["data"]))
         sample, seed = values.get("sample", 0.0), values.get("seed", 0)  # older records have none
-    except (OSError, ValueError, KeyError, TypeError, RecursionError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError):  # a CheckpointError is a ValueError
         return None
     if type(sample) not in (int, float) or type(seed) is not int or not 0 <= sample <= HOTTEST or not 0 <= seed < 2**53:
         return None

@@ -9,12 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from model.folder import MAX_METRICS_BYTES
+
 CHUNK = 1 << 20  # bytes read at a time; training writes no line longer than this
 ANCHOR = 64  # bytes before the current offset: if they differ, the file has been rewritten
 MAX_POINTS = 1000  # of each kind; at twice as many, every second one is dropped
 MAX_SAMPLES = 8  # evaluations whose sample translations stay in memory: the first and the latest
 MAX_STEP = 10**12
 MAX_NUMBER = 1e300
+_SHORTEST = b'{"step":1}'  # what is shorter is no line of metrics
 MAX_TEXT = 400  # characters of a sample sentence
 
 TRAIN_NUMBERS = ("epoch", "seconds", "loss", "nll", "lr", "grad_norm", "tokens_per_s")
@@ -77,6 +80,8 @@ def optimises_another_loss(metrics: Metrics) -> bool:
 class MetricsReader:
     """Reads one metrics.jsonl incrementally, for all sessions together; only complete lines count.
 
+    What a file has beyond `MAX_METRICS_BYTES`, some 300,000 lines, is not read.
+
     A resumed run drops the lines after its last save and writes them again. The file is then read from the start, and
     a step that occurs twice replaces everything from there on.
     """
@@ -128,14 +133,15 @@ class MetricsReader:
 
     def _read_lines(self, file: Any) -> bool:
         added = False
-        while piece := file.read(CHUNK):
+        while self._offset < MAX_METRICS_BYTES and (piece := file.read(CHUNK)):
             end = piece.rfind(b"\n") + 1
             if not end:
                 if len(piece) < CHUNK:
                     break  # an incomplete line: the rest has not been written yet
                 end = len(piece)  # an overlong line: skip it piece by piece
             for line in piece[:end].splitlines():
-                added = self._read_line(line) or added
+                if len(line) > len(_SHORTEST):
+                    added = self._read_line(line) or added
             self._offset += end
             self._anchor = (self._anchor + piece[:end])[-ANCHOR:]
             file.seek(self._offset)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -18,7 +17,8 @@ from typing import Any
 import psutil
 
 from explorer.runs.home import ROOT
-from model.folder import write_json
+from model.folder import read_json, write_json
+from model.user_error import UserError
 
 LAUNCHES = ".launches"  # inside the checkpoints folder; hidden, so that no model can have this name
 # Adjusting the clock shifts every start time; a pid is reused only much later.
@@ -29,7 +29,7 @@ NICENESS = "HEADLIGHT_NICE"  # the niceness of training started from a page, 0 t
 _exit_codes: dict[int, int] = {}  # of processes that this server started and that have ended
 
 
-class RunError(ValueError):
+class RunError(UserError):
     """An action that is not possible on a run; the message says why."""
 
 
@@ -152,9 +152,9 @@ def launches(checkpoints: Path) -> list[Launch]:
 def read_launch(checkpoints: Path, name: str) -> Launch | None:
     """The process last started from a page for this run; None where there is none, or its record is unreadable."""
     try:
-        values = json.loads((checkpoints / LAUNCHES / f"{name}.json").read_text(encoding="utf-8"))
+        values = read_json(checkpoints / LAUNCHES / f"{name}.json")
         return Launch(name, int(values["pid"]), float(values["started"]), tuple(map(str, values["arguments"])))
-    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
+    except (ValueError, KeyError, TypeError, OverflowError):  # a CheckpointError is a ValueError
         return None
 
 

@@ -17,6 +17,7 @@ from explorer.runs.process import Launch, exit_code, is_alive, last_lines
 from explorer.text import plural
 from model.file_formats import Status
 from model.folder import STATUS, STOP, CheckpointError, checked, read_json
+from model.user_error import MESSAGE, readable
 
 State = Literal["starting", "queued", "running", "stopping", "stopped", "finished", "failed"]
 BUSY: tuple[State, ...] = ("starting", "queued", "running", "stopping")
@@ -121,7 +122,7 @@ def _status(checkpoints: Path, name: str, values: dict[str, Any]) -> RunStatus:
     if said not in STATES:
         raise CheckpointError(f"{name}/{STATUS} gives the state {said!r}, which is not one of {', '.join(STATES)}.")
     state: State = said
-    error = str(values.get("error") or "")
+    error = readable(str(values.get("error") or ""), MESSAGE)
     if state in BUSY:
         if not _is_active(values):
             state = "failed"

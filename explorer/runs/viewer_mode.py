@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 
+from model.user_error import UserError
+
 VARIABLE = "HEADLIGHT_VIEWER"
 REASON = "this server is for looking only"
 _OFF = ("", "0", "no", "off", "false")
 
 
-class ViewerError(ValueError):
+class ViewerError(UserError):
     """An attempt to change files or start a process on a server that is for looking only."""
 
 

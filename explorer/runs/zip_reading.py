@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from model.user_error import UserError
+
 MAX_FILES = 200
 MAX_BYTES = 2 * 1024**3  # of all files together, unpacked
 MAX_TEXT_BYTES = 64 * 1024**2  # of one file that is not weights
@@ -38,7 +40,7 @@ Members = dict[str, zipfile.ZipInfo]
 """The files of an archive by their path inside the model's folder."""
 
 
-class ArchiveError(ValueError):
+class ArchiveError(UserError):
     """A zip file that cannot be imported; the message says why."""
 
 

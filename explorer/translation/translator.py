@@ -23,11 +23,12 @@ from model.edits import HeadEdits
 from model.points import Head
 from model.text.tokenizer import Encoding
 from model.trace import AttentionTrace
+from model.user_error import UserError
 
 CHARACTERS_PER_TOKEN = 64  # longer texts are cut before they are tokenized: no model here reads more
 
 
-class InputError(ValueError):
+class InputError(UserError):
     """A sentence that cannot be translated; the message says why, and what to do."""
 
 

@@ -16,6 +16,7 @@ from explorer.text import plain, plural
 from explorer.translation.head_change import Change, Changes, added, describe, fitting
 from explorer.web import runtime, session
 from model.config import DecodeConfig, ModelConfig
+from model.user_error import UserError
 
 if TYPE_CHECKING:
     from explorer.translation.head_edits import Means
@@ -28,7 +29,7 @@ MAX_LOG = 200  # lines
 _UNDO, _LOG, _OF, _PROBLEMS, _MEANS = (f"_surgery_{name}" for name in ("undo", "log", "of", "problems", "means"))
 
 
-class NoMeans(ValueError):
+class NoMeans(UserError):
     """A head is to be replaced by its mean, but this session has not computed the mean yet."""
 
 

@@ -26,6 +26,7 @@ from explorer.byte_cache import cached
 from explorer.web import model_list, model_queue
 from model.config import DecodeConfig
 from model.folder import CheckpointError
+from model.user_error import UserError
 
 if TYPE_CHECKING:
     from explorer.attention.aggregates import Floats
@@ -226,7 +227,7 @@ def force(name: str, text: str, target: str, edit: HeadEdits | None = None) -> T
     return _force(name, fingerprint(name), text, target, _digest(edit), edit)
 
 
-class NotTheModels(ValueError):
+class NotTheModels(UserError):
     """These numbers need the model that made the translation, unedited; the message says why they are missing."""
 
 

@@ -24,12 +24,13 @@ from model.points import embedded, layer_output
 from model.recording import PointRecorder
 from model.tap import Tap
 from model.transformer import Transformer
+from model.user_error import UserError
 
 Floats = NDArray[np.float64]
 Stack = Literal["encoder", "decoder"]
 
 
-class PatchError(ValueError):
+class PatchError(UserError):
     """Two sentences that cannot be patched into each other; the message says why and what to do."""
 
 

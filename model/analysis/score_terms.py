@@ -30,6 +30,7 @@ from model.positions import rotary
 from model.recording import PointRecorder
 from model.tap import Tap, compose
 from model.transformer import Transformer
+from model.user_error import UserError
 
 Floats = NDArray[np.float64]
 
@@ -53,7 +54,7 @@ class Part(NamedTuple):
         return self._replace(head=-1) if self.source == "head" else self
 
 
-class ScoreTermsError(ValueError):
+class ScoreTermsError(UserError):
     """A score that cannot be taken apart; the message says why."""
 
 

@@ -23,11 +23,12 @@ from model.layers import DecoderLayer
 from model.points import attention_scope, embedded, layer_output
 from model.recording import PointRecorder
 from model.transformer import Transformer
+from model.user_error import UserError
 
 Floats = NDArray[np.float64]
 
 
-class SourceShareError(ValueError):
+class SourceShareError(UserError):
     """A model whose sublayers are not such sums; the message says so."""
 
 

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from model.config import DataConfig
 from model.data.word_links import WordLinks
+from model.user_error import UserError
 
 IMPORTED = "imported"
 """The task of a model from elsewhere, whose training data are unknown here."""
@@ -15,7 +16,7 @@ IMPORTED = "imported"
 Alignment = tuple[tuple[int, ...], ...]
 
 
-class DataError(ValueError):
+class DataError(UserError):
     """Data that cannot be obtained or read; the message says what is wrong, where, and what to do."""
 
 

@@ -14,6 +14,7 @@ from model.commands import INSTALLED, typed
 from model.config import with_current_names
 from model.experiments.recipe import Recipe
 from model.folder import CheckpointError, read_json, write_bytes
+from model.user_error import UserError
 
 SHIPPED_RESULTS = Path(__file__).parent / "results"
 RESULTS = user_data_path("headlight", appauthor=False) / "experiments" if INSTALLED else SHIPPED_RESULTS
@@ -29,7 +30,7 @@ FROM_CHAIN = "from_chain"  # key of a file of runs that start from what a chain 
 SCORES = ("exact_match", "token_accuracy", "loss", "bleu", "sentences", "different", "empty")
 
 
-class ResultError(ValueError):
+class ResultError(UserError):
     """Stored results that cannot be used; the message names the file and what is wrong with it."""
 
 

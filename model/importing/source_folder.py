@@ -8,7 +8,8 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from model.folder import CheckpointError, read_json, tensor_shapes
+from model.folder import CheckpointError, read_json, real_path, tensor_shapes
+from model.user_error import UserError
 
 CONFIG, GENERATION, TOKENIZER = "config.json", "generation_config.json", "tokenizer_config.json"
 VOCABULARY, MERGES, TOKENIZERS = "vocab.json", "merges.txt", "tokenizer.json"
@@ -28,7 +29,7 @@ CONVERT = (
 )
 
 
-class ImportFailed(ValueError):
+class ImportFailed(UserError):
     """A folder that cannot be imported; the message says why and what to do."""
 
 
@@ -44,7 +45,7 @@ class SourceFolder:
     @property
     def name(self) -> str:
         """The folder's own name."""
-        return self.folder.resolve().name
+        return real_path(self.folder).name
 
     def has(self, name: str) -> bool:
         """Whether the folder has this file."""
@@ -59,7 +60,7 @@ class SourceFolder:
         path = self.folder / name
         if not path.is_file():
             raise ImportFailed(f"{self.name} has no {name}, so it is not complete; copy the whole model folder.")
-        if path.is_symlink() and not path.resolve().is_relative_to(self.folder.resolve()):
+        if path.is_symlink() and not real_path(path).is_relative_to(real_path(self.folder)):
             raise ImportFailed(f"{self.name}/{name} is a link that leads out of the folder; copy the file itself.")
         if path.stat().st_size > limit:
             raise ImportFailed(f"{self.name}/{name} is larger than {limit >> 20} MB; it is refused.")
@@ -82,7 +83,7 @@ class SourceFolder:
         """
         path = self.path(name)
         try:
-            values = read_json(path)
+            values = read_json(path, MAX_FILE_BYTES)
         except CheckpointError as error:
             raise ImportFailed(str(error)) from None
         self.read(name)

@@ -15,14 +15,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from model.user_error import UserError
+
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LANGUAGE = re.compile(r"[a-z]{2,3}")
 MAX_PIECES = 1_000_000
+MAX_PIECE = 5000  # characters; as many as a sentence of a person's own data has
 _CHUNK = re.compile(r"\S+")
 _VISIBLE = {" ": "␣", "\t": "⇥", "\n": "↵", "\r": "␍", "\u00a0": "⍽"}
 
 
-class TokenizerError(ValueError):
+class TokenizerError(UserError):
     """A tokenizer that cannot be built or read; the message says why and what to do."""
 
 
@@ -161,6 +164,8 @@ def check_pieces(pieces: Any, name: str = "pieces") -> None:
     """Refuse a vocabulary that is not a list of distinct, non-empty, well-formed strings."""
     if not isinstance(pieces, list) or not all(isinstance(p, str) and p for p in pieces):
         raise TokenizerError(f"the tokenizer's '{name}' must be a list of non-empty strings.")
+    if max(map(len, pieces), default=0) > MAX_PIECE:
+        raise TokenizerError(f"the tokenizer's '{name}' hold one of more than {MAX_PIECE:,} characters.")
     if len(pieces) > MAX_PIECES:
         raise TokenizerError(f"the tokenizer has {len(pieces)} {name}; at most {MAX_PIECES} are read.")
     if len(set(pieces)) != len(pieces):

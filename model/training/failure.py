@@ -7,9 +7,10 @@ import errno
 import torch
 
 from model.config import TrainConfig
+from model.user_error import UserError
 
 
-class TrainingError(RuntimeError):
+class TrainingError(UserError):
     """Training cannot continue; the message says why and what to change."""
 
 

@@ -17,7 +17,7 @@ import torch
 from model.checkpoint import config_sections, load_model, save_model
 from model.config import DecodeConfig
 from model.embeddings import count_parameters
-from model.folder import CARD, CONFIG, read_config, write_bytes, write_json
+from model.folder import CARD, CONFIG, read_config, real_path, write_bytes, write_json
 from model.metrics import flat
 from model.scoring import score_examples
 from model.training.card import write_card
@@ -113,8 +113,8 @@ class Launch:
             return self.world.share(None) is True and self._train(setup, None, [])
         run = RunFolder(
             folder,
-            data_dir=str(self.data_dir.resolve()) if self.data_dir else None,
-            added_data=[str(path.resolve()) for path in self.added_data],
+            data_dir=str(real_path(self.data_dir)) if self.data_dir else None,
+            added_data=[str(real_path(path)) for path in self.added_data],
         )
         run.clear_stop()
         if self.extended is not None:

@@ -14,6 +14,7 @@ import psutil
 from filelock import BaseFileLock, FileLock, Timeout
 
 from model.folder import (
+    MAX_METRICS_BYTES,
     METRICS,
     PROBE,
     SNAPSHOTS,
@@ -22,6 +23,7 @@ from model.folder import (
     STOP,
     CheckpointError,
     label,
+    read_bytes,
     read_json,
     sweep_drafts,
     write_bytes,
@@ -86,11 +88,15 @@ class RunFolder:
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:
-    """The lines of a metrics.jsonl, without one that was cut off while being written."""
+    """The lines of a metrics.jsonl, without one that was cut off while being written.
+
+    Raises:
+        CheckpointError: the file is larger than `MAX_METRICS_BYTES`.
+    """
     if not path.is_file():
         return []
     lines: list[dict[str, Any]] = []
-    for text in path.read_text(encoding="utf-8", errors="replace").splitlines():
+    for text in read_bytes(path, MAX_METRICS_BYTES).decode("utf-8", "replace").splitlines():
         try:
             line = json.loads(text)
         except (ValueError, RecursionError):

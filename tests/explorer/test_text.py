@@ -104,7 +104,7 @@ def test_our_own_errors_speak_for_themselves_and_the_systems_name_file_and_reaso
     assert why(ValueError("The head is missing.")) == "The head is missing."
     full = OSError(28, "No space left on device", "/somewhere/deep/config.json")
     assert why(full) == (
-        "config.json cannot be read or written: No space left on device. Is the disk full, or the folder read-only?"
+        "config.json cannot be written: the disk is full, or your share of it. Free some space and try again."
     )
 
 

@@ -59,12 +59,12 @@ def _replaced(name: str, content: bytes) -> Iterator[Strange]:
         for way in [(), *paths(value)]:
             where = ".".join(map(str, (number, *way) if len(lines) > 1 else way)) or "the whole"
             for new in VALUES:
-                changed = _with(value, way, _MARK)
+                changed = replaced(value, way, _MARK)
                 text = json.dumps(changed, ensure_ascii=False).replace(f'"{_MARK}"', new)
                 # Python writes lone surrogates as escapes only; the values have no others.
                 yield Strange(name, f"{where} = {new[:40]}", b"\n".join(_put(lines, number, text.encode())))
             if way:
-                removed = _with(value, way, None, remove=True)
+                removed = replaced(value, way, None, remove=True)
                 text = json.dumps(removed, ensure_ascii=False)
                 yield Strange(name, f"without {where}", b"\n".join(_put(lines, number, text.encode())))
         if isinstance(value, dict):
@@ -76,7 +76,7 @@ def _put(lines: list[bytes], number: int, new: bytes) -> list[bytes]:
     return [*lines[:number], new, *lines[number + 1 :]]
 
 
-def _with(value: Any, way: tuple[Any, ...], new: Any, *, remove: bool = False) -> Any:
+def replaced(value: Any, way: tuple[Any, ...], new: Any, *, remove: bool = False) -> Any:
     if not way:
         return new
     made = copy.deepcopy(value)
@@ -113,9 +113,9 @@ def _headers(name: str, content: bytes) -> Iterator[Strange]:
     some = {key: header[key] for key in [*sorted(header)[:2], *sorted(header)[-1:]]}
     for way in paths(some):
         for new in VALUES:
-            text = json.dumps(_with(header, way, _MARK)).replace(json.dumps(_MARK), new).encode("utf-8", "replace")
+            text = json.dumps(replaced(header, way, _MARK)).replace(json.dumps(_MARK), new).encode("utf-8", "replace")
             yield Strange(name, f"header: {'.'.join(map(str, way))} = {new[:40]}", _framed(text, content[8 + length :]))
-        removed = json.dumps(_with(header, way, None, remove=True)).encode()
+        removed = json.dumps(replaced(header, way, None, remove=True)).encode()
         yield Strange(name, f"header without {'.'.join(map(str, way))}", _framed(removed, content[8 + length :]))
     for claimed in (0, 1, length - 1, length + 1, 2**31, 2**63, 2**64 - 1):
         yield Strange(name, f"header of {claimed} bytes", claimed.to_bytes(8, "little") + content[8:])

@@ -20,6 +20,7 @@ from model.commands import run_command
 from model.data.letters import letters
 from model.data.task import Example
 from model.trace import AttentionTrace
+from tests.explorer.toy_models import save_toy
 from tests.model.commands import failure
 from tests.paths import ROOT
 
@@ -76,6 +77,11 @@ def test_a_line_that_cannot_be_read_is_answered_with_an_empty_line(
     [
         (FileExistsError(17, "File exists", "/a/file"), "/a/file cannot be read or written: File exists."),
         (PermissionError(13, "Permission denied", "/a"), "/a cannot be read or written: Permission denied."),
+        (OSError(5, "Input/output error"), "a file cannot be read or written: Input/output error."),
+        (
+            OSError(28, "No space left on device"),
+            "a file cannot be written: the disk is full, or your share of it. Free some space and try again.",
+        ),
     ],
 )
 def test_an_error_of_the_file_system_is_a_sentence(
@@ -93,7 +99,21 @@ def test_a_full_disk_behind_standard_output_is_a_sentence(checkpoints: Path) -> 
     with open("/dev/full", "w") as full:
         run = subprocess.run(command, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
     assert run.returncode == 2
-    assert run.stderr == "standard output cannot be read or written: No space left on device.\n"
+    assert run.stderr.startswith("standard output cannot be written: the disk is full")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+def test_a_full_disk_behind_a_file_is_not_called_standard_output(
+    checkpoints: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Finding D35: a write that fails does not say to which file, and was taken for standard output's."""
+
+    def command(arguments: Sequence[str]) -> int:
+        with open("/dev/full", "wb") as file:
+            file.write(b"abc" * 100_000)
+        return 0
+
+    assert failure(command, [], capsys).startswith("a file cannot be written: the disk is full")
 
 
 def test_translate_json_tells_each_step(checkpoints: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -184,6 +204,18 @@ def test_evaluate_reports_groups_and_the_best_aligned_head(
     assert list(told["groups"])[:2] == ["02 letters", "03 letters"]
     assert told["aligned_head"]["layer"] == 1
     assert 0 < told["aligned_head"]["share"] < 1
+
+
+def test_no_alignment_is_told_where_there_is_nothing_to_align(
+    checkpoints: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Finding R43: of single or unknown tokens, every head looks at the right one: "1.0000" beside 0 right."""
+    save_toy(tmp_path / "words", "adjective-swap")
+    arguments = ["--model", "words", "--checkpoints", str(tmp_path), "--task", "copy", "--split", "valid"]
+    evaluate.main([*arguments, "--json"])
+    assert "aligned_head" not in json.loads(capsys.readouterr().out)
+    evaluate.main(arguments)
+    assert "align" not in capsys.readouterr().out
 
 
 def test_a_groups_name_and_score_stay_apart(

@@ -213,7 +213,7 @@ def test_a_translator_is_imported_from_a_folder_on_the_server(app: AppTest, chec
     at = on_tab(app, "Import")
     at.text_input(key="runs_folder").set_value(str(peer.standard() / "nothing")).run()
     button(at, "Import").click().run()
-    assert "there is no folder" in words(at)
+    assert "There is no translator to import at this path" in words(at)
     at.text_input(key="runs_folder").set_value(str(peer.standard())).run()
     button(at, "Import").click().run()
     assert not at.exception

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from explorer.web import runtime
 from tests.explorer.toy_models import save_toy
 from tests.explorer.toy_runs import save_run
 from tests.fuzz.inputs import _TIMES
-from tests.fuzz.strange_folders import Strange, strange_files
+from tests.fuzz.strange_folders import Strange, replaced, strange_files
 from tests.pages.test_every_page import opened
 
 PAGES = ("pages/translate.py", "pages/runs.py", "pages/train.py", "pages/inside.py")
@@ -65,3 +66,24 @@ def seen(at: AppTest) -> list[tuple[str, str]]:
     assert not at.exception
     assert at.selectbox(key="model").value == "healthy"
     return [(element.type, str(getattr(element, "value", ""))) for element in at.main]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_giant_value_adds_little_to_a_page(checkpoints: Path, page: str) -> None:
+    """Finding D32: 20 MB in one field of config.json put 20 to 40 MB on everybody's pages."""
+    path = checkpoints / "odd" / "config.json"
+    whole = json.loads(path.read_bytes())
+    before = length(visit(page, "healthy"))
+    for way in (("model", "d_model"), ("title",), ("data", "task"), ("training", "seed")):
+        for filler in ("x" * 20_000_000, "ab " * 300_000, "\u202e" * 300_000):
+            path.write_text(json.dumps(replaced(whole | {"title": "t"}, way, filler)), encoding="utf-8")
+            runtime.models_changed()
+            assert length(visit(page, "healthy")) - before < 2000, (way, filler[:2])
+            assert length(visit(page, "odd")) - before < 20_000, (way, filler[:2])
+
+
+def length(at: AppTest) -> int:
+    """The number of bytes of all that the page sends."""
+    assert not at.exception
+    elements = [element for block in (at.main, at.sidebar) for element in block]
+    return sum(element.proto.ByteSize() for element in elements if element.proto is not None)

@@ -12,7 +12,7 @@ from explorer.lessons.checks.registry import Live, check, item_at
 from explorer.lessons.expressions import Value
 from explorer.runs.metrics import MetricsReader
 from model.config import ATTENTION_KINDS, AttentionKind
-from model.folder import CARD, METRICS
+from model.folder import METRICS, read_card
 
 
 @check("kind:kind")
@@ -56,7 +56,7 @@ def setting(live: Live, name: str) -> Value:
 @check("words:word")
 def card_says(live: Live, words: str) -> Value:
     """Whether the model's card contains these words; line breaks do not matter."""
-    card = (Path(live.summary["folder"]) / CARD).read_text(encoding="utf-8", errors="replace")
+    card = read_card(Path(live.summary["folder"]))
     return " ".join(words.split()) in " ".join(card.split())
 
 

@@ -86,7 +86,6 @@ def test_files_without_a_folder_are_accepted_too(files: dict[str, bytes], tmp_pa
     bare = {name.removeprefix("mine/"): content for name, content in files.items()}
     assert import_zip(packed(bare), tmp_path, "bare") == "bare"
     assert load_model(tmp_path / "bare").name == "bare"
-    assert "cannot name a model" in refused(packed(bare), tmp_path / "empty")
 
 
 @pytest.mark.parametrize(
@@ -143,6 +142,22 @@ def test_what_systems_put_into_zip_files_is_left_out(files: dict[str, bytes], tm
     assert import_zip(packed({**dict.fromkeys(litter, b"x"), **files}), tmp_path) == "mine"
     assert load_model(tmp_path / "mine").name == "mine"
     assert not [path for path in (tmp_path / "mine").rglob("*") if path.name.startswith("._")]
+
+
+def test_a_model_without_a_folder_is_named_after_the_zip_file(files: dict[str, bytes], tmp_path: Path) -> None:
+    """Finding D37: "'' cannot name a model"."""
+    bare = {name.removeprefix("mine/"): content for name, content in files.items()}
+    archive = packed(bare)
+    assert (
+        refused(archive, tmp_path / "x")
+        == "The zip file holds no folder that would name the model; type a name for it."
+    )
+    assert import_zip(archive, tmp_path, "typed") == "typed"
+    for name, expected in (("my-model.zip", "my-model"), ("../evil.zip", "evil")):
+        archive.name = name
+        assert import_zip(archive, tmp_path) == expected
+    archive.name = "what? a name.zip"
+    assert "type a name for it" in refused(archive, tmp_path / "x")
 
 
 @pytest.mark.parametrize("name", ["notes.txt", "README.md", "other/notes.txt"])

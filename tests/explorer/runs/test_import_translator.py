@@ -40,6 +40,23 @@ def test_from_a_zip_file_and_from_a_folder_the_same_model(tmp_path: Path) -> Non
         import_translator(peer.standard(), tmp_path, "again")
 
 
+def test_nothing_is_told_of_other_folders_of_the_server(tmp_path: Path) -> None:
+    """Finding D38: who typed a path learned whether it exists, is a folder, and may be read."""
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "foreign").mkdir()
+    (tmp_path / "foreign" / "config.json").write_text('{"secret": 1}', encoding="utf-8")
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    paths = [tmp_path / name for name in ("empty", "foreign", "missing", "circle", "file", "file/below", "\0")]
+    said = set()
+    for path in [*paths, Path("/root"), Path("/etc"), Path("/proc/1/root"), Path("")]:
+        with pytest.raises(ImportFailed) as refused:
+            import_translator(path, tmp_path / "models", "mine")
+        said.add(str(refused.value))
+    assert said == {"There is no translator to import at this path: give its folder, with config.json and weights."}
+    assert not (tmp_path / "models").exists()
+
+
 def test_a_bart_model_from_a_zip_file_with_either_form_of_tokenizer(tmp_path: Path) -> None:
     """vocab.json and merges.txt, or the one tokenizer.json, which our own folders have as well."""
     assert import_zip(zipped(bart_peer.standard(), top="bart/"), tmp_path) == "bart"
@@ -105,7 +122,7 @@ def test_a_bomb_among_the_files_that_are_read_is_refused(tmp_path: Path) -> None
 
 def test_no_folder_no_name_and_damaged_files_leave_nothing(tmp_path: Path) -> None:
     models = tmp_path / "models"
-    with pytest.raises(ImportFailed, match="there is no folder"):
+    with pytest.raises(ImportFailed, match="no translator to import at this path"):
         import_translator(tmp_path / "nothing", models)
     with pytest.raises(CheckpointError, match="cannot name a model"):
         import_translator(peer.standard(), models, "../x")

@@ -118,6 +118,18 @@ def test_refused_with_a_sentence_and_nothing_written(
     assert not list(checkpoints.iterdir())
 
 
+@pytest.mark.parametrize("name", ["../evil", "a/b", "/tmp/evil", "", "..", "con", "x" * 10_000])
+def test_the_command_writes_nowhere_but_among_the_models(
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Finding P38: of `--name ../evil`, only the last part was looked at."""
+    checkpoints = tmp_path / "checkpoints"
+    checkpoints.mkdir()
+    arguments = [str(peer.standard()), "--name", name, "--checkpoints", str(checkpoints)]
+    assert "cannot name a model" in failure(import_marian.main, arguments, capsys)
+    assert list(tmp_path.rglob("*")) == [checkpoints]
+
+
 def test_the_command_imports_and_says_what_it_did(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = [str(peer.standard()), "--name", "mine", "--checkpoints", str(tmp_path)]
     with pytest.raises(SystemExit) as left:

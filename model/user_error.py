@@ -1,0 +1,84 @@
+"""Errors whose message is meant for people, and foreign text as messages quote it: short, and nothing in it hidden."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import unicodedata
+
+QUOTED = 120
+"""Characters of a value that a message quotes from a file, a link or an upload."""
+
+MESSAGE = 600
+"""Characters of a whole message."""
+
+_BIDI_CONTROLS = {*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C}
+_SPACES = str.maketrans("\n\r\t", "   ")
+_WORD = re.compile(rf"\S{{{QUOTED + 1},}}")
+_MARKS = 3  # combining marks on one letter; no language needs more, and a hundred of them cover the lines above
+
+
+class UserError(ValueError):
+    """An error that a person can mend: the message says what is wrong and what to do, in bounded length.
+
+    Whatever the message quotes, it has at most `MESSAGE` characters and no word of more than `QUOTED`.
+    """
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(bounded(message))
+
+
+def bounded(message: str) -> str:
+    """Cut long words and the middle of a long message, so that what is wrong and what to do about it remain."""
+    begin, end = message[: 2 * MESSAGE], message[2 * MESSAGE :][-2 * MESSAGE :]
+    shown = _WORD.sub(lambda word: _middle_cut(word[0], QUOTED), _harmless(f"{begin}{end}"))
+    return _middle_cut(shown, MESSAGE)
+
+
+def readable(text: str, most: int = QUOTED) -> str:
+    """Quote foreign text of any length: one line of at most `most` characters."""
+    shown = _harmless(text[: 4 * most])
+    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
+
+
+def printable(text: str) -> str:
+    """Write control characters, and marks that reorder the text around them, as `U+XXXX`."""
+    if text.isprintable():  # nearly always
+        return text
+    return "".join(
+        f"U+{ord(c):04X}" if unicodedata.category(c) in ("Cc", "Cs") or ord(c) in _BIDI_CONTROLS else c for c in text
+    )
+
+
+def refused_by_system(error: OSError, *, unnamed: str = "a file", whole_path: bool = True) -> str:
+    """Say which file the system would not read or write, and why; `unnamed` where the error names none.
+
+    A write that fails names no file, whatever it was written to. `whole_path`: not only the file's own name.
+    """
+    named = str(error.filename) if error.filename is not None else unnamed
+    file = named if whole_path else os.path.basename(named)
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return bounded(
+            f"{file} cannot be written: the disk is full, or your share of it. Free some space and try again."
+        )
+    return bounded(f"{file} cannot be read or written: {error.strerror or error}.")
+
+
+def _harmless(text: str) -> str:
+    """One line of printable text in which no letter carries more than a few combining marks."""
+    shown = printable(text.translate(_SPACES))
+    if shown.isascii():
+        return shown
+    kept, marks = [], 0
+    for letter in shown:
+        marks = marks + 1 if unicodedata.category(letter) in ("Mn", "Me") else 0
+        if marks <= _MARKS:
+            kept.append(letter)
+    return "".join(kept)
+
+
+def _middle_cut(text: str, most: int) -> str:
+    """Cut a text to `most` characters: two thirds from its beginning and the rest from its end."""
+    first = 2 * most // 3
+    return text if len(text) <= most else f"{text[:first]}…{text[len(text) - (most - first - 1) :]}"
