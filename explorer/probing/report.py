@@ -1,9 +1,7 @@
-"""Measured heads as files: CSV, JSON, and a one-page HTML report that needs no network."""
+"""Measured heads as files: JSON, and a one-page HTML report that needs no network."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,21 +19,6 @@ from explorer.probing.tables import gold_note, head_rows, number_rows, roles, su
 from model.config import ATTENTION_KINDS, AttentionKind
 
 _NOT_NUMBERS = ("kind", "head", "role", "statistic", "unit")
-
-
-def as_csv(rows: list[dict[str, Any]]) -> str:
-    """Rows with equal keys as CSV with a header; an apostrophe keeps spreadsheets from reading text as a formula."""
-    if not rows:
-        return ""
-    file = io.StringIO()
-    writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: _harmless(value) for name, value in row.items()} for row in rows)
-    return file.getvalue()
-
-
-def _harmless(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t") else value
 
 
 def as_json(probe: Probe, model: str, about: str) -> str:

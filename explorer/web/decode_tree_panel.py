@@ -15,6 +15,7 @@ from explorer.translation.selection import Selection
 from explorer.translation.translator import InputError, Translation
 from explorer.web import runtime, session
 from explorer.web.changes_in_force import NoMeans, edit_shown
+from explorer.web.figures import draw_table
 from explorer.web.maps import CONFIG
 from explorer.web.panel_choices import Choices, name_of
 from model.config import DecodeConfig
@@ -56,14 +57,13 @@ def draw(selection: Selection, shown: Translation, at: Place | None = None) -> N
             selection_mode="points",
         )
     st.caption(plain(f"{words} Choose a node, in the figure or in the table, to see its attention."))
-    table = st.dataframe(
+    table = draw_table(
         rows,
-        hide_index=True,
+        words,
         key=f"tree_table_{shown.seq}",
         on_select="rerun",
         selection_mode="single-row",
         height=min(35 * (len(rows) + 1) + 3, 320),
-        alt=words,
     )
     point, row = _chosen("chart", figure, "points"), _chosen("table", table, "rows")
     index = point if point is not None else None if row is None else row + 1  # the table omits the root

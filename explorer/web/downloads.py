@@ -11,7 +11,7 @@ import itertools
 import threading
 from collections import Counter
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import streamlit as st
 from streamlit.runtime import exists, get_instance
@@ -38,9 +38,16 @@ _holder: dict[str, _Held] = {}  # by place
 
 
 def download_button(
-    label: str, make: Callable[[], bytes | str], file_name: str, mime: str, *, key: str, help: str | None = None
+    label: str,
+    make: Callable[[], bytes | str],
+    file_name: str,
+    mime: str,
+    *,
+    key: str,
+    help: str | None = None,
+    quiet: bool = False,
 ) -> None:
-    """Draw a button that downloads what `make` returns, without a script run."""
+    """Draw a button that downloads what `make` returns, without a script run; a `quiet` one is a small link."""
     session = asking()
 
     def made() -> bytes:
@@ -50,7 +57,8 @@ def download_button(
         keep(content, mime, file_name, session)
         return content
 
-    st.download_button(label, data=made, file_name=file_name, mime=mime, key=key, on_click="ignore", help=help)
+    look: dict[str, Any] = {"type": "tertiary", "icon": ":material/download:"} if quiet else {}
+    st.download_button(label, data=made, file_name=file_name, mime=mime, key=key, on_click="ignore", help=help, **look)
 
 
 def keep(content: bytes, mime: str, file_name: str, session: str) -> None:

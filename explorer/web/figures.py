@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
 import pyarrow as pa  # type: ignore[import-untyped]
 import streamlit as st
 
-from explorer.figures.chart import Figure, Table
+from explorer.export.tables import Columns, Rows, table_csv
+from explorer.figures.chart import Figure
 from explorer.text import plain
 from explorer.web import runtime
+from explorer.web.downloads import download_button
 
 
 @st.cache_resource(show_spinner=False)
@@ -29,11 +35,22 @@ def draw_figure(figure: Figure) -> None:
     st.caption(plain(figure.caption))
 
 
-def draw_table(columns: Table, alt: str) -> None:
-    """Draw a table given by its columns; `alt` describes its contents."""
-    st.dataframe(_arrow(columns), hide_index=True, alt=alt)
+def draw_table(table: Columns | Rows, alt: str, *, file: str = "", **options: Any) -> Any:
+    """Draw a table given by columns or rows, with a button for its CSV if `file` names one; returns its selection.
+
+    `alt` describes its contents; `options` go to `st.dataframe`. Streamlit's own button is switched off
+    (`client.disableDataExport`): what it writes may begin a formula.
+    """
+    shown = _arrow(dict(table)) if isinstance(table, Mapping) else list(table)
+    selected = st.dataframe(shown, hide_index=True, alt=alt, **options)
+    if file:
+        make = partial(table_csv, table)
+        download_button(
+            "CSV", make, f"{file}.csv", "text/csv", key=f"csv_{file}", help=f"{alt}, as a file.", quiet=True
+        )
+    return selected
 
 
-def _arrow(columns: Table) -> pa.Table:
+def _arrow(columns: dict[str, Any]) -> pa.Table:
     """The format that Streamlit sends to the browser anyway; passing it saves most of the time of a live update."""
     return pa.table(columns)

@@ -11,6 +11,7 @@ from explorer.export.map_files import TYPES, map_files, map_stem
 from explorer.figures.attention_map import map_figure
 from explorer.text import plain
 from explorer.web.downloads import download_button
+from explorer.web.figures import draw_table
 
 CONFIG = {"displayModeBar": False, "scrollZoom": False}
 
@@ -30,7 +31,7 @@ def draw_map(
     st.caption(plain(caption))
     if table:
         with st.expander("The numbers"):
-            st.dataframe(map_table(shown), hide_index=True, alt=caption)
+            draw_table(map_table(shown), caption, file="" if away else key)
             if away:
                 _draw_files(shown, caption, key, map_stem(shown, away))
 

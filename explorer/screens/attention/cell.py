@@ -21,7 +21,7 @@ from explorer.text import plain
 from explorer.translation.selection import Selection
 from explorer.translation.translator import Translation
 from explorer.web import runtime
-from explorer.web.figures import draw_figure
+from explorer.web.figures import draw_figure, draw_table
 
 
 def draw(selection: Selection, shown: Translation, at: Place) -> None:
@@ -48,9 +48,9 @@ def draw(selection: Selection, shown: Translation, at: Place) -> None:
     with right:
         st.markdown("**Softmax over the row**")
         rows = softmax_table(computed, shown.trace, at)
-        st.dataframe(rows, hide_index=True, alt="Score, exponential and weight by key")
+        draw_table(rows, "Score, exponential and weight by key", file="softmax")
         st.caption(plain(softmax_line(computed)))
     st.markdown("**Every dimension of the head**")
-    st.dataframe(dimension_table(computed), hide_index=True, alt="Query, key, product, value and output by dimension")
+    draw_table(dimension_table(computed), "Query, key, product, value and output by dimension", file="dimensions")
     st.caption(plain(output_line(computed)))
     draw_terms(shown, at)

@@ -13,7 +13,7 @@ from explorer.translation.target_probabilities import probability_caption, proba
 from explorer.translation.translator import InputError, Translation
 from explorer.web import runtime, session
 from explorer.web.changes_in_force import NoMeans, edit_shown
-from explorer.web.figures import draw_figure
+from explorer.web.figures import draw_figure, draw_table
 from explorer.web.panel_choices import Choices
 from model.edits import EditError
 from model.folder import CheckpointError
@@ -48,7 +48,7 @@ def draw(selection: Selection, shown: Translation, at: Place) -> None:
     draw_figure(Figure(probability_spec(), columns, caption, "Probability of each token, in %"))
     if forced.notes:
         st.caption(plain(" ".join(forced.notes)))
-    st.dataframe(probability_table(forced), hide_index=True, alt="Probability of each token of the typed target")
+    draw_table(probability_table(forced), "Probability of each token of the typed target", file="probabilities")
     same = forced.path == shown.path
     if st.button("Its attention is on screen" if same else "Show its attention", key="forcing_show", disabled=same):
         session.move(path=forced.path, step=len(forced.path), cell=None)

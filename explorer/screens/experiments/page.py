@@ -27,7 +27,7 @@ from explorer.screens.experiments.cross_attention import draw_maps
 from explorer.text import plain, plural
 from explorer.web import runtime
 from explorer.web.address import Parameter
-from explorer.web.figures import draw_figure
+from explorer.web.figures import draw_figure, draw_table
 from explorer.web.page_parts import draw_plot
 from explorer.web.run_metrics import metrics_of
 from explorer.web.training_form import fill_form
@@ -127,9 +127,8 @@ def _numbers(experiment: Experiment, arms: Sequence[ArmRuns]) -> None:
         for name, form in _NUMBERS.items()
         for of in ("", ", lowest", ", highest")
     }
-    st.dataframe(
-        rows, hide_index=True, column_config=formats, alt="Scores of each variant: mean, lowest and highest run"
-    )
+    alt = "Scores of each variant: mean, lowest and highest run"
+    draw_table(rows, alt, file="scores", column_config=formats)
     st.caption(
         "Each number is the mean over the runs of a variant, beside the lowest and the highest run. Test sentences are "
         "scored with the weights that were best on validation."
@@ -165,7 +164,7 @@ def _curves(arms: Sequence[ArmRuns], metric: str) -> None:
         if len(found) > len(SHAPES):
             st.caption(f"{plural(len(found) - len(SHAPES), 'more')}, not drawn.")
     with st.expander("These curves as a table"):
-        st.dataframe(wide(figure.data), hide_index=True, alt=figure.caption)
+        draw_table(wide(figure.data), figure.caption, file="curves")
 
 
 def _by_length(arms: Sequence[ArmRuns]) -> None:
@@ -177,7 +176,7 @@ def _by_length(arms: Sequence[ArmRuns]) -> None:
     draw_figure(figure)
     st.caption(plain(f"The dashed line marks the longest strings in training: {longest:.0f} letters."))
     with st.expander("By length as a table"):
-        st.dataframe(wide(figure.data), hide_index=True, alt=figure.caption)
+        draw_table(wide(figure.data), figure.caption, file="by-length")
 
 
 def _rests(arms: Sequence[ArmRuns]) -> None:
@@ -208,7 +207,7 @@ def _samples(arms: Sequence[ArmRuns]) -> None:
     """The answers of each variant's first run to a few test sentences."""
     with st.expander("What the models answer"):
         alt = "Answers of the first run of each variant to a few test sentences"
-        st.dataframe(sample_rows(arms), hide_index=True, alt=alt)
+        draw_table(sample_rows(arms), alt, file="answers")
         st.caption("The first run of each variant; an empty cell is an empty answer.")
 
 

@@ -33,6 +33,7 @@ from explorer.screens.probe.sample_choice import align_words
 from explorer.text import plain
 from explorer.translation.model_description import ModelDescription
 from explorer.web import page_parts, session
+from explorer.web.figures import draw_table
 from model.config import ATTENTION_KINDS
 from model.points import Head
 
@@ -128,14 +129,13 @@ def _draw_rows(rows: list[dict[str, Any]]) -> None:
     if not rows:
         st.info("No head has one of these roles.")
         return
-    event = st.dataframe(
+    event = draw_table(
         rows,
-        hide_index=True,
+        "Heads with their roles and scores",
         height=_ROW_PIXELS * (min(len(rows), _ROWS_SHOWN) + 1) + 3,
         on_select="rerun",
         selection_mode="single-row",
         key="probe_table",
-        alt="Heads with their roles and scores",
         column_config={name: st.column_config.NumberColumn(format="%.2f") for name in list(rows[0])[3:]},
     )
     selected = event["selection"]["rows"]
@@ -191,7 +191,7 @@ def _draw_numbers(probe: Probe) -> None:
     names = list(dict.fromkeys(row["statistic"] for row in rows))
     wanted = st.multiselect("Statistics", names, key="probe_number_names", placeholder="All")
     shown = [row for row in rows if not wanted or row["statistic"] in wanted]
-    st.dataframe(shown, hide_index=True, alt="Every score of every head with both baselines")
+    draw_table(shown, "Every score of every head with both baselines", file="scores-of-heads")
     left_out = title_of("previous" + WITHOUT_SINKS).split(", ")[1]
     st.caption(
         plain(

@@ -24,6 +24,7 @@ from explorer.text import percent, plain, quoted
 from explorer.translation.model_description import ModelDescription
 from explorer.translation.translator import InputError, Translation
 from explorer.web import page_parts, runtime, session
+from explorer.web.figures import draw_table
 from explorer.web.long_work import asked, known, with_progress
 from explorer.web.measurements import store
 from model.analysis.cross_checks import value_zeroing
@@ -146,7 +147,7 @@ def _count(
         st.info(plain(str(unfit)))
         return
     if found is not None:
-        st.dataframe(found.rows(), hide_index=True, alt=found.caption())
+        draw_table(found.rows(), found.caption(), file=name.replace(" ", "-"))
         st.caption(plain(found.caption()))
 
 

@@ -16,6 +16,7 @@ from explorer.screens.probe.progress import measurement_key, observations
 from explorer.text import listed, plain
 from explorer.translation.model_description import ModelDescription
 from explorer.web import runtime
+from explorer.web.figures import draw_table
 from explorer.web.long_work import with_progress
 from explorer.web.page_parts import URL
 from model.analysis.recorded_batches import Observed
@@ -67,9 +68,7 @@ def draw_grammar(described: ModelDescription, measured: Measured) -> None:
     _draw_tags(observed, grammar, "##### Weight by part of speech of the key")
     st.markdown("##### From a word to the word that it depends on (encoder)")
     relations = by_relation(observed, grammar)
-    st.dataframe(
-        relation_rows(relations), hide_index=True, alt="How often a head finds the word that another depends on"
-    )
+    draw_table(relation_rows(relations), "How often a head finds the word that another depends on", file="relations")
     st.caption(plain(relation_sentence(relations)))
 
 
@@ -100,5 +99,5 @@ def _draw_tags(observed: Sequence[Observed], parsed: Sequence[Parsed], title: st
     )
     st.markdown(title)
     tags = by_tag(observed, parsed, kind)
-    st.dataframe(tag_rows(tags), hide_index=True, alt="Weight on each kind of word")
+    draw_table(tag_rows(tags), "Weight on each kind of word", file="kinds-of-words")
     st.caption(plain(tag_sentence(tags)))

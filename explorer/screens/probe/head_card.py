@@ -33,6 +33,7 @@ from explorer.screens.probe.progress import measurement_key, some_observations
 from explorer.text import plain, quoted
 from explorer.translation.model_description import ModelDescription
 from explorer.web import page_parts, runtime, session
+from explorer.web.figures import draw_table
 from explorer.web.long_work import asked, known, with_progress
 from model.analysis.recorded_batches import Observed
 from model.analysis.score_terms import ScoreTermsError
@@ -90,13 +91,13 @@ def draw_card(described: ModelDescription, measured: Measured) -> None:
             st.caption(plain(line))
     _draw_terms(described, measured, (kind, layer, head))
     st.markdown("##### Its scores beside both baselines")
-    st.dataframe(
+    draw_table(
         [
             {name: value for name, value in row.items() if name not in ("kind", "layer", "head", "untrained models")}
             for row in head_numbers(measured.probe, kind, layer, head)
         ],
-        hide_index=True,
-        alt=f"Scores of {kind} {index_name(layer, head)}",
+        f"Scores of {kind} {index_name(layer, head)}",
+        file=f"scores-{kind}-{layer + 1}-{head + 1}",
     )
 
 

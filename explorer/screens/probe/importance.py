@@ -14,6 +14,7 @@ from explorer.screens.probe.progress import measurement_key
 from explorer.text import plain
 from explorer.translation.model_description import ModelDescription
 from explorer.web import page_parts, runtime
+from explorer.web.figures import draw_table
 from explorer.web.long_work import asked, known, with_progress
 from model.analysis.importance import ByKind, least_first
 from model.config import ATTENTION_KINDS, AttentionKind
@@ -55,7 +56,7 @@ def draw_importance(described: ModelDescription, measured: Measured) -> None:
     if importance is None:
         return
     _draw_maps(importance)
-    st.dataframe(importance.rows(), hide_index=True, height=250, alt="Importance of every head")
+    draw_table(importance.rows(), "Importance of every head", file="importance", height=250)
     st.caption(explained(importance.summary()))
     _draw_curve(described, measured, importance)
 

@@ -8,7 +8,8 @@ from functools import partial
 
 import streamlit as st
 
-from explorer.probing.report import as_csv, as_json, as_report, importance_section
+from explorer.export.tables import table_csv
+from explorer.probing.report import as_json, as_report, importance_section
 from explorer.probing.role_map import role_map_svg
 from explorer.probing.sample import Measured
 from explorer.probing.syntax import tags_of
@@ -139,8 +140,8 @@ def _export(described: ModelDescription, result: Measured) -> None:
     if len(sections) < 4:
         st.caption("The report has those cross-checks that have been counted in the tab 'Cross-checks'.")
     with st.container(horizontal=True):
-        files = {
-            "Table (CSV)": ("csv", "text/csv", partial(as_csv, rows)),
+        files: dict[str, tuple[str, str, Callable[[], bytes | str]]] = {
+            "Table (CSV)": ("csv", "text/csv", partial(table_csv, rows)),
             "Everything (JSON)": ("json", "application/json", partial(as_json, probe, name, result.about)),
             "Role map (SVG)": ("svg", "image/svg+xml", partial(role_map_svg, probe, name, result.about)),
             "Report (HTML)": ("html", "text/html", partial(as_report, probe, name, result.about, sections, about)),

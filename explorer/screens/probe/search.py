@@ -11,6 +11,7 @@ from explorer.probing.search import RowLabel, best_hit_sentence, hit_rows, no_hi
 from explorer.probing.syntax import Tags
 from explorer.screens.probe.head_card import choose_head
 from explorer.text import plain
+from explorer.web.figures import draw_table
 from explorer.web.page_parts import URL
 from model.analysis.recorded_batches import Observed
 
@@ -43,10 +44,7 @@ def draw_search(
     if not hits:
         st.info(plain(no_hit_sentence(query, key)))
         return
-    st.dataframe(
-        hit_rows(hits, observed, whole_words=whole_words),
-        hide_index=True,
-        alt="Sentences in which the head looks from one word to the other",
-    )
+    alt = "Sentences in which the head looks from one word to the other"
+    draw_table(hit_rows(hits, observed, whole_words=whole_words), alt, file="hits")
     said = best_hit_sentence(hits, observed, (kind, layer, head), whole_words=whole_words)
     st.caption(plain(said))

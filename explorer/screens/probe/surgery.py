@@ -23,6 +23,7 @@ from explorer.translation.model_description import ModelDescription
 from explorer.translation.translator import InputError, Translation
 from explorer.translation.word_changes import changes_in_words, word_spans
 from explorer.web import changes_in_force, runtime
+from explorer.web.figures import draw_table
 from explorer.web.long_work import with_progress
 from explorer.web.measurements import Key, store
 from model.analysis.importance import batches_of, mean_outputs
@@ -163,10 +164,10 @@ def _marked(words: str, changed: bool, sign: str) -> str:
 
 
 def _draw_steps(effect: Effect) -> None:
-    st.dataframe(
+    draw_table(
         step_rows(effect),
-        hide_index=True,
-        alt="Every step before and after the change",
+        "Every step before and after the change",
+        file="steps",
         column_config={
             name: st.column_config.ProgressColumn(name, min_value=0.0, max_value=1.0, format="%.3f")
             for name in ("probability before", "probability after")
@@ -221,4 +222,4 @@ def _draw_sample(
 def _draw_log() -> None:
     if changes_in_force.log():
         st.markdown("##### Everything tried so far")
-        st.dataframe(changes_in_force.log(), hide_index=True, alt="Everything tried so far")
+        draw_table(changes_in_force.log(), "Everything tried so far", file="tried")

@@ -12,7 +12,7 @@ from explorer.runs.differences import differences, settings_of
 from explorer.runs.lifecycle import Entry, Runs
 from explorer.runs.listing import curve_rows
 from explorer.text import plain
-from explorer.web.figures import draw_figure
+from explorer.web.figures import draw_figure, draw_table
 from explorer.web.run_metrics import metrics_of
 from model.folder import METRICS
 
@@ -62,9 +62,9 @@ def draw_comparison(runs: Runs, entries: Sequence[Entry], name: str) -> None:
     if len(chosen) > 1:
         st.markdown("##### In what they differ")
         if rows := differences({run: settings_of(runs.folder(run)) for run in chosen}):
-            st.dataframe(rows, hide_index=True, alt="Settings that differ between the chosen runs")
+            draw_table(rows, "Settings that differ between the chosen runs", file="differences")
         else:
             st.caption("In nothing: settings, data and start are the same.")
     if figure.data["step"]:
         with st.expander("These curves as a table"):
-            st.dataframe(curve_rows(figure.data), hide_index=True)
+            draw_table(curve_rows(figure.data), figure.caption, file="curves")

@@ -22,7 +22,7 @@ from explorer.translation.translator import InputError
 from explorer.web import runtime
 from explorer.web.attention_kind import choose_kind
 from explorer.web.faults import contained
-from explorer.web.figures import draw_figure
+from explorer.web.figures import draw_figure, draw_table
 from explorer.web.run_metrics import metrics_of
 from model.checkpoint import snapshot_steps
 from model.config import AttentionKind, DecodeConfig
@@ -90,7 +90,11 @@ def _film(runs: Runs, name: str, kind: AttentionKind, moments: list[Moment]) -> 
         )
     )
     with st.expander("This head at this step as a table"):
-        st.dataframe(head_table(weights, frame.rows, frame.columns, frame.predicted), hide_index=True)
+        draw_table(
+            head_table(weights, frame.rows, frame.columns, frame.predicted),
+            "Weights of this head at this step",
+            file="head",
+        )
     _curves(runs, name, kind, history, place, moment.step)
     st.caption(
         "At every step, the rows are the final model's answer, so that steps can be compared. A head that looks at the "
@@ -130,7 +134,7 @@ def _score_curves(kind: AttentionKind, history: list[HeadScores], place: Place, 
         draw_figure(head_figure(values, place.layer, place.head, step, SCORE_LABELS[score]))
     st.caption(score_caption(score, history[0].n_sentences))
     with st.expander("All heads as a table"):
-        st.dataframe(head_rows(values), hide_index=True)
+        draw_table(head_rows(values), SCORE_LABELS[score], file="heads-over-training")
 
 
 def _moments(runs: Runs, name: str, text: str, steps: tuple[int, ...]) -> list[Moment]:

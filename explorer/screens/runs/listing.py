@@ -9,6 +9,7 @@ import streamlit as st
 from explorer.runs.lifecycle import Entry
 from explorer.runs.listing import rows, summary
 from explorer.text import plain
+from explorer.web import figures
 
 _ROWS_SHOWN = 5  # further rows are scrolled to, so that the view of one run stays on the first screen
 _ROW_PIXELS = 35
@@ -17,11 +18,11 @@ _ROW_PIXELS = 35
 def draw_table(entries: Sequence[Entry]) -> None:
     """The list, with a sentence that sums it up and one for each folder that cannot be opened."""
     height = _ROW_PIXELS * (min(len(entries), _ROWS_SHOWN) + 1) + 3
-    st.dataframe(
+    figures.draw_table(
         rows(entries),
-        hide_index=True,
+        "Runs and models",
+        file="runs-and-models",
         height=height,
-        alt="Runs and models",
         column_config={
             "note": st.column_config.TextColumn(width="medium"),
             "parameters": st.column_config.NumberColumn(format="compact"),

@@ -12,6 +12,7 @@ from explorer.byte_cache import cached
 from explorer.runs.uploads import LANGUAGES, store
 from explorer.screens.train.upload import TABLES, choose_files, upload_megabytes
 from explorer.text import percent, plain, plural, why
+from explorer.web.figures import draw_table
 from model.config import DataConfig
 from model.data import DataError
 from model.data.files import VALID_FRACTION, Pairs, given_splits, read_pairs, read_parallel, split_pairs
@@ -80,7 +81,7 @@ def _read(paths: Sequence[Path], checkpoints: Path) -> OwnPairs:
         src_lang, tgt_lang = (_language(at, side) for at, side in zip(languages, ("source", "target"), strict=True))
         share, valid = _division(source, checkpoints)
         overview = _overview(source)
-        st.dataframe(list(overview.first), hide_index=True, alt=f"The first {plural(len(overview.first), 'pair')}")
+        draw_table(list(overview.first), f"The first {plural(len(overview.first), 'pair')}")
     with st.spinner("Looking at the data …"):
         n_train, n_valid = _counts(source, share, valid)
         proposal = _proposal(source, share, valid, src_lang, tgt_lang)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.text import plain
+from explorer.web.figures import draw_table
 from explorer.web.training_form import field_key
 from model.data.proposal import Proposal, TokenKind, named, share_text, unspellable_sentence
 from model.text.tokenizer import Encoding
@@ -39,9 +40,9 @@ def draw_tokens(kind: TokenKind, proposal: Proposal) -> None:
     rows = [{"source as tokens": _cut(source), "target as tokens": _cut(target)} for source, target in kind.samples]
     widths = dict(zip(rows[0], _WIDTHS, strict=True))
     alt = f"{len(rows)} validation pairs cut into {named(kind.kind)}"
-    st.dataframe(rows, hide_index=True, alt=alt, column_config=widths)
+    draw_table(rows, alt, column_config=widths)
     with st.expander("Compare the kinds of tokens", key="train_kinds"):
-        st.dataframe([_row(each) for each in proposal.kinds], hide_index=True, alt="The kinds of tokens, compared")
+        draw_table([_row(each) for each in proposal.kinds], "The kinds of tokens, compared")
         looked = "a sample of the training pairs" if proposal.sampled else "the training pairs"
         st.caption(
             plain(

@@ -10,6 +10,7 @@ import streamlit as st
 from explorer.runs.settings import Changes
 from explorer.screens.train.own_pairs import choose_pairs
 from explorer.text import plain, plural
+from explorer.web.figures import draw_table
 from model.config import DataConfig
 from model.data import MADE_HERE, TASKS, DataError, get_task
 from model.data.files import files_preset
@@ -94,7 +95,7 @@ def _offer_download(name: str, words: str) -> None:
 
 def _show_samples(name: str, *, fetch: bool) -> None:
     rows, counts = _samples(name, _fetch=fetch)
-    st.dataframe(rows, hide_index=True, height=35 * (SHOWN + 1) + 3, alt=plural(len(rows), "training pair"))
+    draw_table(rows, plural(len(rows), "training pair"), height=35 * (SHOWN + 1) + 3)
     pairs = plural(counts["train"], "training pair")
     st.caption(f"{len(rows)} of {pairs}; {counts['valid']:,} more for validation.")
 
