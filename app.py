@@ -71,8 +71,14 @@ else:  # at start-up, the server looks up `app`
     from starlette.middleware import Middleware
 
     from explorer.web.ended_sessions import EndedSessions
-    from explorer.web.security import SecurityHeaders
+    from explorer.web.hosts import Hosts
+    from explorer.web.security import FramesError, SecurityHeaders, frame_sites
     from explorer.web.warm_up import WarmUp
+
+    try:
+        sites = frame_sites()
+    except FramesError as unusable:
+        raise SystemExit(str(unusable)) from None
 
     def shared() -> None:
         """What all pages need and a server without visitors has room for: the rest brings numpy, 11 MB."""
@@ -98,4 +104,5 @@ else:  # at start-up, the server looks up `app`
         prepare()
 
     warm_up = Middleware(WarmUp, frame=shared, later=(libraries, attention, probe))
-    app = st.App(__file__, middleware=[Middleware(SecurityHeaders), warm_up, Middleware(EndedSessions)])
+    security = Middleware(SecurityHeaders, frames=sites)
+    app = st.App(__file__, middleware=[Middleware(Hosts), security, warm_up, Middleware(EndedSessions)])

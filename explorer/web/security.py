@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import streamlit as st
 
 from explorer.runs.viewer_mode import viewing
+from model.user_error import UserError
 
 FRAMES = "HEADLIGHT_FRAMES"  # sites that may embed the app in a frame, such as a school's course pages
 _SITE = re.compile(r"https?://[A-Za-z0-9.*-]+(:\d{1,5})?")
@@ -17,16 +18,20 @@ _HOST = re.compile(r"[A-Za-z0-9.-]+(:\d{1,5})?|\[[0-9A-Fa-f:]+\](:\d{1,5})?")
 _UPLOADS = "/_stcore/upload_file/"
 
 
+class FramesError(UserError):
+    """`HEADLIGHT_FRAMES` cannot be used; the message says why."""
+
+
 def frame_sites() -> list[str]:
-    """The sites listed in `HEADLIGHT_FRAMES`, separated by whitespace.
+    """Read the sites listed in `HEADLIGHT_FRAMES`, separated by whitespace.
 
     Raises:
-        ValueError: a site is not written as https://host.
+        FramesError: a site is not written as https://host.
     """
     sites = os.environ.get(FRAMES, "").split()
     for site in sites:
         if not _SITE.fullmatch(site):
-            raise ValueError(f"{FRAMES} holds '{site}', which is not a site; write it as https://courses.example.org.")
+            raise FramesError(f"{FRAMES} holds '{site}', which is not a site; write it as https://courses.example.org.")
     return sites
 
 
@@ -58,9 +63,9 @@ def policy(host: str, frames: Iterable[str] = ()) -> str:
 class SecurityHeaders:
     """ASGI middleware: headers against content sniffing, framing and calls to other hosts; no uploads for viewers."""
 
-    def __init__(self, app: Any) -> None:
+    def __init__(self, app: Any, frames: Sequence[str] = ()) -> None:
         self._app = app
-        self._frames = frame_sites()
+        self._frames = frames
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         """Pass one request to Streamlit and add the headers to the response."""

@@ -8,14 +8,15 @@ import socket
 import urllib.error
 import urllib.request
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
-from tests.browser import Server, Watch, serve, settle
+from tests.browser import IDLE, REBOUND, TIMEOUT_MS, Server, Watch, serve, settle
 from tests.paths import ROOT
 
 
@@ -151,6 +152,9 @@ def test_behind_a_proxy_as_the_readme_says() -> None:
     with serve({"STREAMLIT_BROWSER_SERVER_ADDRESS": host, "HEADLIGHT_VIEWER": "1"}) as server:
         assert upgraded(server, f"https://{host}", host) == 101
         assert upgraded(server, "http://localhost:8501", "localhost:8501") == 101
+        assert upgraded(server, f"https://{host}", f"localhost:{server.port}") == 101, (
+            "a proxy that keeps the host back"
+        )
         assert upgraded(server, "https://elsewhere.example", host) == 403
         with urllib.request.urlopen(f"{server.url}/translate") as answer:
             assert answer.headers["X-Content-Type-Options"] == "nosniff"
@@ -158,6 +162,42 @@ def test_behind_a_proxy_as_the_readme_says() -> None:
         put = urllib.request.Request(f"{server.url}/_stcore/upload_file/a/b", data=b"x", method="PUT")
         with pytest.raises(urllib.error.HTTPError, match="403"):
             urllib.request.urlopen(put)
+
+
+# What a foreign page can do to a server: read it, and open the connection that controls it.
+ATTACK = """async (host) => {
+  const read = await fetch(`http://${host}/_stcore/host-config`).then((answer) => answer.status, () => 0);
+  const socket = new WebSocket(`ws://${host}/_stcore/stream`, ["streamlit"]);
+  return [read, await new Promise((done) => {
+    socket.onopen = () => done("open");
+    socket.onerror = () => done("refused");
+  })];
+}"""
+
+
+@pytest.mark.parametrize("options", [{}, {"STREAMLIT_SERVER_ADDRESS": "0.0.0.0"}], ids=["alone", "class"])
+def test_a_name_that_was_turned_to_this_machine_reaches_nothing(browser: Browser, options: dict[str, str]) -> None:
+    """DNS rebinding: to the browser, a foreign site's page and the server have the same host and port."""
+    with serve(options) as server, closing(browser.new_context()) as profile:
+        page = profile.new_page()
+        host = f"{REBOUND}:{server.port}"
+        answer = page.goto(f"http://{host}/")
+        assert answer is not None
+        assert (answer.status, page.title()) == (403, "")
+        assert f"If that is its name, start it with --browser.serverAddress {REBOUND}" in page.inner_text("body")
+        assert page.evaluate(ATTACK, host) == [403, "refused"]
+        page.goto(f"http://127.0.0.1:{server.port}/")
+        page.wait_for_selector(IDLE, timeout=TIMEOUT_MS)
+        assert page.evaluate(ATTACK, f"127.0.0.1:{server.port}") == [200, "open"]
+        assert upgraded(server, f"http://{REBOUND}", f"localhost:{server.port}") == 403
+
+
+def test_a_server_that_was_told_its_name_answers_to_it(browser: Browser) -> None:
+    with serve({"STREAMLIT_BROWSER_SERVER_ADDRESS": REBOUND}) as server, closing(browser.new_context()) as profile:
+        page = profile.new_page()
+        page.goto(f"http://{REBOUND}:{server.port}/")
+        page.wait_for_selector(IDLE, timeout=TIMEOUT_MS)
+        assert page.evaluate(ATTACK, f"{REBOUND}:{server.port}") == [200, "open"]
 
 
 def test_one_view_in_a_frame_of_a_course(visit: Callable[..., Page], server: Server, watch: Watch, course: Any) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import runpy
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.runs.viewer_mode import VARIABLE
-from explorer.web.security import FRAMES, SecurityHeaders, policy
+from explorer.web.security import FRAMES, SecurityHeaders, frame_sites, policy
 from tests import loop
 from tests.paths import ROOT
 
@@ -25,7 +27,7 @@ def answered(path: str = "/", *, method: str = "GET", host: str = "localhost:850
         sent.append(message)
 
     scope = {"type": "http", "method": method, "path": path, "headers": [(b"host", host.encode())]}
-    loop.run(SecurityHeaders(app)(scope, None, send))
+    loop.run(SecurityHeaders(app, frame_sites())(scope, None, send))
     headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
     return sent[0]["status"], headers
 
@@ -66,8 +68,16 @@ def test_a_course_page_may_frame_it_where_the_server_says_so(monkeypatch: pytest
     ]
     assert "x-frame-options" not in headers
     monkeypatch.setenv(FRAMES, "everybody;")
-    with pytest.raises(ValueError, match="HEADLIGHT_FRAMES holds 'everybody;', which is not a site"):
-        answered()
+
+
+@pytest.mark.parametrize("sites", ["everybody;", "javascript:alert(1)", "https://courses.example.org x" + "y" * 10_000])
+def test_a_site_that_is_none_ends_the_start_with_a_sentence(monkeypatch: pytest.MonkeyPatch, sites: str) -> None:
+    monkeypatch.setenv(FRAMES, sites)
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(ROOT / "app.py"), run_name="app")
+    assert re.fullmatch(
+        r"HEADLIGHT_FRAMES holds '.{1,200}', which is not a site; write it as https://\S+", ended.value.code
+    )
 
 
 @pytest.mark.parametrize("method", ["PUT", "POST", "DELETE"])

@@ -1,0 +1,164 @@
+"""Which requests the server answers: by the host that they name, and by the origin of the page that sends them."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+import streamlit as st
+
+from explorer.web.hosts import Hosts
+from tests import loop
+
+DEFAULTS: dict[str, Any] = {
+    "server.address": "localhost",
+    "server.allowedHosts": [],
+    "server.corsAllowedOrigins": [],
+    "server.enableCORS": True,
+    "browser.serverAddress": "localhost",
+}
+OPEN = {"server.address": "0.0.0.0"}
+PROXY = {"browser.serverAddress": "headlight.example.org"}
+LISTED = {"server.allowedHosts": ["Headlight.example.org", "*.school.example", "::1"]}
+
+
+def asked(
+    monkeypatch: pytest.MonkeyPatch,
+    options: dict[str, Any],
+    *headers: tuple[str, str],
+    path: str = "/",
+    kind: str = "http",
+) -> list[dict[str, Any]]:
+    """What the middleware sends; nothing if it passes the request on."""
+    monkeypatch.setattr(st, "get_option", (DEFAULTS | options).__getitem__)
+    passed, sent = [], []
+
+    async def app(scope: object, receive: object, send: object) -> None:
+        passed.append(scope)
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    scope = {"type": kind, "path": path, "headers": [(name.encode(), value.encode()) for name, value in headers]}
+    loop.run(Hosts(app)(scope, None, send))
+    assert bool(passed) != bool(sent)
+    return sent
+
+
+@pytest.mark.parametrize(
+    ("options", "answered", "refused"),
+    [
+        (
+            {},
+            ["localhost:8501", "LOCALHOST", "localhost.", "127.0.0.1:9", "127.9.9.9", "[::1]:8501", "[0:0::1]"],
+            ["evil.example", "localhost.evil.example", "192.168.1.20:8501", "[fe80::1]", "0.0.0.0:8501", "127.0.0.1.x"],
+        ),
+        ({}, [], ["", ".", "a@localhost", "localhost/x", "localhost:99999", "localhost:x", "[::1", "local host"]),
+        (
+            OPEN,
+            ["localhost", "192.168.1.20:8501", "[fe80::1]:8501", "0.0.0.0:8501"],
+            ["evil.example", "teacher.local", "192.168.1.20.evil.example"],
+        ),
+        ({"server.address": None}, ["192.168.1.20"], ["evil.example"]),
+        ({"server.address": "192.168.1.20"}, ["192.168.1.20", "localhost"], ["evil.example"]),
+        ({"server.address": "teacher.local"}, ["teacher.local:8501", "localhost"], ["evil.example"]),
+        ({"server.address": "unix:/run/x.sock"}, ["localhost"], ["192.168.1.20"]),
+        (PROXY, ["headlight.example.org", "localhost:8501"], ["evil.example", "x.headlight.example.org"]),
+        ({"browser.serverAddress": "https://headlight.example.org/app"}, ["headlight.example.org"], ["evil.example"]),
+        (
+            LISTED,
+            ["headlight.example.org:443", "room1.school.example", "[::1]:8501"],
+            ["localhost", "school.example", "evilschool.example", "192.168.1.20"],
+        ),
+        ({"server.allowedHosts": ["*"]}, ["evil.example", "localhost"], ["", "localhost:x"]),
+    ],
+)
+@pytest.mark.parametrize("kind", ["http", "websocket"])
+def test_hosts(
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], answered: list[str], refused: list[str], kind: str
+) -> None:
+    for host in answered:
+        assert asked(monkeypatch, options, ("host", host), kind=kind) == [], host
+    for host in refused:
+        sent = asked(monkeypatch, options, ("host", host), kind=kind)
+        assert sent[0].get("status", 403) == 403, host
+        assert sent[0]["type"] == ("websocket.close" if kind == "websocket" else "http.response.start")
+
+
+def test_one_host_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert asked(monkeypatch, {}) != []
+    assert asked(monkeypatch, {}, ("host", "localhost"), ("host", "evil.example")) != []
+
+
+@pytest.mark.parametrize(
+    ("options", "host", "own", "foreign"),
+    [
+        (
+            {},
+            "localhost:8501",
+            ["http://localhost:8501", "https://LOCALHOST:8501"],
+            ["http://localhost:3000", "http://localhost", "http://127.0.0.1:8501", "https://evil.example", "null", ""],
+        ),
+        ({}, "[::1]:8501", ["http://[::1]:8501"], ["http://[::1]:80", "http://localhost:8501"]),
+        (
+            PROXY,
+            "headlight.example.org",
+            ["https://headlight.example.org", "http://headlight.example.org:80", "https://headlight.example.org:8443"],
+            ["https://evil.example", "https://headlight.example.org.evil.example"],
+        ),
+        (PROXY, "127.0.0.1:8501", ["https://headlight.example.org"], ["https://evil.example", "http://localhost:8501"]),
+        (LISTED, "room1.school.example", ["https://room1.school.example"], ["https://room2.school.example"]),
+        (
+            {"server.corsAllowedOrigins": ["http://localhost:3000/"]},
+            "localhost:8501",
+            ["http://localhost:3000"],
+            ["http://localhost:3001"],
+        ),
+        ({"server.enableCORS": False}, "localhost:8501", ["https://evil.example", "null"], []),
+    ],
+)
+def test_origins(
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], host: str, own: list[str], foreign: list[str]
+) -> None:
+    for kind in ("http", "websocket"):
+        for origin in own:
+            assert asked(monkeypatch, options, ("host", host), ("origin", origin), kind=kind) == [], origin
+        for origin in foreign:
+            assert asked(monkeypatch, options, ("host", host), ("origin", origin), kind=kind) != [], origin
+
+
+def test_a_probe_from_this_machine_is_answered_whatever_is_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The start and the container's check ask at localhost whether the server is up."""
+    for path in ("/_stcore/health", "/base/_stcore/health"):
+        assert asked(monkeypatch, LISTED, ("host", "localhost:8501"), path=path) == []
+        assert asked(monkeypatch, LISTED, ("host", "evil.example"), path=path) != []
+
+
+@pytest.mark.parametrize(
+    ("options", "headers", "told"),
+    [
+        (
+            {},
+            [("host", "evil.example:80")],
+            "“evil.example”. If that is its name, start it with --browser.serverAddress",
+        ),
+        (LISTED, [("host", "evil.example")], "start it with --server.allowedHosts evil.example"),
+        ({}, [("host", "localhost"), ("origin", "https://evil.example")], "A page of “https://evil.example” asked"),
+        ({}, [("host", "x" * 50_000)], "xxx…”"),
+    ],
+)
+def test_the_refusal_says_what_to_set(
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    options: dict[str, Any],
+    headers: list[tuple[str, str]],
+    told: str,
+) -> None:
+    with caplog.at_level(logging.WARNING, "headlight"):
+        start, body = asked(monkeypatch, options, *headers)
+    said = body["body"].decode()
+    assert told in said
+    assert len(said) < 500
+    assert said.strip() == caplog.messages[0], "whoever runs the server reads it, too"
+    assert dict(start["headers"])[b"content-type"] == b"text/plain; charset=utf-8"
