@@ -7,6 +7,7 @@ still waits. Waiting threads are served in order, and a visitor who waits for mo
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -14,25 +15,29 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from explorer.runs.status import clock
 from explorer.text import plural
 
 PLACES = 2
 PATIENCE_SECONDS = 0.5  # until a waiting visitor is told; Streamlit shows a spinner half a second later
-Tell = Callable[[int], AbstractContextManager[None]]
+REMEMBERED = 16  # computations, from whose duration a wait is estimated
+Tell = Callable[[int, float], AbstractContextManager[None]]
 
 
 class Queue:
     """A semaphore that serves in order: a freed place goes to the thread that has waited longest."""
 
     def __init__(self, places: int = PLACES) -> None:
-        self._free = places
+        self._free = self._places = places
         self._waiting: deque[threading.Lock] = deque()
+        self._took: deque[float] = deque(maxlen=REMEMBERED)
         self._guard = threading.Lock()
 
     def acquire(self, tell: Tell | None = None) -> None:
-        """Wait for a place; after a while inside `tell(n)`, where n is the number of those who wait before it.
+        """Wait for a place; after a while inside `tell(n, s)`: n wait before this thread, for some s seconds.
 
-        What `tell` raises ends the waiting, as when the visitor has asked for something else.
+        s is estimated from the last computations, and 0 before there have been any. What `tell` raises ends the
+        waiting, as when the visitor has asked for something else.
         """
         with self._guard:
             if self._free and not self._waiting:
@@ -46,7 +51,8 @@ class Queue:
         try:
             with self._guard:
                 ahead = self._waiting.index(turn) if turn in self._waiting else 0
-            with tell(ahead) if tell else nullcontext():
+                each = sum(self._took) / len(self._took) if self._took else 0.0
+            with tell(ahead, each * (ahead + 1) / self._places) if tell else nullcontext():
                 turn.acquire()
         except BaseException:
             self._leave(turn)
@@ -60,9 +66,11 @@ class Queue:
                 return
         self.release()
 
-    def release(self) -> None:
-        """Hand the place to the thread that has waited longest, or return it if none is waiting."""
+    def release(self, seconds: float | None = None) -> None:
+        """Hand the place, held for so many seconds, to the thread that has waited longest; keep it if none waits."""
         with self._guard:
+            if seconds is not None:
+                self._took.append(seconds)
             if self._waiting:
                 self._waiting.popleft().release()
             else:
@@ -79,14 +87,20 @@ def holds_place() -> bool:
 
 
 @contextmanager
-def _told(ahead: int) -> Iterator[None]:
-    """Say on the page that the visitor waits, and for how many; nothing in threads that draw no page."""
+def _told(ahead: int, seconds: float) -> Iterator[None]:
+    """Say on the page that the visitor waits, for how many and about how long; nothing in threads without a page."""
     if get_script_run_ctx(suppress_warning=True) is None:
         yield
         return
-    others = f"{plural(ahead, 'computation')} of other visitors ahead of this one" if ahead else "this one is next"
-    with st.spinner(f"Waiting in the queue: {others} …"):
+    with st.spinner(waiting_sentence(ahead, seconds), show_time=True):
         yield
+
+
+def waiting_sentence(ahead: int, seconds: float) -> str:
+    """Say how many computations are ahead, and about how long they take; not how long if that is not known yet."""
+    others = f"{plural(ahead, 'computation')} of other visitors ahead of this one" if ahead else "this one is next"
+    about = f", about {clock(max(1.0, seconds))}" if seconds else ""
+    return f"Waiting in the queue: {others}{about} …"
 
 
 @contextmanager
@@ -100,12 +114,11 @@ def place() -> Iterator[None]:
     if holds_place():
         raise RuntimeError("This thread already holds a place in the queue of model calls.")
     _queue.acquire(_told)
-    _thread.holds = True
+    _thread.holds, _thread.since = True, time.monotonic()
     try:
         yield
     finally:
-        _thread.holds = False
-        _queue.release()
+        _give_back()
 
 
 @contextmanager
@@ -117,10 +130,14 @@ def place_offered() -> Iterator[None]:
     """
     if not holds_place():
         raise RuntimeError("This thread holds no place in the queue of model calls.")
-    _thread.holds = False
-    _queue.release()
+    _give_back()
     try:
         yield
     finally:
         _queue.acquire()
-        _thread.holds = True
+        _thread.holds, _thread.since = True, time.monotonic()
+
+
+def _give_back() -> None:
+    _thread.holds = False
+    _queue.release(time.monotonic() - _thread.since)

@@ -111,13 +111,16 @@ def test_two_of_twelve_visitors_use_a_model_at_once() -> None:
     assert most == 2
 
 
-def test_a_visitor_who_waits_is_told_how_many_are_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_visitor_who_waits_is_told_how_many_are_ahead_and_how_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model_queue, "PATIENCE_SECONDS", 0.01)
     queue, told = Queue(1), []
+    for seconds in (1.0, 3.0):
+        queue.acquire()
+        queue.release(seconds)
 
     @contextmanager
-    def tell(ahead: int) -> Iterator[None]:
-        told.append(ahead)
+    def tell(ahead: int, seconds: float) -> Iterator[None]:
+        told.append((ahead, seconds))
         yield
 
     queue.acquire(tell)
@@ -130,7 +133,7 @@ def test_a_visitor_who_waits_is_told_how_many_are_ahead(monkeypatch: pytest.Monk
             if len(told) > number:
                 break
             threading.Event().wait(0.005)
-    assert told == [0, 1, 2]
+    assert told == [(0, 2.0), (1, 4.0), (2, 6.0)], "a computation took 2 seconds on average"
     for thread in threads:
         queue.release()
         thread.join(5)
@@ -149,7 +152,7 @@ def test_a_visitor_who_asks_for_something_else_leaves_the_queue(monkeypatch: pyt
         pass
 
     @contextmanager
-    def tell(ahead: int) -> Iterator[None]:
+    def tell(ahead: int, seconds: float) -> Iterator[None]:
         del ahead
         if not served:
             raise Rerun
@@ -164,3 +167,16 @@ def test_a_visitor_who_asks_for_something_else_leaves_the_queue(monkeypatch: pyt
     assert queue._free == 1
     queue.acquire()  # nobody holds it, and nobody who is gone waits for it
     assert not queue._waiting
+
+
+@pytest.mark.parametrize(
+    ("ahead", "seconds", "said"),
+    [
+        (0, 0.0, "Waiting in the queue: this one is next …"),
+        (1, 0.2, "Waiting in the queue: 1 computation of other visitors ahead of this one, about 1 s …"),
+        (28, 11.7, "Waiting in the queue: 28 computations of other visitors ahead of this one, about 12 s …"),
+        (3, 200.0, "Waiting in the queue: 3 computations of other visitors ahead of this one, about 3 min 20 s …"),
+    ],
+)
+def test_what_a_visitor_who_waits_reads(ahead: int, seconds: float, said: str) -> None:
+    assert model_queue.waiting_sentence(ahead, seconds) == said
