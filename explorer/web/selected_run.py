@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from explorer.text import plain, printable
+from explorer.text import plain
 from explorer.web.address import Parameter
 from model.config import nearest
+from model.user_error import readable
 
 RUN, ENTRY = "run", "entry"  # keys of the boxes, and names of their URL parameters
 NEW = ""
@@ -42,7 +43,7 @@ def run_box(key: str, label: str, names: Sequence[str], format_func: Callable[[s
     else:
         chosen = asked if asked in options else st.session_state.get(key)
         if asked and asked not in options:
-            st.session_state[_MISSING] = f"There is no '{printable(asked)}' here{nearest(asked, filter(None, names))}"
+            st.session_state[_MISSING] = f"There is no '{readable(asked)}' here{nearest(asked, filter(None, names))}"
     # Set even if unchanged: to Streamlit, a box whose options have changed is a new one.
     st.session_state[key] = chosen if chosen in options else options[0]
     box = st.selectbox(

@@ -97,3 +97,13 @@ def test_the_page_begins_anew_when_it_is_opened_without_a_link(app: AppTest) -> 
     app.run()
     app.session_state["page"] = RUN
     assert shown(app.run()) == (NEW, {})
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "\u202e" * 3000, "a b " * 2000])
+def test_a_link_of_any_length_is_quoted_in_a_few_words(app: AppTest, name: str) -> None:
+    app.query_params[RUN] = name
+    app.run()
+    assert not app.exception
+    (warning,) = app.warning
+    assert len(warning.value) < 500
+    assert "\u202e" not in warning.value
