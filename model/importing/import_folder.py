@@ -15,7 +15,6 @@ from model.importing.marian import read_marian
 from model.importing.source_folder import CONFIG, ImportFailed, SourceFolder
 from model.importing.translator import ImportedTranslator
 from model.transformer import Transformer
-from model.user_error import UserError
 
 FAMILIES = {"marian": read_marian, "bart": read_bart}
 
@@ -42,7 +41,7 @@ def holds_translator(path: Path) -> bool:
     """Whether a folder says that it holds a translator: its config.json can be read and names a type of model."""
     try:
         config = SourceFolder(path).json(CONFIG)
-    except (UserError, OSError, ValueError):  # ValueError: a path with a zero byte
+    except (OSError, ValueError):  # a UserError is a ValueError, and so is what Python says to a path with a zero byte
         return False
     return isinstance(config.get("model_type"), str) or "format_version" in config
 
