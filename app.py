@@ -70,8 +70,10 @@ if __name__ == "__main__":  # Streamlit executes this file for every page run
 else:  # at start-up, the server looks up `app`
     from starlette.middleware import Middleware
 
+    from explorer.components import assets
     from explorer.web.ended_sessions import EndedSessions
     from explorer.web.hosts import Hosts
+    from explorer.web.preload import Preload
     from explorer.web.security import FramesError, SecurityHeaders, frame_sites
     from explorer.web.warm_up import WarmUp
 
@@ -105,4 +107,5 @@ else:  # at start-up, the server looks up `app`
 
     warm_up = Middleware(WarmUp, frame=shared, later=(libraries, attention, probe))
     security = Middleware(SecurityHeaders, frames=sites)
-    app = st.App(__file__, middleware=[Middleware(Hosts), security, warm_up, Middleware(EndedSessions)])
+    middleware = [Middleware(Hosts), security, Middleware(Preload), warm_up, Middleware(EndedSessions)]
+    app = st.App(__file__, routes=assets.routes(), middleware=middleware)

@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-import streamlit as st
+from explorer.components.registration import component
 
-from explorer.components import bundle
-
-_component = st.components.v2.component(
-    "headlight_arrival",
-    html='<div class="arrival" tabindex="-1" role="group"></div>',
-    css=bundle.style("arrival.css"),
-    js=bundle.script("arrival.js"),
-)
+_component = component("arrival", "arrival")
 
 
 def arrival(label: str, turn: int, *, focus: bool, key: str) -> None:

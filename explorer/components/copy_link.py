@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-import streamlit as st
+from explorer.components.registration import component
 
-from explorer.components import bundle
-
-_component = st.components.v2.component(
-    "headlight_copy_link",
-    html=bundle.markup("copy_link.html"),
-    css=bundle.style("copy_link.css"),
-    js=bundle.script("copy_link.js"),
-)
+_component = component("copy_link", "copy_link")
 
 
 def copy_link(*, key: str, embeds: bool = False) -> None:

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.components import bundle
 from explorer.components.film_payload import Film, Place, encode, place_from
+from explorer.components.registration import component
 
-_component = st.components.v2.component(
-    "headlight_film",
-    html=bundle.markup("film.html"),
-    css=bundle.style("film.css"),
-    js=bundle.script("film.js"),
-)
+_component = component("film", "film")
 
 
 def film_view(film: Film, *, key: str) -> Place:

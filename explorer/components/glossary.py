@@ -6,17 +6,10 @@ A term is a link to `#term-…`, in Markdown (:func:`explorer.lessons.glossary.e
 
 from __future__ import annotations
 
-import streamlit as st
-
-from explorer.components import bundle
+from explorer.components.registration import component
 from explorer.lessons.glossary import GLOSSARY, address_of
 
-_component = st.components.v2.component(
-    "headlight_glossary",
-    html='<div class="tip" popover="manual" role="tooltip"><p><b></b> <span></span></p><p></p></div>',
-    css=bundle.style("glossary.css"),
-    js=bundle.script("glossary.js"),
-)
+_component = component("glossary", "glossary")
 # All of it, always: a message of this size is sent once per browser tab, a smaller one again with each script run.
 # A tuple: of a dictionary or a list, Streamlit asks pandas whether it is a table, and imports it for that.
 _TERMS = tuple((address_of(entry.term), entry.term, entry.plain, entry.explanation) for entry in GLOSSARY)

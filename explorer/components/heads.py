@@ -13,7 +13,6 @@ import streamlit as st
 
 from explorer.attention.attention_maps import AttentionMaps, Form, attention_maps, has_subwords
 from explorer.byte_cache import cached
-from explorer.components import bundle
 from explorer.components.heads_payload import MOST_EXACT, Head, encode_kind, encode_numbers
 from explorer.components.heads_state import (
     DEFAULT_VIEW,
@@ -27,19 +26,15 @@ from explorer.components.heads_state import (
     report_of,
     result_of,
 )
+from explorer.components.registration import component
 from model.config import AttentionKind
 from model.trace import AttentionTrace, kinds_of
 
 __all__ = ["HeadsResult", "HeadsView", "cell_of", "form_of", "header", "heads_view"]
 
-_views = st.components.v2.component(
-    "headlight_heads",
-    html=bundle.markup("heads.html"),
-    css=bundle.style("views.css", "heads.css"),
-    js=bundle.script("heads.js"),
-)
+_views = component("heads", "heads")
 # Shows nothing, so it needs no styles of its own; without them the browser mounts it in one go instead of two.
-_carrier = st.components.v2.component("headlight_carrier", js=bundle.script("carrier.js"), isolate_styles=False)
+_carrier = component("carrier", "carrier")
 
 
 def heads_view(view: HeadsView, *, key: str) -> HeadsResult:

@@ -14,20 +14,15 @@ from typing import Any
 
 import streamlit as st
 
-from explorer.components import bundle
 from explorer.components.machine_details import check_opened
 from explorer.components.machine_payload import MachineView, Opened
+from explorer.components.registration import component
 
 PLACES = ("attention", "cell", "positions", "masks", "translate", "ledger")
 """What a link of the machine may lead to."""
 
-_component = st.components.v2.component(
-    "headlight_machine",
-    html=bundle.markup("machine.html"),
-    css=bundle.style("views.css", "machine.css"),
-    js=bundle.script("machine.js"),
-)
-_carrier = st.components.v2.component("headlight_machine_data", js=bundle.script("carrier.js"), isolate_styles=False)
+_component = component("machine", "machine")
+_carrier = component("machine_data", "carrier")
 
 
 @dataclass(frozen=True)

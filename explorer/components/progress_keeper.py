@@ -6,14 +6,12 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from explorer.components import bundle
+from explorer.components.registration import component
 
 KEY = "lesson_progress"
 
 # Shows nothing, so it needs no styles of its own.
-_component = st.components.v2.component(
-    "headlight_progress", js=bundle.script("progress_keeper.js"), isolate_styles=False
-)
+_component = component("progress", "progress_keeper")
 
 
 @dataclass(frozen=True)

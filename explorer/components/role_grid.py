@@ -9,17 +9,12 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from explorer.components import bundle
+from explorer.components.registration import component
 from explorer.components.role_grid_payload import encode, head_from
 from explorer.probing.role_grid import RoleGrid
 from model.points import Head
 
-_component = st.components.v2.component(
-    "headlight_role_grid",
-    html=bundle.markup("role_grid.html"),
-    css=bundle.style("views.css", "role_grid.css"),
-    js=bundle.script("role_grid.js"),
-)
+_component = component("role_grid", "role_grid")
 
 
 def role_grid_view(

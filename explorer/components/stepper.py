@@ -13,18 +13,13 @@ import dataclasses
 import streamlit as st
 
 from explorer.attention.coordinates import Place
-from explorer.components import bundle
+from explorer.components.registration import component
 from explorer.components.stepper_payload import StepperView, encode
 from explorer.components.stepper_state import StepperResult, reported, result_of
 
-_component = st.components.v2.component(
-    "headlight_stepper",
-    html=bundle.markup("stepper.html"),
-    css=bundle.style("views.css", "stepper.css"),
-    js=bundle.script("stepper.js"),
-)
+_component = component("stepper", "stepper")
 # Shows nothing, so it needs no styles of its own.
-_carrier = st.components.v2.component("headlight_decoding", js=bundle.script("carrier.js"), isolate_styles=False)
+_carrier = component("decoding", "carrier")
 
 
 def stepper(view: StepperView, *, key: str) -> StepperResult:

@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import streamlit as st
+from explorer.components.registration import component
 
-from explorer.components import bundle
-
-_component = st.components.v2.component(
-    "headlight_top_line",
-    html=bundle.markup("top_line.html"),
-    css=bundle.style("top_line.css"),
-    js=bundle.script("top_line.js"),
-)
+_component = component("top_line", "top_line")
 
 
 def top_line(*, key: str, on_tour: Callable[[], None]) -> None:

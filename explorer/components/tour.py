@@ -5,16 +5,9 @@ It runs in the browser, on the stepper that is on the page. Its code is sent whe
 
 from __future__ import annotations
 
-import streamlit as st
+from explorer.components.registration import component
 
-from explorer.components import bundle
-
-_component = st.components.v2.component(
-    "headlight_tour",
-    html=bundle.markup("tour.html"),
-    css=bundle.style("tour.css"),
-    js=bundle.script("tour.js"),
-)
+_component = component("tour", "tour")
 
 
 def tour(turn: int, *, key: str) -> None:

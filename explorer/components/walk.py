@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from explorer.components import bundle
+from explorer.components.registration import component
 
 COLUMNS = ("row", "operation", "shape", "parameters", "mean", "std. dev.", "reads")
 
@@ -34,12 +34,7 @@ class WalkRow:
     given: bool = False
 
 
-_component = st.components.v2.component(
-    "headlight_walk",
-    html='<div class="walk"></div>',
-    css=bundle.style("walk.css"),
-    js=bundle.script("walk.js"),
-)
+_component = component("walk", "walk")
 
 
 def payload(part: str, rows: Sequence[WalkRow], chosen: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
-from explorer.components import bundle
+from explorer.components import assets
 from explorer.site.recorded import Example
 from explorer.standalone import theme
 from explorer.standalone.page import ADVICE
@@ -27,7 +27,7 @@ def index_page(groups: Sequence[tuple[dict[str, Any], Sequence[Example]]]) -> by
 <meta http-equiv="Content-Security-Policy" content="{_POLICY}">
 <meta name="viewport" content="width=device-width,initial-scale=1">
 <title>What a translator looks at</title>
-<style>{theme.style()}{bundle.style("site.css")}</style>
+<style>{theme.style()}{assets.style("site")}</style>
 </head>
 <body>
 <main>

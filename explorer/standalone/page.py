@@ -1,13 +1,12 @@
 """One HTML file with the interactive views of recorded decodings: no server, no network, nothing to install.
 
-The program and its data lie in the file compressed, as text. The policy in its head allows exactly two scripts, by
-their hashes: the one that unpacks and the one that is unpacked. Text from outside is escaped here or set as text there.
+The program and its data lie in the file compressed, as text. The policy in its head allows one script, by its hash: it
+unpacks the modules and hands them to the browser. Text from outside is escaped here or set as text there.
 """
 
 from __future__ import annotations
 
 import base64
-import functools
 import hashlib
 import html
 import struct
@@ -15,7 +14,7 @@ import zlib
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from explorer.components import bundle
+from explorer.components import assets
 from explorer.lessons.glossary import address_of, explain
 from explorer.standalone import theme
 from explorer.standalone.packing import Recording, pack
@@ -23,6 +22,7 @@ from explorer.text import printable
 
 View = Literal["steps", "heads"]
 Theme = Literal["auto", "light", "dark"]
+_PACKS: dict[View, str] = {"steps": "stepper", "heads": "heads"}
 THEMES: tuple[Theme, ...] = ("auto", "light", "dark")
 # Nothing may be loaded; styles of the page's own are set as text, by the views too.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -76,15 +76,12 @@ def _terms() -> list[tuple[str, Any]]:
 def _document(
     title: str, facts: Sequence[str], views: Sequence[View], data: bytes, theme_name: Theme, index: str
 ) -> bytes:
-    boot, program = _boot(), _program()
-    code = program.encode()
+    boot, code = assets.text("standalone_boot.js"), assets.standalone(tuple(_PACKS[view] for view in views))
     packed = base64.b64encode(zlib.compress(struct.pack("<I", len(code)) + code + data, _LEVEL)).decode()
-    allowed = " ".join(map(_hash, (boot, program)))
-    policy = f"{_POLICY}; script-src {allowed}"
+    policy = f"{_POLICY}; script-src {_hash(boot)} blob:"
     chosen = "" if theme_name == "auto" else f' data-theme="{theme_name}"'
     words = html.escape(printable(title))
     back = f'<a href="{html.escape(index)}">← All examples</a>' if index else ""
-    templates = "".join(_template(view) for view in views)
     return f"""<!DOCTYPE html>
 <html lang="en"{chosen}>
 <head>
@@ -92,7 +89,7 @@ def _document(
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width,initial-scale=1">
 <title>{words}</title>
-<style>{theme.style()}{bundle.style("standalone.css")}</style>
+<style>{theme.style()}{assets.style("standalone")}</style>
 </head>
 <body>
 <header>
@@ -106,7 +103,7 @@ def _document(
 <noscript><p>This page draws its figures with JavaScript, which is switched off in this browser.</p></noscript>
 <footer>{"".join(f"<p>{html.escape(printable(fact))}</p>" for fact in facts)}</footer>
 <div id="tip" popover="manual" role="tooltip"><p><b></b> <span></span></p><p></p></div>
-{templates}<script type="text/plain" id="packed">{packed}</script>
+<script type="text/plain" id="packed">{packed}</script>
 <script type="module">{boot}</script>
 </body>
 </html>
@@ -116,30 +113,3 @@ def _document(
 def _hash(script: str) -> str:
     """How the policy names a script."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
-
-
-@functools.cache
-def _template(view: View) -> str:
-    """What a view consists of before anything is drawn."""
-    name = {"steps": "stepper", "heads": "heads"}[view]
-    sheet = bundle.style("views.css", f"{name}.css")
-    return f'<template id="{name}"><style>{sheet}</style>{bundle.markup(f"{name}.html")}</template>\n'
-
-
-@functools.cache
-def _boot() -> str:
-    return _called(bundle.script("standalone_boot.js"), "export default async function", "unpack")
-
-
-@functools.cache
-def _program() -> str:
-    return _called(bundle.script("standalone.js"), "export default function", "start")
-
-
-def _called(script: str, declared: str, name: str) -> str:
-    """A module as the text of a script that calls what the module exports."""
-    if script.count(declared) != 1 or "</script" in script:
-        raise ValueError(f"The script of a page has to declare one function with “{declared}”.")
-    before, after = script.split(declared)
-    after = after.strip().removeprefix(name).lstrip()
-    return f"{before}{declared.removeprefix('export default ')} {name}{after}\n{name}();"

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import base64
+import json
 from typing import Any
 
 from playwright.sync_api import Locator, Page
 
 from explorer.attention.attention_maps import Form, attention_maps
-from explorer.components import bundle, heads
+from explorer.components import assets, heads
 from explorer.components.heads import HeadsView
 from explorer.components.heads_payload import encode_kind, encode_numbers
 from model.config import AttentionKind
 from model.trace import AttentionTrace, kinds_of
 from tests.e2e.stepper_bench import lightness, pixels, theme
 
-MOUNT = """async ({html, css, js, carrier, variables, width}) => {
+MOUNT = """async ({pack, frame, variables, width}) => {
   document.body.style = `margin: 0; padding: 16px; background: ${variables["--st-background-color"]}`;
   const host = document.createElement("div");
   host.id = "host";
@@ -24,11 +25,13 @@ MOUNT = """async ({html, css, js, carrier, variables, width}) => {
   document.body.append(host);
   window.root = host.attachShadow({ mode: "open" });
   const wrap = document.createElement("div");
+  const { html, css } = pack.looks.heads;
   wrap.append(document.createRange().createContextualFragment(html));
   wrap.append(Object.assign(document.createElement("style"), { textContent: css }));
   root.append(wrap);
-  const load = (text) => import(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
-  const [views, bring] = [await load(js), await load(carrier)];
+  const first = URL.createObjectURL(new Blob([pack.modules[0][1]], { type: "text/javascript" }));
+  const { link } = await import(first);
+  const [views, bring] = [await link(pack, "heads"), await link(frame, "carrier")];
   window.calls = [];
   const say = (name, value) => calls.push({ name, value: JSON.parse(JSON.stringify(value)) });
   window.show = (header) => {
@@ -53,13 +56,8 @@ class HeadsBench:
         """Show a trace; all its kinds are delivered at once, unless `kinds` names fewer."""
         self.page.set_content("<!doctype html><html><body><input id=elsewhere></body></html>")
         variables = theme("dark" if dark else "light")
-        parts = {
-            "html": bundle.markup("heads.html"),
-            "css": bundle.style("views.css", "heads.css"),
-            "js": bundle.script("heads.js"),
-        }
-        carrier = bundle.script("carrier.js")
-        self.page.evaluate(MOUNT, {**parts, "carrier": carrier, "variables": variables, "width": f"{width}px"})
+        parts = {"pack": json.loads(assets.pack("heads")), "frame": json.loads(assets.pack("frame"))}
+        self.page.evaluate(MOUNT, {**parts, "variables": variables, "width": f"{width}px"})
         self.send(trace, **changes)
 
     def send(self, trace: AttentionTrace, *, kinds: tuple[AttentionKind, ...] | None = None, **changes: Any) -> None:

@@ -9,11 +9,11 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page
 
-from explorer.components import bundle
+from explorer.components import assets
 from explorer.components.stepper_payload import StepperView, encode
 from tests.paths import ROOT
 
-MOUNT = """async ({html, css, js, carrier, variables, width}) => {
+MOUNT = """async ({pack, frame, variables, width}) => {
   document.body.style = `margin: 0; padding: 16px; background: ${variables["--st-background-color"]}`;
   const host = document.createElement("div");
   host.id = "host";
@@ -22,11 +22,13 @@ MOUNT = """async ({html, css, js, carrier, variables, width}) => {
   document.body.append(host);
   window.root = host.attachShadow({ mode: "open" });
   const wrap = document.createElement("div");
+  const { html, css } = pack.looks.stepper;
   wrap.append(document.createRange().createContextualFragment(html));
   wrap.append(Object.assign(document.createElement("style"), { textContent: css }));
   root.append(wrap);
-  const load = (text) => import(URL.createObjectURL(new Blob([text], { type: "text/javascript" })));
-  const [stepper, bring] = [await load(js), await load(carrier)];
+  const first = URL.createObjectURL(new Blob([pack.modules[0][1]], { type: "text/javascript" }));
+  const { link } = await import(first);
+  const [stepper, bring] = [await link(pack, "stepper"), await link(frame, "carrier")];
   window.calls = [];
   const say = (name, value) => calls.push({ name, value });
   window.send = (text) => bring.default({ data: Uint8Array.from(atob(text), (c) => c.charCodeAt(0)) });
@@ -83,12 +85,7 @@ class Bench:
     def mount(self, view: StepperView, *, dark: bool = False, width: int = 1000) -> None:
         variables = theme("dark" if dark else "light")
         self.page.set_content("<!doctype html><html><body><input id=elsewhere></body></html>")
-        parts = {
-            "html": bundle.markup("stepper.html"),
-            "css": bundle.style("views.css", "stepper.css"),
-            "js": bundle.script("stepper.js"),
-            "carrier": bundle.script("carrier.js"),
-        }
+        parts = {"pack": json.loads(assets.pack("stepper")), "frame": json.loads(assets.pack("frame"))}
         self.page.evaluate(MOUNT, {**parts, "variables": variables, "width": f"{width}px"})
         self.send(view)
 

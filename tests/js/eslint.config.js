@@ -1,10 +1,10 @@
-// Rules for the components' JavaScript and its tests. bundle.py and minify.py rely on the last ones.
+// Rules for the components' JavaScript and its tests.
 
 import js from "@eslint/js";
 
 const browser = [
   "Blob", "CanvasRenderingContext2D", "DOMRect", "DataView", "DecompressionStream", "Element", "Event", "EventTarget", "ImageData", "ResizeObserver", "Response",
-  "TextDecoder", "URL", "atob", "cancelAnimationFrame", "clearInterval", "clearTimeout", "devicePixelRatio", "document",
+  "TextDecoder", "URL", "atob", "cancelAnimationFrame", "clearInterval", "clearTimeout", "devicePixelRatio", "document", "fetch",
   "getComputedStyle", "globalThis", "innerHeight", "innerWidth", "localStorage", "matchMedia", "navigator",
   "performance", "requestAnimationFrame", "setTimeout", "structuredClone", "window",
 ];
@@ -41,15 +41,9 @@ export default [
       ],
       "no-restricted-syntax": [
         "error",
-        forbid("Program > :not(ImportDeclaration, ExportNamedDeclaration, ExportDefaultDeclaration, VariableDeclaration, FunctionDeclaration)",
-          "Modules do nothing when they are loaded: the linker knows declarations only."),
-        forbid(":matches(Program, ExportNamedDeclaration) > VariableDeclaration[declarations.length!=1]", "One name per declaration at the top level."),
-        forbid("ExportNamedDeclaration[declaration=null], ExportAllDeclaration", "Export declarations."),
-        forbid("ImportDefaultSpecifier, ImportNamespaceSpecifier, ImportExpression", "Import names."),
-        forbid("Literal[regex]", "The minifier does not know regular expression literals."),
-        forbid("TemplateLiteral TemplateLiteral", "The minifier does not know template literals inside each other."),
-        forbid("EmptyStatement", "The minifier does not know empty statements."),
-        forbid("Literal[raw=/^'/]", "Strings have double quotes: the minifier knows no others."),
+        forbid("ImportDeclaration > Literal:not([value=/^\\.\\/[\\w-]+\\.js$/])", "A module imports files beside it: link.js knows no others."),
+        forbid("ExportNamedDeclaration[source], ExportAllDeclaration", "A module exports what it declares."),
+        forbid("Literal[raw=/^'/]", "Strings have double quotes."),
       ],
     },
   },

@@ -1,16 +1,25 @@
-// The first script of a page that stands alone: it unpacks the program and what it shows, which lie in the page as text.
+// The script of a page that stands alone: it unpacks the program and what it shows, which lie in the page as text, and
+// starts the program.
 
 /** Starts the program; says why where that is impossible. */
-export default async function () {
+async function start() {
   const packed = /** @type {HTMLElement} */ (document.getElementById("packed")), text = packed.textContent ?? "";
   try {
     const bytes = await inflate(bytesOf(text.trim())), end = 4 + new DataView(bytes.buffer).getUint32(0, true);
     /** @type {{ __headlightPack?: Uint8Array }} */ (globalThis).__headlightPack = bytes.subarray(end);
-    const program = document.createElement("script");
-    program.type = "module";
-    program.textContent = new TextDecoder().decode(bytes.subarray(4, end));
+    /** @type {import("./types").Pack} */
+    const program = JSON.parse(new TextDecoder().decode(bytes.subarray(4, end)));
     packed.remove();
-    document.body.append(program);
+    for (const [id, look] of Object.entries(program.looks)) {
+      if (!look) continue;
+      const template = Object.assign(document.createElement("template"), { id });
+      template.content.append(Object.assign(document.createElement("style"), { textContent: look.css }));
+      template.content.append(document.createRange().createContextualFragment(look.html));
+      document.body.append(template);
+    }
+    const first = URL.createObjectURL(new Blob([program.modules[0][1]], { type: "text/javascript" }));
+    const { link } = await import(first), { default: run } = await link(program, "standalone");
+    run();
   } catch (error) {
     const said = /** @type {HTMLElement} */ (document.getElementById("failed"));
     said.textContent = `This page could not be opened (${error}). It needs a browser of 2023 or later, and the whole file.`;
@@ -33,3 +42,5 @@ async function inflate(bytes) {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
+
+void start();

@@ -868,3 +868,9 @@ export interface MachineState {
   /** What says each of its texts anew. */
   texts: (() => void)[];
 }
+
+/** The code of some components: modules, each after those that it imports, and what a component consists of at first. */
+export interface Pack {
+  modules: [name: string, text: string][];
+  looks: Record<string, { css: string; html: string } | undefined>;
+}

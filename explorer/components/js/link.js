@@ -1,0 +1,18 @@
+// Links the modules of a pack: each becomes a module of the browser, in which the others are imported by the addresses
+// that the browser has given them. A module is made once for a page, whichever packs hold it.
+
+/** @typedef {import("./types").Pack} Pack */
+
+/** What a module of a pack exports. @param {Pack} pack @param {string} entry @returns {Promise<{ default: (mount?: any) => any }>} */
+export function link({ modules }, entry) {
+  const page = /** @type {{ __headlightModules?: Map<string, string> }} */ (globalThis);
+  const made = (page.__headlightModules ??= new Map());
+  for (const [name, text] of modules) if (!made.has(name)) made.set(name, addressOf(name, text, made));
+  return import(/** @type {string} */ (made.get(`${entry}.js`)));
+}
+
+/** The browser's address of a module, made of its text. @param {string} name @param {string} text @param {Map<string, string>} made */
+function addressOf(name, text, made) {
+  const linked = text.replace(/(from ")\.\/([\w-]+\.js)"/g, (_, from, file) => `${from}${made.get(file)}"`);
+  return URL.createObjectURL(new Blob([linked, `\n//# sourceURL=headlight/${name}`], { type: "text/javascript" }));
+}
