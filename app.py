@@ -12,7 +12,7 @@ ABOUT = "Headlight: see what an encoder-decoder Transformer looks at, token by t
 
 def frame() -> None:
     """Draw the frame that all pages share, then run the page; called on every script run."""
-    from explorer.components.glossary import glossary
+    from explorer.browser.glossary import glossary
     from explorer.screens.lessons import lazy_sidebar as lesson_sidebar
     from explorer.web import embedded, runtime, security, session, sidebar
     from explorer.web import frame as shell
@@ -70,7 +70,7 @@ if __name__ == "__main__":  # Streamlit executes this file for every page run
 else:  # at start-up, the server looks up `app`
     from starlette.middleware import Middleware
 
-    from explorer.components import assets
+    from explorer.browser import assets
     from explorer.web.ended_sessions import EndedSessions
     from explorer.web.hosts import Hosts
     from explorer.web.preload import Preload
@@ -84,7 +84,7 @@ else:  # at start-up, the server looks up `app`
 
     def shared() -> None:
         """What all pages need and a server without visitors has room for: the rest brings numpy, 11 MB."""
-        import explorer.components.glossary
+        import explorer.browser.glossary
         import explorer.web.runtime  # noqa: F401
 
     def libraries() -> None:

@@ -1,4 +1,4 @@
-"""A number and its noun, for everything that is written for people: here, and in `explorer.text` for the pages."""
+"""A number and its noun, for all texts that people read; `explorer.locale.text` passes it on to the pages."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-PAYLOAD, DETAILS = "explorer/components/machine_payload.py", "explorer/components/machine_details.py"
-_MACHINE = ("tests/explorer/components/test_machine.py",)
+PAYLOAD, DETAILS = "explorer/browser/machine_payload.py", "explorer/browser/machine_details.py"
+_MACHINE = ("tests/explorer/browser/test_machine.py",)
 MACHINE_TESTS: dict[str, tuple[str, ...]] = dict.fromkeys((PAYLOAD, DETAILS), _MACHINE)
 
 _MAPS = "maps = [_wide(run[name].value[0].float().mean(dim=0).numpy(), keys) for run in _runs_for(view, block)]"

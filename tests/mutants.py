@@ -29,7 +29,7 @@ SHORT, PRODUCTS, GROWTH, CHAINS, PAIRS = (
     "model/training/products.py",
     "model/training/growth.py",
     "model/chains.py",
-    "explorer/experiments/pairs.py",
+    "explorer/runs/experiment_pairs.py",
 )
 HEAD_SCORES, ROLES, LEXICAL, CELLS, BOOTSTRAP, WORDS, TERMS, ABLATION = (
     "explorer/probing/head_scores.py",
@@ -56,7 +56,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     PRODUCTS: ("tests/model/training/test_products.py",),
     GROWTH: ("tests/model/training/test_growth.py",),
     CHAINS: ("tests/model/test_reproduce.py",),
-    PAIRS: ("tests/explorer/experiments/test_pairs.py",),
+    PAIRS: ("tests/explorer/runs/test_experiment_pairs.py",),
     TRANSFORMER: ("tests/model/test_transformer.py", "tests/model/decoding/test_stepping.py"),
     STATE: ("tests/model/decoding/test_stepping.py",),
     VARIANTS: ("tests/model/test_transformer.py",),

@@ -10,7 +10,7 @@ CHECKS, SHARES, ALIGNER, KEPT, AGREEMENT, COUNTS, CLASSES, DIFFERENCE, MARKS, SA
     "explorer/probing/map_agreement.py",
     "explorer/probing/source_counts.py",
     "explorer/probing/word_classes.py",
-    "explorer/translation/word_changes.py",
+    "explorer/decoding/word_changes.py",
     "explorer/screens/probe/surgery_grid.py",
     "explorer/probing/aligned_sample.py",
 )
@@ -23,7 +23,7 @@ PROBE_TESTS: dict[str, tuple[str, ...]] = {
     AGREEMENT: _COUNTED,
     COUNTS: _COUNTED,
     CLASSES: ("tests/explorer/probing/test_word_classes.py",),
-    DIFFERENCE: ("tests/explorer/translation/test_word_changes.py",),
+    DIFFERENCE: ("tests/explorer/decoding/test_word_changes.py",),
     MARKS: ("tests/explorer/screens/test_surgery_grid.py",),
     SAMPLE: ("tests/explorer/probing/test_aligned_sample.py",),
 }

@@ -13,11 +13,10 @@ TESTS = Path(__file__).parent
 # All test files directly in these folders …
 FOLDERS = (
     "explorer",
-    "explorer/attention",
-    "explorer/experiments",
-    "explorer/figures",
+    "explorer/charts",
+    "explorer/decoding",
+    "explorer/locale",
     "explorer/lessons",
-    "explorer/translation",
     "model",
     "model/analysis",
     "model/data",
@@ -29,8 +28,8 @@ FILES = ("pages/test_every_page.py", "test_boundaries.py")
 # … except these, which take seconds each: whole commands, whole data sets, every bundled model.
 LONG = (
     "explorer/lessons/test_shipped.py",
-    "explorer/translation/test_domain.py",
-    "explorer/translation/test_head_edits.py",
+    "explorer/decoding/test_domain.py",
+    "explorer/decoding/test_head_edits.py",
     "model/analysis/test_recorded_batches.py",
     "model/data/test_data.py",
     "model/data/test_scenes.py",

@@ -149,8 +149,8 @@ def assert_same_arrays(now: Path, then: Path) -> None:
 
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_a_manifest_opens_the_same_view(number: int) -> None:
-    from explorer.export.manifest import read_manifest
-    from explorer.translation.selection import to_query
+    from explorer.decoding.selection import to_query
+    from explorer.files.manifest import read_manifest
 
     path = DATA / "manifests" / f"{number}.json"
     stored = json.loads(path.read_text(encoding="utf-8"))
@@ -164,7 +164,7 @@ def test_a_manifest_opens_the_same_view(number: int) -> None:
 
 @pytest.mark.parametrize("name", ["exported-all.npz", "exported-cross.npz", "own.json"])
 def test_an_attention_file_is_read(name: str) -> None:
-    from explorer.attention.attention_file import read_own
+    from explorer.decoding.attention_file import read_own
 
     content = (DATA / "attention" / name).read_bytes()
     trace = read_own(content, name).trace

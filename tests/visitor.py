@@ -34,7 +34,7 @@ class Shown:
 
     @classmethod
     def of(cls, payload: bytes) -> Shown:
-        """Read a block as explorer.components.stepper_payload lays it out."""
+        """Read a block as explorer.browser.stepper_payload lays it out."""
         (length,) = struct.unpack_from("<I", payload)
         header: dict[str, Any] = json.loads(payload[4 : 4 + length])
         rest = json.dumps({key: value for key, value in header.items() if key not in PLACE}, sort_keys=True)

@@ -19,10 +19,10 @@ from explorer.launch.options import LaunchError, Options, parse
 from explorer.launch.running import Asked, Running
 from explorer.launch.server import Server, answers, environment, start_server, wait_until_ready
 from explorer.launch.window import AppWindow, NoWindowError, has_screen
+from explorer.locale.text import listed
 from explorer.runs.lifecycle import Runs
 from explorer.runs.progress import progress
 from explorer.runs.viewer_mode import viewing
-from explorer.text import listed
 from model.commands import fail
 from model.folder import CheckpointError, find_model
 

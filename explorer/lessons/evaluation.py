@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from explorer.decoding.examples import examples_of
+from explorer.decoding.selection import Selection
 from explorer.lessons.expressions import Expression, Term, TermError, Value, compare, read_expression, shown
 from explorer.lessons.lesson import Step
 from explorer.lessons.lesson_file import CODE, PLACEHOLDER
-from explorer.text import plain
-from explorer.translation.examples import examples_of
-from explorer.translation.selection import Selection
+from explorer.locale.text import plain
 
 Evaluate = Callable[[Expression], Value]
 

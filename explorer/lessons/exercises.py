@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from explorer.decoding.selection import Selection
 from explorer.lessons.expressions import Term, TermError
-from explorer.translation.selection import Selection
 
 
 @dataclass(frozen=True)

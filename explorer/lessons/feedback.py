@@ -9,7 +9,7 @@ from typing import Literal
 from explorer.lessons.answers import Solution, is_right
 from explorer.lessons.lesson import Question
 from explorer.lessons.progress import Outcome, StepRecord
-from explorer.text import plain
+from explorer.locale.text import plain
 
 Tone = Literal["wrong", "right", "neutral"]
 

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from explorer.attention.attention_file import CONTENT
-from explorer.export.manifest import ManifestFile
+from explorer.decoding.attention_file import CONTENT
+from explorer.decoding.selection import LinkParameters
+from explorer.files.manifest import ManifestFile
 from explorer.lessons.lesson_format import Front, StepParts
 from explorer.probing.stored import LAST_AXES, About
-from explorer.translation.selection import LinkParameters
 from model.file_formats import Headings, Pair
 from model.format_documentation import table
 

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from html import escape
 
-from explorer.export.html_page import document, inline
+from explorer.decoding.selection import Selection
+from explorer.files.html_page import document, inline
 from explorer.lessons.expressions import TermError
 from explorer.lessons.feedback import opens_with
 from explorer.lessons.lesson import Lesson, Question, Step
 from explorer.lessons.markdown_html import html_of, inline_html
 from explorer.lessons.progress import Outcome, StepRecord
-from explorer.text import plural, quoted
-from explorer.translation.selection import Selection
+from explorer.locale.text import plural, quoted
 
 _STYLE = """
 body{max-width:46rem}h1{font-size:1.5rem}h2{break-after:avoid}section{break-inside:avoid;margin-bottom:1.5rem}

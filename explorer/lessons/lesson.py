@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
+from explorer.decoding.selection import Selection, from_query
 from explorer.lessons.expressions import Expression
-from explorer.translation.selection import Selection, from_query
 from model.user_error import UserError
 
 PAGES = ("translate", "attention", "positions", "masks", "inside", "probe", "train", "runs", "experiments")

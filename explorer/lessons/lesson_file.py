@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
+from explorer.decoding.selection import from_query, to_query
 from explorer.lessons.checks import validate
 from explorer.lessons.exercises import is_exercise, validate_exercise
 from explorer.lessons.expressions import Expression, TermError, as_number, read_expression
@@ -23,7 +24,6 @@ from explorer.lessons.lesson_format import (
     misfit,
     misfit_in_front,
 )
-from explorer.translation.selection import from_query, to_query
 
 MAX_BYTES, MAX_STEPS = 100_000, 30
 PLACEHOLDER = re.compile(r"\{([a-z][^{}\n]*)\}")

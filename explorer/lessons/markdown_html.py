@@ -13,7 +13,7 @@ from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 
 _HTTP = re.compile(r"https?://", re.IGNORECASE)
-_JOINER = "\u2060"  # keeps addresses from becoming links on the page (explorer/text.py); a file does not need it
+_JOINER = "\u2060"  # keeps addresses from becoming links on the page (explorer/locale/text.py); a file does not need it
 
 
 def _fence(

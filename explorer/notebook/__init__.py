@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from explorer.notebook.show import Page, show
-from explorer.notebook.tensors import AttentionError
+from explorer.files.show import Page, show
+from explorer.files.tensors import AttentionError
 
 __all__ = ["AttentionError", "Page", "show"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
+from explorer.locale.text import fixed, plural
 from explorer.probing.reporting import Report
 from explorer.probing.syntax import targets_of
-from explorer.text import fixed, plural
 from model.analysis.recorded_batches import Sample
 from model.analysis.statistical_alignment import Aligner, error_rate_on_scenes, scenes_error_rate, train_aligner
 from model.analysis.word_alignment import aligned_tokens, word_gold

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.attention.names import short_name
-from explorer.text import plural, quoted
-from explorer.translation.head_change import Change
-from explorer.translation.translator import InputError, Translation, Translator
+from explorer.decoding.head_change import Change
+from explorer.decoding.names import short_name
+from explorer.decoding.translator import InputError, Translation, Translator
+from explorer.locale.text import plural, quoted
 from model.config import DecodeConfig
 from model.decoding.decode import decode_recorded
 from model.edits import HeadEdits

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from explorer.attention.names import index_name, short_layer
+from explorer.decoding.names import index_name, short_layer
+from explorer.locale.text import fixed, percent, plural
 from explorer.probing.importance import SENTENCES, Importance, name_of
 from explorer.probing.measurement import Gold
 from explorer.probing.quality import Check, Quality, interval, quality_of, subsample
 from explorer.probing.sample import Measured
 from explorer.probing.tables import roles, summary
-from explorer.text import fixed, percent, plural
 from model.analysis.importance import least_first, without
 from model.checkpoint import LoadedModel
 from model.points import Head

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.attention.names import index_name
+from explorer.decoding.names import index_name
+from explorer.locale.text import fixed, quoted
 from explorer.probing.formulas import coverage
 from explorer.probing.measurement import WITHOUT_SINKS, KindScores
 from explorer.probing.roles import Role, role_of
 from explorer.probing.similarity import most_alike
-from explorer.text import fixed, quoted
 
 DECILES = 10
 SHOWN = {"Best": DECILES, "Median": DECILES // 2, "Worst": 0}  # sentences on a card, by their decile

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.attention.names import index_name
+from explorer.decoding.names import index_name
+from explorer.locale.text import fixed, plural, rounded
 from explorer.probing.quality import interval, reference_scores, subsample
 from explorer.probing.reporting import Report
-from explorer.text import fixed, plural, rounded
 from model.analysis.bootstrap import Estimate
 from model.analysis.importance import (
     Ablation,

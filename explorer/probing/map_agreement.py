@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.attention.names import short_layer
+from explorer.decoding.names import short_layer
+from explorer.locale.text import percent, plural, rounded
 from explorer.probing.quality import subsample
 from explorer.probing.reporting import Report
-from explorer.text import percent, plural, rounded
 from model.analysis import bootstrap
 from model.analysis.bootstrap import Estimate
 from model.analysis.cross_checks import LayerMaps, layer_maps

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.attention.score_parts import mean_explanation
+from explorer.decoding.score_parts import mean_explanation
+from explorer.locale.text import plural
 from explorer.probing.quality import subsample
 from explorer.probing.reporting import Report
-from explorer.text import plural
 from model.analysis.recorded_batches import Sample
 from model.analysis.score_terms import Part, grouped, head_terms
 from model.checkpoint import LoadedModel

@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.attention.entropy import entropy
+from explorer.decoding.entropy import entropy
 from explorer.probing import formulas, pattern_cells
 from explorer.probing.corpus_scores import CorpusScores, CorpusTally
 from explorer.probing.head_scores import HeadScores, SentenceScores, mean, per_sentence, summarised

@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.attention.names import short_layer
-from explorer.text import fixed, percent, quoted
-from explorer.translation.translator import Translation, Translator
+from explorer.decoding.names import short_layer
+from explorer.decoding.translator import Translation, Translator
+from explorer.locale.text import fixed, percent, quoted
 from model.analysis.patching import PatchGrid, patch_grid
 from model.config import EOS, SOS
 

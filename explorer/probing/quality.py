@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.text import fixed, plural
+from explorer.locale.text import fixed, plural
 from model.analysis import bootstrap
 from model.analysis.bootstrap import Estimate
 from model.analysis.importance import SentenceLosses, edited_loss, edited_translations

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from explorer.attention.names import index_name, short_head, short_layer
+from explorer.decoding.names import index_name, short_head, short_layer
 from explorer.probing.importance import Importance
 from explorer.probing.measurement import Probe
 from explorer.probing.role_map import role_map_svg

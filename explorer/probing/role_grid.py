@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from explorer.attention.names import index_name
+from explorer.decoding.names import index_name
+from explorer.locale.text import listed, percent
 from explorer.probing.measurement import Probe, Scores
 from explorer.probing.relative_maps import BINS
 from explorer.probing.roles import LETTERS, Role
 from explorer.probing.tables import roles
-from explorer.text import listed, percent
 from model.config import ATTENTION_KINDS, AttentionKind
 
 THUMBNAILS = (

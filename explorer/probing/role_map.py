@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from html import escape
 
-from explorer.attention.names import KIND_TITLES, short_head, short_layer
+from explorer.decoding.names import KIND_TITLES, short_head, short_layer
+from explorer.locale.text import shortened
 from explorer.probing.measurement import Probe
 from explorer.probing.tables import roles, summary
-from explorer.text import shortened
 from model.config import ATTENTION_KINDS
 
 _WIDE, _HIGH, _SIDE, _TOP = 150, 46, 46, 28

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from explorer.locale.text import plural
 from explorer.probing import stored
 from explorer.probing.aligned_sample import align
 from explorer.probing.importance import Importance
 from explorer.probing.measurement import Probe, Tally
 from explorer.probing.reporting import Report, unheard
 from explorer.probing.word_alignment import is_alignment, word_links
-from explorer.text import plural
 from model.analysis.recorded_batches import (
     Observed,
     Sample,

@@ -9,10 +9,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.attention.attention_maps import Form, attention_maps
-from explorer.attention.names import index_name
+from explorer.decoding.attention_maps import Form, attention_maps
+from explorer.decoding.names import index_name
+from explorer.locale.text import listed, plural, quoted
 from explorer.probing.syntax import Tags
-from explorer.text import listed, plural, quoted
 from model.analysis.recorded_batches import Observed
 from model.config import AttentionKind
 from model.points import Head

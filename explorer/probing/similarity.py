@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.attention.entropy import entropy
+from explorer.decoding.entropy import entropy
 
 Scores = NDArray[np.float64]
 

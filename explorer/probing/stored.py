@@ -20,7 +20,7 @@ import numpy as np
 from msgspec import Meta, Struct
 from numpy.typing import NDArray
 
-from explorer.attention.array_file import UNREADABLE
+from explorer.decoding.array_file import UNREADABLE
 from explorer.probing.corpus_scores import CorpusScores
 from explorer.probing.head_scores import SentenceScores, summarised
 from explorer.probing.importance import Importance

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.attention.attention_maps import AttentionMaps, attention_maps
+from explorer.decoding.attention_maps import AttentionMaps, attention_maps
 from explorer.probing import formulas
 from model.analysis.recorded_batches import Observed, Sample
 from model.config import AttentionKind

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from explorer.attention.names import index_name
+from explorer.decoding.names import index_name
+from explorer.locale.text import plural
 from explorer.probing.syntax import LEAST_ROWS, OFFSET_MARGIN, RelationScores, TagScores
-from explorer.text import plural
 
 
 def tag_rows(scores: TagScores) -> list[dict[str, Any]]:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.attention.names import index_name
+from explorer.decoding.names import index_name
+from explorer.locale.text import fixed, plural, rounded
 from explorer.probing.corpus_scores import NAMES as CORPUS
 from explorer.probing.importance import Importance
 from explorer.probing.measurement import STATISTICS, WITHOUT_SINKS, Probe
 from explorer.probing.roles import Role, role_of
-from explorer.text import fixed, plural, rounded
 from model.analysis.bootstrap import Estimate
 from model.config import ATTENTION_KINDS, AttentionKind
 

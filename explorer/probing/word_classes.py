@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from explorer.text import listed
+from explorer.locale.text import listed
 from model.text.tokenizer import Encoding
 
 FILE = Path(__file__).parent / "function_words.toml"

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from explorer.locale.text import plural
 from explorer.runs.settings import label_of
-from explorer.text import plural
 from model.config import with_current_names
 from model.data.files import DATA_FILE
 from model.folder import CheckpointError, read_config

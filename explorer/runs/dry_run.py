@@ -13,9 +13,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
+from explorer.locale.text import plural
 from explorer.runs.home import ROOT
 from explorer.runs.process import RunError, lower_priority, niceness
-from explorer.text import plural
 from model.user_error import UserError
 
 TIMEOUT_SECONDS = 60.0

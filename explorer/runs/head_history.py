@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from explorer.attention.entropy import entropy
-from explorer.text import plural
+from explorer.decoding.entropy import entropy
+from explorer.locale.text import plural
 from model.checkpoint import LoadedModel, load_model, snapshot_path, snapshot_steps
 from model.config import ATTENTION_KINDS, AttentionKind, DecodeConfig
 from model.data import MADE_HERE, get_task

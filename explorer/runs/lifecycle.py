@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from explorer.locale.text import why
 from explorer.runs.command import like_command, longer_command, resume_command
 from explorer.runs.notes import read_note, write_note
 from explorer.runs.process import Launch, RunError, forget_launch, launches, read_launch, start_process, terminate
 from explorer.runs.settings import Changes
 from explorer.runs.status import RunStatus, read_status
 from explorer.runs.viewer_mode import REASON, viewing
-from explorer.text import why
 from model import faults
 from model.folder import (
     CARD,

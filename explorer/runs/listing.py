@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from explorer.decoding.headline import headline
+from explorer.locale.text import plural, shortened
 from explorer.runs.lifecycle import Entry
 from explorer.runs.status import RunStatus, age
 from explorer.runs.viewer_mode import REASON
-from explorer.text import plural, shortened
-from explorer.translation.headline import headline
 from model.headline import headline_name
 
 _NOTE_CHARACTERS = 80

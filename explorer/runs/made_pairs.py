@@ -14,6 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
+from explorer.locale.text import plural
 from explorer.runs.command import PairsOrder
 from explorer.runs.process import (
     RunError,
@@ -26,7 +27,6 @@ from explorer.runs.process import (
 )
 from explorer.runs.status import clock
 from explorer.runs.viewer_mode import refuse
-from explorer.text import plural
 from model.folder import modified, read_json, sweep_drafts, write_json
 
 MADE = ".pairs"  # inside the checkpoints folder; hidden, so that no model can have this name

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from explorer.locale.text import count, plural
 from explorer.runs.metrics import Metrics, SampleTranslation, plain_loss
 from explorer.runs.status import RunStatus, State, clock
-from explorer.text import count, plural
 from model.analysis.run_diagnosis import Curves, Diagnosis, Verdict, diagnose
 
 STATE_SENTENCES: Mapping[State, str] = {

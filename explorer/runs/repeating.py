@@ -8,8 +8,8 @@ from os.path import isfile
 from pathlib import Path
 from typing import Any
 
+from explorer.locale.text import listed
 from explorer.runs.status import RunStatus
-from explorer.text import listed
 from model.config import TrainConfig, with_current_names
 from model.folder import STATE, STATUS, CheckpointError, read_config, read_json
 

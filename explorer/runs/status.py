@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 import psutil
 
+from explorer.locale.text import plural
 from explorer.runs.process import Launch, exit_code, is_alive, last_lines
-from explorer.text import plural
 from model.file_formats import Status
 from model.folder import STATUS, STOP, CheckpointError, checked, read_json
 from model.user_error import MESSAGE, readable

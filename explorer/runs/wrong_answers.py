@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from explorer.locale.text import percent, plural
 from explorer.probing.reporting import Report
-from explorer.text import percent, plural
 from model.checkpoint import LoadedModel
 from model.config import DecodeConfig
 from model.data import TASKS, get_task

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from explorer.components.heads import HeadsResult, HeadsView, cell_of, heads_view
-from explorer.components.model_diagram import diagram_of
-from explorer.components.stepper import stepper
-from explorer.components.stepper_of_translation import stepper_of
-from explorer.components.stepper_state import StepperResult
-from explorer.translation.examples import opening_step
+from explorer.browser.heads import HeadsResult, HeadsView, cell_of, heads_view
+from explorer.browser.model_diagram import diagram_of
+from explorer.browser.stepper import stepper
+from explorer.browser.stepper_of_translation import stepper_of
+from explorer.browser.stepper_state import StepperResult
+from explorer.decoding.examples import opening_step
 from explorer.web import runtime, session
 from explorer.web.open_translation import OpenTranslation
 from explorer.web.stepping_page import TAKEN

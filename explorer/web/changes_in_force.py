@@ -12,16 +12,16 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from explorer.text import plain, plural
-from explorer.translation.head_change import Change, Changes, added, describe, fitting
+from explorer.decoding.head_change import Change, Changes, added, describe, fitting
+from explorer.locale.text import plain, plural
 from explorer.web import runtime, session
 from model.config import DecodeConfig, ModelConfig
 from model.user_error import UserError
 
 if TYPE_CHECKING:
-    from explorer.translation.head_edits import Means
-    from explorer.translation.selection import Selection
-    from explorer.translation.translator import Translation
+    from explorer.decoding.head_edits import Means
+    from explorer.decoding.selection import Selection
+    from explorer.decoding.translator import Translation
     from model.edits import HeadEdits
     from model.points import Head
 
@@ -98,8 +98,8 @@ def edits_of(model: str, text: str, changes: Changes, means: Means | None = None
     """
     if not changes:
         return None
+    from explorer.decoding.head_edits import edits_for
     from explorer.probing.edit_effect import from_another
-    from explorer.translation.head_edits import edits_for
 
     def other(change: Change) -> NDArray[np.float32]:
         donor, shown = (runtime.translate(model, sentence, DecodeConfig()) for sentence in (change.other, text))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.attention.names import TITLES_WITHOUT_MASK
+from explorer.decoding.names import TITLES_WITHOUT_MASK
 from explorer.web.page_parts import URL
 from model.config import AttentionKind, ModelConfig
 

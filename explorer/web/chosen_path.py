@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.text import quoted
+from explorer.locale.text import quoted
 from explorer.web import session
 from explorer.web.open_translation import OpenTranslation
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import streamlit as st
 
-from explorer.attention.coordinates import Place
-from explorer.figures.decode_tree import tree_figure
-from explorer.text import plain
-from explorer.translation.decode_tree import Node, Tree, tree_caption, tree_of, tree_table
-from explorer.translation.selection import Selection
-from explorer.translation.translator import InputError, Translation
+from explorer.charts.decode_tree import tree_figure
+from explorer.decoding.coordinates import Place
+from explorer.decoding.decode_tree import Node, Tree, tree_caption, tree_of, tree_table
+from explorer.decoding.selection import Selection
+from explorer.decoding.translator import InputError, Translation
+from explorer.locale.text import plain
 from explorer.web import runtime, session
 from explorer.web.changes_in_force import NoMeans, edit_shown
 from explorer.web.figures import draw_table

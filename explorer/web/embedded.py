@@ -6,7 +6,7 @@ from urllib.parse import quote, urlencode
 
 import streamlit as st
 
-from explorer.translation.selection import Selection, to_query
+from explorer.decoding.selection import Selection, to_query
 
 # Streamlit's own part of embedding takes its header away; what is left is margin around the view.
 _STYLE = """<style>

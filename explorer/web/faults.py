@@ -9,7 +9,7 @@ from functools import wraps
 import streamlit as st
 from streamlit.runtime.state.session_state import WStates
 
-from explorer.text import plain
+from explorer.locale.text import plain
 from model import faults
 from model.folder import CheckpointError
 

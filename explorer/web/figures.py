@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa  # type: ignore[import-untyped]
 import streamlit as st
 
-from explorer.export.tables import Columns, Rows, table_csv
-from explorer.figures.chart import Figure
-from explorer.text import plain
+from explorer.charts.chart import Figure
+from explorer.files.tables import Columns, Rows, table_csv
+from explorer.locale.text import plain
 from explorer.web import runtime
 from explorer.web.downloads import download_button
 

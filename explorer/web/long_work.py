@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
+from explorer.locale.text import plain
 from explorer.probing.reporting import Report
-from explorer.text import plain
 from explorer.web.measurements import PATIENCE, Key, store
 
 Result = TypeVar("Result")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.attention.captions import map_caption
-from explorer.attention.labelled_map import LabelledMap
-from explorer.attention.map_tables import map_table
-from explorer.export.map_files import TYPES, map_files, map_stem
-from explorer.figures.attention_map import map_figure
-from explorer.text import plain
+from explorer.charts.attention_map import map_figure
+from explorer.decoding.captions import map_caption
+from explorer.decoding.labelled_map import LabelledMap
+from explorer.decoding.map_tables import map_table
+from explorer.files.map_files import TYPES, map_files, map_stem
+from explorer.locale.text import plain
 from explorer.web.downloads import download_button
 from explorer.web.figures import draw_table
 

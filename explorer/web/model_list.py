@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from explorer.translation.model_summary import facts, story, title
+from explorer.decoding.model_summary import facts, story, title
 from model import faults
 from model.folder import SNAPSHOTS, STATE, UNFORESEEN, model_folders, summarize
 

@@ -15,8 +15,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from explorer.locale.text import plural
 from explorer.runs.status import clock
-from explorer.text import plural
 
 PLACES = 2
 PATIENCE_SECONDS = 0.5  # until a waiting visitor is told; Streamlit shows a spinner half a second later

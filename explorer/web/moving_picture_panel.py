@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.attention.coordinates import Place
-from explorer.export.moving_picture import MOST_STEPS, MovingFormat, drawn_steps, moving_picture
-from explorer.text import plain, plural
-from explorer.translation.translator import Translation
+from explorer.decoding.coordinates import Place
+from explorer.decoding.translator import Translation
+from explorer.files.moving_picture import MOST_STEPS, MovingFormat, drawn_steps, moving_picture
+from explorer.locale.text import plain, plural
 from explorer.web import runtime
 
 TYPES: dict[MovingFormat, tuple[str, str]] = {"gif": ("GIF", "image/gif"), "png": ("APNG", "image/apng")}

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from explorer.text import plain
-from explorer.translation.head_change import fitting
-from explorer.translation.selection import Selection
-from explorer.translation.translator import InputError, Translation
+from explorer.decoding.head_change import fitting
+from explorer.decoding.selection import Selection
+from explorer.decoding.translator import InputError, Translation
+from explorer.locale.text import plain
 from explorer.web import changes_in_force, runtime, session, sidebar
 from model.config import DecodeConfig
 from model.edits import EditError

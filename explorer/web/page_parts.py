@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
-from explorer.figures.plotly_charts import Columns, Plot
-from explorer.lessons.glossary import explained
-from explorer.text import plain
-from explorer.translation.selection import Selection
+from explorer.charts.plotly_charts import Columns, Plot
+from explorer.decoding.selection import Selection
+from explorer.locale.glossary import explained
+from explorer.locale.text import plain
 from explorer.web import runtime, session
 from explorer.web.faults import contained
 from explorer.web.figures import draw_table
 from explorer.web.open_translation import OpenTranslation, address_of, leave_lost_model, open_translation
 
 if TYPE_CHECKING:
-    from explorer.translation.model_description import ModelDescription
-    from explorer.translation.translator import Translation
+    from explorer.decoding.model_description import ModelDescription
+    from explorer.decoding.translator import Translation
 
 Tabs = Mapping[str, Callable[[], None]]  # what draws each tab, by its title
 TabsOf = Callable[["Translation", "ModelDescription"], Tabs]

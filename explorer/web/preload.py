@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from explorer.components import assets
+from explorer.browser import assets
 
 
 class Preload:

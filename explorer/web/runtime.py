@@ -29,10 +29,10 @@ from model.folder import CheckpointError
 from model.user_error import UserError
 
 if TYPE_CHECKING:
-    from explorer.attention.aggregates import Floats
+    from explorer.decoding.aggregates import Floats
+    from explorer.decoding.model_description import ModelDescription
+    from explorer.decoding.translator import Translation, Translator
     from explorer.probing.reporting import Report
-    from explorer.translation.model_description import ModelDescription
-    from explorer.translation.translator import Translation, Translator
     from model.analysis.head_details import HeadDetails
     from model.analysis.score_terms import HeadTerms
     from model.checkpoint import LoadedModel
@@ -132,7 +132,7 @@ def import_ahead() -> None:
         import spacy  # noqa: F401
         import torch  # noqa: F401
 
-        import explorer.translation.translator  # noqa: F401
+        import explorer.decoding.translator  # noqa: F401
         import model.checkpoint  # noqa: F401
 
 
@@ -190,7 +190,7 @@ def describe(name: str) -> ModelDescription:
     Raises:
         CheckpointError: it cannot be opened.
     """
-    from explorer.translation.model_description import description_of
+    from explorer.decoding.model_description import description_of
 
     return description_of(_translator(name, fingerprint(name)).loaded)
 
@@ -212,7 +212,7 @@ def translate(
 def _digest(edit: HeadEdits | None) -> str:
     if edit is None:
         return ""
-    from explorer.translation.head_edits import digest_of
+    from explorer.decoding.head_edits import digest_of
 
     return digest_of(edit)
 
@@ -333,7 +333,7 @@ def last_loaded() -> str | None:
 def _translator(name: str, version: str) -> Translator:
     del version  # part of the key only
     warm_torch()
-    from explorer.translation.translator import Translator
+    from explorer.decoding.translator import Translator
     from model.checkpoint import load_model
 
     loaded = Translator(load_model(CHECKPOINTS / name))
@@ -392,7 +392,7 @@ def _norms(seq: str, version: str, kind: AttentionKind, _shown: Translation) -> 
 
 @cached
 def _rollout(seq: str, version: str, kind: AttentionKind, _shown: Translation) -> Floats:
-    from explorer.attention.aggregates import decoder_rollout, encoder_rollout
+    from explorer.decoding.aggregates import decoder_rollout, encoder_rollout
 
     del seq, version  # parts of the key only
     trace = _shown.trace

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from explorer.text import plain
+from explorer.locale.text import plain
 from explorer.web.address import Parameter
 from model.config import nearest
 from model.user_error import readable

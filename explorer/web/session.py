@@ -8,8 +8,8 @@ from typing import Any
 
 import streamlit as st
 
-from explorer.translation.other_paths import Fork
-from explorer.translation.selection import Selection, from_query, to_query
+from explorer.decoding.other_paths import Fork
+from explorer.decoding.selection import Selection, from_query, to_query
 from explorer.web.address import Parameters
 from model.config import DecodeConfig
 

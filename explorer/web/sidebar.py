@@ -8,11 +8,11 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from explorer.components.copy_link import copy_link
-from explorer.text import plain
-from explorer.translation.examples import Prompt, examples_of
-from explorer.translation.model_summary import facts, story, title
-from explorer.translation.selection import Selection
+from explorer.browser.copy_link import copy_link
+from explorer.decoding.examples import Prompt, examples_of
+from explorer.decoding.model_summary import facts, story, title
+from explorer.decoding.selection import Selection
+from explorer.locale.text import plain
 from explorer.web import decoding_choice, runtime, session
 from explorer.web.welcome import draw_top_line
 from model.config import nearest

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from explorer.attention.coordinates import Place
-from explorer.components.model_diagram import diagram_of
-from explorer.text import plain
-from explorer.translation.other_paths import chosen_paths
-from explorer.translation.selection import Selection
-from explorer.translation.translator import Translation
+from explorer.browser.model_diagram import diagram_of
+from explorer.decoding.coordinates import Place
+from explorer.decoding.other_paths import chosen_paths
+from explorer.decoding.selection import Selection
+from explorer.decoding.translator import Translation
+from explorer.locale.text import plain
 from explorer.web import changes_in_force, runtime, session
 from explorer.web.downloads import download_button
 from model.config import DecodeConfig
 
 if TYPE_CHECKING:
-    from explorer.standalone.page import View
+    from explorer.files.standalone_page import View
 
 LABEL = "Page that steps (HTML)"
 MOST_FORKS = 12  # in one file; the newest ones
@@ -32,7 +32,7 @@ def draw(selection: Selection, shown: Translation, at: Place, *, view: View, key
     edit = changes_in_force.edits_of(model, text, selection.edit) if shown.trace.edits else None
 
     def make() -> bytes:
-        from explorer.standalone.stepping import Told, translation_page
+        from explorer.files.stepping import Told, translation_page
 
         own = runtime.translate(model, text, config, edit=edit)
         decodings = [Told(own, "the model's own choice", 1, TAKEN[config.method])]

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from explorer.locale.text import plain, plural, why
 from explorer.runs.command import like_command, longer_command, quoted_command
 from explorer.runs.lifecycle import Runs
 from explorer.runs.process import RunError
 from explorer.runs.repeating import Repeatable, repeatable
 from explorer.runs.settings import refusal
 from explorer.runs.viewer_mode import viewing
-from explorer.text import plain, plural, why
 from explorer.web.selected_run import choose_run
 from model.folder import CheckpointError
 

@@ -6,8 +6,8 @@ import time
 
 import streamlit as st
 
-from explorer.components.top_line import top_line
-from explorer.components.tour import tour
+from explorer.browser.top_line import top_line
+from explorer.browser.tour import tour
 
 _TURN = "_tour_turn"
 

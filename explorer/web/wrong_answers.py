@@ -6,9 +6,9 @@ from functools import partial
 
 import streamlit as st
 
+from explorer.locale.text import plain
 from explorer.probing.reporting import Report
 from explorer.runs.wrong_answers import WrongAnswers, validation_task, wrong_answers
-from explorer.text import plain
 from explorer.web import runtime
 from explorer.web.figures import draw_table
 from explorer.web.long_work import asked, with_progress

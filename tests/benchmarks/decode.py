@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from explorer.translation.translator import Translator
+from explorer.decoding.translator import Translator
 from explorer.web.runtime import CHECKPOINTS
 from model.checkpoint import load_model
 from model.config import EOS, SOS, DecodeConfig, ModelConfig

@@ -32,8 +32,8 @@ PEER = "BertViz's model_view"
 
 APP = """
 import streamlit as st
-from explorer.components.copy_link import copy_link
-from explorer.components.heads import HeadsView, heads_view
+from explorer.browser.copy_link import copy_link
+from explorer.browser.heads import HeadsView, heads_view
 from explorer.web.figures import freeze_after
 from tests.benchmarks.grid import N_SHOWN, trace_of
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from explorer.translation.translator import Translator
+from explorer.decoding.translator import Translator
 from model.checkpoint import load_model
 from model.config import DecodeConfig
 from model.folder import WEIGHTS

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import torch
 from playwright.sync_api import Browser, sync_playwright
 
-from explorer.translation.selection import Selection, to_query
+from explorer.decoding.selection import Selection, to_query
 from model.checkpoint import load_model
 from model.config import EOS
 from model.importing.import_folder import import_folder

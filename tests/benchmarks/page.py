@@ -126,7 +126,7 @@ def model_times(server_environment: dict[str, str]) -> list[float]:
     """Milliseconds of the translation alone, in this process: a lower bound for any page."""
     import torch
 
-    from explorer.translation.translator import Translator
+    from explorer.decoding.translator import Translator
     from model.checkpoint import load_model
     from model.config import DecodeConfig
 

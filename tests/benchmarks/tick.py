@@ -23,7 +23,7 @@ def _looks() -> None:
 
     import streamlit as st
 
-    from explorer.figures.training_curves import loss_figure, score_figure
+    from explorer.charts.training_curves import loss_figure, score_figure
     from explorer.runs.lifecycle import Runs
     from explorer.screens.train.watch import _numbers, _samples
     from explorer.web.figures import draw_figure

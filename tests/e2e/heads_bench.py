@@ -8,10 +8,10 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page
 
-from explorer.attention.attention_maps import Form, attention_maps
-from explorer.components import assets, heads
-from explorer.components.heads import HeadsView
-from explorer.components.heads_payload import encode_kind, encode_numbers
+from explorer.browser import assets, heads
+from explorer.browser.heads import HeadsView
+from explorer.browser.heads_payload import encode_kind, encode_numbers
+from explorer.decoding.attention_maps import Form, attention_maps
 from model.config import AttentionKind
 from model.trace import AttentionTrace, kinds_of
 from tests.e2e.stepper_bench import lightness, pixels, theme

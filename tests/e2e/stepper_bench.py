@@ -9,8 +9,8 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page
 
-from explorer.components import assets
-from explorer.components.stepper_payload import StepperView, encode
+from explorer.browser import assets
+from explorer.browser.stepper_payload import StepperView, encode
 from tests.paths import ROOT
 
 MOUNT = """async ({pack, frame, variables, width}) => {

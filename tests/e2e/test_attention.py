@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from explorer.translation.translator import Translator
+from explorer.decoding.translator import Translator
 from model.checkpoint import load_model
 from model.config import DecodeConfig
 from model.trace import AttentionTrace

@@ -17,9 +17,9 @@ import pytest
 from matplotlib.image import imread
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from explorer.attention.attention_file import read_own
-from explorer.text import cell_number
-from explorer.translation.translator import Translator
+from explorer.decoding.attention_file import read_own
+from explorer.decoding.translator import Translator
+from explorer.locale.text import cell_number
 from model.checkpoint import load_model
 from model.config import DecodeConfig
 from model.trace import AttentionTrace

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from explorer.attention.attention_maps import attention_maps
-from explorer.attention.head_summary import summarise
+from explorer.decoding.attention_maps import attention_maps
+from explorer.decoding.head_summary import summarise
 from tests.e2e.heads_bench import HeadsBench
 from tests.e2e.stepper_bench import theme
 from tests.explorer.planted_heads import CROSS, DECODER, ENCODER, heads_trace, random_trace

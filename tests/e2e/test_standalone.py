@@ -10,13 +10,13 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import FrameLocator, Locator, Page, expect
 
-from explorer.attention.attention_maps import attention_maps
-from explorer.components.heads_state import HeadsView
-from explorer.components.stepper_payload import StepperView
-from explorer.notebook import show
-from explorer.site.command import main
-from explorer.standalone.packing import Recording
-from explorer.standalone.page import page as page_of
+from explorer.browser.heads_state import HeadsView
+from explorer.browser.stepper_payload import StepperView
+from explorer.decoding.attention_maps import attention_maps
+from explorer.files import show
+from explorer.files.packing import Recording
+from explorer.files.site_command import main
+from explorer.files.standalone_page import page as page_of
 from model.trace import AttentionTrace
 from tests.browser import Server, settle
 from tests.explorer.planted_heads import random_trace

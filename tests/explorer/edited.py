@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from explorer.decoding.head_change import Change
+from explorer.decoding.head_edits import edits_for
+from explorer.decoding.translator import Translator
 from explorer.probing.edit_effect import from_another
-from explorer.translation.head_change import Change
-from explorer.translation.head_edits import edits_for
-from explorer.translation.translator import Translator
 from model.config import DecodeConfig
 from model.edits import HeadEdits
 

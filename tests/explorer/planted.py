@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from explorer.components.stepper_payload import StepperView
+from explorer.browser.stepper_payload import StepperView
 from model.trace import AttentionTrace, future_mask
 
 ALTERNATIVES = 10

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from explorer.attention.coordinates import Place
-from explorer.attention.shown_maps import ShownMaps, shown_maps
+from explorer.decoding.coordinates import Place
+from explorer.decoding.shown_maps import ShownMaps, shown_maps
 from model.trace import AttentionTrace
-from tests.explorer.attention.test_attention_file import weights_of
+from tests.explorer.decoding.test_attention_file import weights_of
 from tests.explorer.planted import planted_trace
 
 HOSTILE = (

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from explorer.decoding.examples import examples_of
+from explorer.decoding.model_summary import facts, title
+from explorer.locale.text import plain
 from explorer.runs.lifecycle import Runs
 from explorer.runs.listing import description
 from explorer.runs.metrics import MetricsReader
 from explorer.runs.process import LAUNCHES
 from explorer.runs.status import age, clock
-from explorer.text import plain
-from explorer.translation.examples import examples_of
-from explorer.translation.model_summary import facts, title
 from model.checkpoint import load_model
 from model.folder import CONFIG, METRICS, PROBE, STATUS, TOKENIZER, CheckpointError, list_models
 from model.trace import AttentionTrace, TraceError

@@ -10,11 +10,11 @@ from typing import Any
 import psutil
 import pytest
 
+from explorer.decoding.examples import examples_of
+from explorer.decoding.model_summary import facts, story, title
 from explorer.runs.lifecycle import Runs
 from explorer.runs.listing import description, rows
 from explorer.runs.metrics import MetricsReader
-from explorer.translation.examples import examples_of
-from explorer.translation.model_summary import facts, story, title
 from model.checkpoint import load_model
 from model.folder import CARD, CONFIG, METRICS, NOTE, PROBE, STATE, STATUS, TOKENIZER, CheckpointError, list_models
 from model.importing.import_folder import holds_translator

@@ -13,15 +13,15 @@ from typing import Any
 
 import pytest
 
+from explorer.decoding.examples import examples_of
+from explorer.decoding.model_summary import facts, story, title
+from explorer.decoding.translator import InputError, Translator
 from explorer.runs.archive import ArchiveError, export, import_zip
 from explorer.runs.head_history import load_snapshot
 from explorer.runs.lifecycle import Runs
 from explorer.runs.listing import description, rows, summary
 from explorer.runs.metrics import MetricsReader
 from explorer.runs.progress import headline_numbers, sample_table
-from explorer.translation.examples import examples_of
-from explorer.translation.model_summary import facts, story, title
-from explorer.translation.translator import InputError, Translator
 from explorer.web import model_list
 from model.checkpoint import load_model
 from model.config import ConfigError, DecodeConfig

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from explorer.export.manifest import ManifestError, read_manifest
+from explorer.decoding.selection import from_query, to_query
+from explorer.decoding.translator import InputError, Translator
+from explorer.files.manifest import ManifestError, read_manifest
 from explorer.lessons.lesson import LessonError
 from explorer.lessons.lesson_file import parse_lesson
 from explorer.runs.uploads import store
-from explorer.translation.selection import from_query, to_query
-from explorer.translation.translator import InputError, Translator
 from model.checkpoint import load_model
 from model.config import DecodeConfig
 from model.data import DataError

@@ -31,7 +31,7 @@ export default [
     },
   },
   {
-    files: ["explorer/components/js/*.js"],
+    files: ["explorer/browser/js/*.js"],
     languageOptions: { globals: Object.fromEntries(browser.map((name) => [name, "readonly"])) },
     rules: {
       "no-restricted-properties": [

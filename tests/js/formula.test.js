@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { readFormula, symbolOf } from "../../explorer/components/js/formula.js";
+import { readFormula, symbolOf } from "../../explorer/browser/js/formula.js";
 
 test("a formula can be read in one line", () => {
   const attention = ["row", "softmax", "(", ["frac", ["row", "Q", ["sup", "K", "T"]], ["sqrt", ["sub", "d", "k"]]], ")", "V"];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { describeHead, listHeads } from "../../explorer/components/js/head_list.js";
+import { describeHead, listHeads } from "../../explorer/browser/js/head_list.js";
 import { fixture } from "./shared.js";
 
 const { summary, cases } = fixture("head_list");

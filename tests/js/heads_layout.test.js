@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { fitCell, fitCells, fitTile, fitTiles, fitType } from "../../explorer/components/js/heads_layout.js";
-import { zoomFor } from "../../explorer/components/js/present.js";
+import { fitCell, fitCells, fitTile, fitTiles, fitType } from "../../explorer/browser/js/heads_layout.js";
+import { zoomFor } from "../../explorer/browser/js/present.js";
 
 test("cells of a thumbnail fill the space and stay nearly square", () => {
   for (const [wide, high] of [[200, 100], [100, 200], [100, 100]]) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { isFree } from "../../explorer/components/js/keys.js";
+import { isFree } from "../../explorer/browser/js/keys.js";
 
 /** Elements around the focus, each given by the selectors that it matches. */
 const path = (...elements) =>

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import * as names from "../../explorer/components/js/names.js";
+import * as names from "../../explorer/browser/js/names.js";
 import { fixture } from "./shared.js";
 
 const EXAMPLES = fixture("names");

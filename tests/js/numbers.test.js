@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { cellNumber, clamp, decimals, fourDecimals, percent, plural, wholePercent } from "../../explorer/components/js/numbers.js";
+import { cellNumber, clamp, decimals, fourDecimals, percent, plural, wholePercent } from "../../explorer/browser/js/numbers.js";
 import { fixture } from "./shared.js";
 
 test("counted nouns", () => {

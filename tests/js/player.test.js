@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { createPlayer, stepAfter } from "../../explorer/components/js/player.js";
+import { createPlayer, stepAfter } from "../../explorer/browser/js/player.js";
 
 /** A player over five steps, with the steps that it has been at. */
 function playerAt(step) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import mount from "../../explorer/components/js/progress_keeper.js";
+import mount from "../../explorer/browser/js/progress_keeper.js";
 
 /** A browser profile with what is kept in it, and tabs that show the component. @param {Record<string, string>} kept */
 function profile(kept = {}) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { stageView } from "../../explorer/components/js/stage_lines.js";
+import { stageView } from "../../explorer/browser/js/stage_lines.js";
 
 const single = (n) => Array.from({ length: n }, (_, i) => [i, i + 1]);
 const spans = { source: single(3), target: single(3) };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { sortAfter, sortRows } from "../../explorer/components/js/table.js";
+import { sortAfter, sortRows } from "../../explorer/browser/js/table.js";
 
 const rows = [{ at: [0, 0.2] }, { at: [1, null] }, { at: [2, 0.7] }, { at: [3, 0.2] }];
 const order = (sort) => sortRows(rows, sort, 0).map(({ at }) => at[0]);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { splitAtTerms } from "../../explorer/components/js/terms.js";
+import { splitAtTerms } from "../../explorer/browser/js/terms.js";
 
 const TERMS = { attention: "#term-attention", "self-attention": "#term-self-attention", token: "#term-token", tokens: "#term-token" };
 const links = (text, said) => splitAtTerms(text, TERMS, said).filter(({ address }) => address).map(({ text: part, address }) => `${part} ${address}`);

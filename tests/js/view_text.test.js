@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { readView, writeView } from "../../explorer/components/js/view_text.js";
+import { readView, writeView } from "../../explorer/browser/js/view_text.js";
 import { fixture } from "./shared.js";
 
 for (const { text, view } of fixture("view_text")) {

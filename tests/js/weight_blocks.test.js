@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { SQUARES, headWeights, readBlock, readKind, readNumbers } from "../../explorer/components/js/weight_blocks.js";
-import { readPayload, weightsOf } from "../../explorer/components/js/stepper_payload.js";
+import { SQUARES, headWeights, readBlock, readKind, readNumbers } from "../../explorer/browser/js/weight_blocks.js";
+import { readPayload, weightsOf } from "../../explorer/browser/js/stepper_payload.js";
 import { bytesOf, fixture } from "./shared.js";
 
 const { bytes, cross, mean } = fixture("blocks");

@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from streamlit.testing.v1 import AppTest
 
-from explorer.components import stepper_payload
+from explorer.browser import stepper_payload
 from tests.pages.teaching import as_read, plotted, tables, words
 
 Floats = NDArray[np.float64]

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from streamlit.testing.v1 import AppTest
 
-from explorer.components.heads_payload import decode
+from explorer.browser.heads_payload import decode
 
 
 def as_read(text: str) -> str:

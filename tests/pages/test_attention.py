@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.components.heads_payload import decode
+from explorer.browser.heads_payload import decode
 from explorer.screens.attention import panels as attention_panels
 from explorer.web import runtime
 from tests.explorer.toy_models import save_toy

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.export.manifest import read_manifest
+from explorer.decoding.selection import Selection
+from explorer.decoding.translator import Translation, Translator
+from explorer.files.manifest import read_manifest
 from explorer.screens.attention import export as attention_export
-from explorer.translation.selection import Selection
-from explorer.translation.translator import Translation, Translator
 from model.checkpoint import load_model
 from model.config import DecodeConfig
-from tests.explorer.attention.test_attention_file import npz, tokens, weights_of
+from tests.explorer.decoding.test_attention_file import npz, tokens, weights_of
 from tests.explorer.toy_models import save_toy
 from tests.pages.panel_page import TEXT, fresh_app, open_panel, started
 

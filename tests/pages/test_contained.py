@@ -8,9 +8,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import model.folder
+from explorer.locale.text import plain
 from explorer.screens.attention import aggregates
 from explorer.screens.masks import page as masks
-from explorer.text import plain
 from explorer.web import model_list, runtime, session
 from explorer.web.faults import FAULT, NOT_DONE
 from model import faults

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.experiments import arms as experiment_arms
-from explorer.experiments.arms import arm_runs
-from explorer.runs import dry_run
+from explorer.runs import dry_run, experiment_arms
 from explorer.runs.dry_run import read_plan
+from explorer.runs.experiment_arms import arm_runs
 from explorer.screens.train import form as train_form
 from explorer.web import runtime
 from model.experiments.catalogue import EXPERIMENTS

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from explorer.decoding.examples import opening_step
 from explorer.screens.inside.operation_names import parts, rows_of
-from explorer.translation.examples import opening_step
 from explorer.web import runtime
 from model.analysis.operations import walk
 from model.checkpoint import load_model

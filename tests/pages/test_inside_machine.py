@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.components.machine_payload import unpack
+from explorer.browser.machine_payload import unpack
 from explorer.web import runtime
 from tests.explorer.toy_models import save_toy
 from tests.paths import ROOT

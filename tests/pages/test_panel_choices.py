@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from explorer.decoding.selection import MAX_TEXT, Selection, from_query, to_query
 from explorer.screens.attention import export as attention_export
-from explorer.translation.selection import MAX_TEXT, Selection, from_query, to_query
 from tests.explorer.toy_models import save_toy
 from tests.pages.panel_page import TEXT, open_panel, started
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from explorer.locale.text import plain
 from explorer.runs import wrong_answers
 from explorer.runs.archive import export, import_zip
 from explorer.runs.notes import read_note
-from explorer.text import plain
 from explorer.web import runtime
 from model.folder import CONFIG, METRICS, NOTE, SHIPPED, SNAPSHOTS, CheckpointError, read_config, write_json
 from model.importing.import_folder import import_folder

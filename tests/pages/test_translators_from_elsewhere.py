@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from explorer.attention.attention_file import read_own
-from explorer.attention.attention_maps import attention_maps
-from explorer.export.data_files import npz_bytes
-from explorer.export.figure_files import draw
-from explorer.export.manifest import manifest_text, read_manifest
+from explorer.decoding.attention_file import read_own
+from explorer.decoding.attention_maps import attention_maps
+from explorer.decoding.selection import Selection
+from explorer.decoding.translator import Translator
+from explorer.files.data_files import npz_bytes
+from explorer.files.figure_files import draw
+from explorer.files.manifest import manifest_text, read_manifest
 from explorer.screens.attention.panels import PANELS
-from explorer.translation.selection import Selection
-from explorer.translation.translator import Translator
 from explorer.web import runtime
 from model.checkpoint import load_model
 from model.config import DecodeConfig

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from explorer.attention.attention_maps import attention_maps
-from explorer.attention.head_summary import summarise
-from explorer.attention.names import name_in_kind
+from explorer.decoding.attention_maps import attention_maps
+from explorer.decoding.head_summary import summarise
+from explorer.decoding.names import name_in_kind
 from explorer.lessons.checks.registry import Live, check, item_at
 from explorer.lessons.expressions import Value
 from model.config import AttentionKind

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from explorer.attention.score_parts import largest_terms, part_label
+from explorer.decoding.score_parts import largest_terms, part_label
 from explorer.lessons.checks.registry import Live, check, item_at
 from explorer.lessons.expressions import Value
 from explorer.probing.cross_checks import kept_shares

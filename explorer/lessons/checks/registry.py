@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from explorer.decoding.translator import Translation, Translator
 from explorer.lessons.expressions import Term, TermError, Value
-from explorer.text import quoted
-from explorer.translation.translator import Translation, Translator
+from explorer.locale.text import quoted
 from model.config import ATTENTION_KINDS, AttentionKind
 
 # Parameters of every check: another model or sentence than the step's, target words that the translation is forced to

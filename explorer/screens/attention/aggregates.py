@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.attention.aggregate_maps import AGGREGATES, Needs, meaning
-from explorer.attention.aggregates import Floats
-from explorer.attention.attention_maps import attention_maps
-from explorer.attention.coordinates import Place
-from explorer.attention.labelled_map import head_map
-from explorer.text import plain
-from explorer.translation.selection import Selection
-from explorer.translation.translator import Translation
+from explorer.decoding.aggregate_maps import AGGREGATES, Needs, meaning
+from explorer.decoding.aggregates import Floats
+from explorer.decoding.attention_maps import attention_maps
+from explorer.decoding.coordinates import Place
+from explorer.decoding.labelled_map import head_map
+from explorer.decoding.selection import Selection
+from explorer.decoding.translator import Translation
+from explorer.locale.text import plain
 from explorer.web import runtime
 from explorer.web.maps import draw_map
 from explorer.web.panel_choices import Choices

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.attention.attention_file import MAX_BYTES, OwnAttention, OwnAttentionError, read_own
-from explorer.attention.coordinates import Place
+from explorer.browser.heads import HeadsView, heads_view
 from explorer.byte_cache import cached
-from explorer.components.heads import HeadsView, heads_view
+from explorer.decoding.attention_file import MAX_BYTES, OwnAttention, OwnAttentionError, read_own
+from explorer.decoding.coordinates import Place
+from explorer.decoding.selection import Selection
+from explorer.decoding.translator import Translation
+from explorer.locale.text import plain
 from explorer.screens.attention.download_buttons import draw_downloads
-from explorer.text import plain
-from explorer.translation.selection import Selection
-from explorer.translation.translator import Translation
 from explorer.web.viewer_mode import closed
 
 _KEPT = "_own_attention"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.attention.cell import cell
-from explorer.attention.cell_text import (
+from explorer.charts.query_key_products import product_figure
+from explorer.decoding.cell import cell
+from explorer.decoding.cell_text import (
     cell_caption,
     dimension_table,
     output_line,
@@ -14,12 +15,11 @@ from explorer.attention.cell_text import (
     softmax_table,
     tokens_at,
 )
-from explorer.attention.coordinates import NoSingleHead, Place
-from explorer.figures.query_key_products import product_figure
+from explorer.decoding.coordinates import NoSingleHead, Place
+from explorer.decoding.selection import Selection
+from explorer.decoding.translator import Translation
+from explorer.locale.text import plain
 from explorer.screens.attention.score_terms import draw_terms
-from explorer.text import plain
-from explorer.translation.selection import Selection
-from explorer.translation.translator import Translation
 from explorer.web import runtime
 from explorer.web.figures import draw_figure, draw_table
 

@@ -6,12 +6,12 @@ from typing import get_args
 
 import streamlit as st
 
-from explorer.attention.comparison import Comparison, NothingToCompare, compare, compare_rows, counterpart
-from explorer.attention.coordinates import Place
-from explorer.attention.names import KIND_TITLES, numbered
-from explorer.text import plain, quoted
-from explorer.translation.selection import Selection
-from explorer.translation.translator import InputError, Translation
+from explorer.decoding.comparison import Comparison, NothingToCompare, compare, compare_rows, counterpart
+from explorer.decoding.coordinates import Place
+from explorer.decoding.names import KIND_TITLES, numbered
+from explorer.decoding.selection import Selection
+from explorer.decoding.translator import InputError, Translation
+from explorer.locale.text import plain, quoted
 from explorer.web import runtime, session
 from explorer.web.changes_in_force import NoMeans, edit_shown
 from explorer.web.maps import draw_map

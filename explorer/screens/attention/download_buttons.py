@@ -8,15 +8,15 @@ from functools import lru_cache
 
 import streamlit as st
 
-from explorer.attention.coordinates import Place
-from explorer.attention.shown_maps import ShownMaps, shown_maps
 from explorer.byte_cache import cached
-from explorer.export.data_files import csv_bytes, file_stem, npz_bytes
-from explorer.export.figure_files import Drawing, Format, draw
-from explorer.export.fonts import fonts_for
-from explorer.export.html_page import page_bytes
-from explorer.export.matplotlib_maps import texts_of
-from explorer.text import plain
+from explorer.decoding.coordinates import Place
+from explorer.decoding.shown_maps import ShownMaps, shown_maps
+from explorer.files.data_files import csv_bytes, file_stem, npz_bytes
+from explorer.files.figure_files import Drawing, Format, draw
+from explorer.files.fonts import fonts_for
+from explorer.files.html_page import page_bytes
+from explorer.files.matplotlib_maps import texts_of
+from explorer.locale.text import plain
 from explorer.web import runtime
 from explorer.web.downloads import download_button
 from model.config import AttentionKind

@@ -6,13 +6,13 @@ from functools import partial
 
 import streamlit as st
 
-from explorer.attention.coordinates import Place
-from explorer.export.manifest import ManifestError, link, manifest_text, model_hash, read_manifest
+from explorer.decoding.coordinates import Place
+from explorer.decoding.selection import MAX_TEXT, Selection
+from explorer.decoding.translator import Translation
+from explorer.files.manifest import ManifestError, link, manifest_text, model_hash, read_manifest
+from explorer.locale.text import plain
 from explorer.screens.attention.download_buttons import draw_downloads
 from explorer.screens.attention.panels import LED
-from explorer.text import plain
-from explorer.translation.selection import MAX_TEXT, Selection
-from explorer.translation.translator import Translation
 from explorer.web import moving_picture_panel, runtime, session, stepping_page
 from explorer.web.downloads import download_button
 from explorer.web.viewer_mode import closed

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.lessons.glossary import explained
+from explorer.decoding.selection import Selection, to_query
+from explorer.locale.glossary import explained
+from explorer.locale.text import plain
 from explorer.screens.attention import panels as attention_panels
-from explorer.text import plain
-from explorer.translation.selection import Selection, to_query
 from explorer.web import changes_in_force, chosen_path, embedded, sentence_page, session
 from explorer.web.attention_views import draw_heads
 from explorer.web.faults import contained

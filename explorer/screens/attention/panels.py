@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from explorer.attention.coordinates import Place
-from explorer.attention.view_text import parse_view
-from explorer.components.arrival import arrival
-from explorer.text import plain
-from explorer.translation.selection import Selection
-from explorer.translation.translator import Translation
+from explorer.browser.arrival import arrival
+from explorer.decoding.coordinates import Place
+from explorer.decoding.selection import Selection
+from explorer.decoding.translator import Translation
+from explorer.decoding.view_text import parse_view
+from explorer.locale.text import plain
 from explorer.web import session
 from explorer.web.address import Written
 from explorer.web.panel_choices import name_of, open_panel

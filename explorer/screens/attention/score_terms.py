@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.attention.coordinates import NoSingleHead, Place
-from explorer.attention.score_parts import explanation
-from explorer.figures.score_terms import terms_plot
-from explorer.text import plain
-from explorer.translation.translator import Translation
+from explorer.charts.score_terms import terms_plot
+from explorer.decoding.coordinates import NoSingleHead, Place
+from explorer.decoding.score_parts import explanation
+from explorer.decoding.translator import Translation
+from explorer.locale.text import plain
 from explorer.web import page_parts, runtime
 from model.analysis.score_terms import ScoreTermsError, grouped
 

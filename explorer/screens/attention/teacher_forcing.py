@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.attention.coordinates import Place
-from explorer.figures.chart import Figure
-from explorer.figures.token_probabilities import probability_spec
-from explorer.text import plain
-from explorer.translation.selection import Selection
-from explorer.translation.target_probabilities import probability_caption, probability_columns, probability_table
-from explorer.translation.translator import InputError, Translation
+from explorer.charts.chart import Figure
+from explorer.charts.token_probabilities import probability_spec
+from explorer.decoding.coordinates import Place
+from explorer.decoding.selection import Selection
+from explorer.decoding.target_probabilities import probability_caption, probability_columns, probability_table
+from explorer.decoding.translator import InputError, Translation
+from explorer.locale.text import plain
 from explorer.web import runtime, session
 from explorer.web.changes_in_force import NoMeans, edit_shown
 from explorer.web.figures import draw_figure, draw_table

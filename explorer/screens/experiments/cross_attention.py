@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.attention.attention_maps import AttentionMaps, attention_maps
-from explorer.attention.labelled_map import head_map
-from explorer.text import listed, plain, quoted
-from explorer.translation.translator import InputError
+from explorer.decoding.attention_maps import AttentionMaps, attention_maps
+from explorer.decoding.labelled_map import head_map
+from explorer.decoding.translator import InputError
+from explorer.locale.text import listed, plain, quoted
 from explorer.web import runtime
 from explorer.web.maps import draw_map
 from model.config import DecodeConfig

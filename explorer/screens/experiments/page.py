@@ -7,24 +7,32 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from explorer.experiments.arms import ArmRuns, arm_runs, by_length, length_curves, sample_rows, table, validation_curves
-from explorer.experiments.findings import (
+from explorer.charts.experiment_bands import SHAPES, band_figure, wide
+from explorer.charts.rests import rests_plot
+from explorer.locale.text import plain, plural
+from explorer.runs.experiment_arms import (
+    ArmRuns,
+    arm_runs,
+    by_length,
+    length_curves,
+    sample_rows,
+    table,
+    validation_curves,
+)
+from explorer.runs.experiment_findings import (
     answers_sentence,
     duration_sentence,
     findings,
     other_split_sentences,
     speed_sentence,
 )
-from explorer.experiments.reruns import reruns
-from explorer.experiments.reruns import sentences as rerun_sentences
-from explorer.experiments.rests import MEASURES as REST_MEASURES
-from explorer.experiments.rests import has_rests, places, rest_sentences
-from explorer.experiments.verdict import verdict
-from explorer.figures.experiment_bands import SHAPES, band_figure, wide
-from explorer.figures.rests import rests_plot
+from explorer.runs.experiment_reruns import reruns
+from explorer.runs.experiment_reruns import sentences as rerun_sentences
+from explorer.runs.experiment_rests import MEASURES as REST_MEASURES
+from explorer.runs.experiment_rests import has_rests, places, rest_sentences
+from explorer.runs.experiment_verdict import verdict
 from explorer.runs.lifecycle import Runs
 from explorer.screens.experiments.cross_attention import draw_maps
-from explorer.text import plain, plural
 from explorer.web import runtime
 from explorer.web.address import Parameter
 from explorer.web.figures import draw_figure, draw_table

@@ -8,12 +8,16 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from explorer.attention.names import name_in_layer
+from explorer.browser.walk import WalkRow, walk_view
 from explorer.byte_cache import cached
-from explorer.components.walk import WalkRow, walk_view
-from explorer.figures import model_internals as figures
-from explorer.figures.plotly_charts import Columns
-from explorer.lessons.glossary import explained
+from explorer.charts import model_internals as figures
+from explorer.charts.plotly_charts import Columns
+from explorer.decoding.examples import opening_step
+from explorer.decoding.model_description import ModelDescription
+from explorer.decoding.names import name_in_layer
+from explorer.decoding.translator import Translation
+from explorer.locale.glossary import explained
+from explorer.locale.text import plain, quoted
 from explorer.screens.inside.operation_names import (
     axes_of,
     meaning_of,
@@ -27,10 +31,6 @@ from explorer.screens.inside.operation_names import (
     summary,
     title_of,
 )
-from explorer.text import plain, quoted
-from explorer.translation.examples import opening_step
-from explorer.translation.model_description import ModelDescription
-from explorer.translation.translator import Translation
 from explorer.web import runtime, session
 from explorer.web.address import Parameter
 from explorer.web.figures import draw_table

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.attention.names import layer_name
-from explorer.figures import model_internals as figures
-from explorer.figures.plotly_charts import Columns
-from explorer.lessons.glossary import explained
+from explorer.charts import model_internals as figures
+from explorer.charts.plotly_charts import Columns
+from explorer.decoding.model_description import ModelDescription
+from explorer.decoding.names import layer_name
+from explorer.decoding.translator import Translation
+from explorer.locale.glossary import explained
 from explorer.screens.inside.computation import choose_step, walked
-from explorer.translation.model_description import ModelDescription
-from explorer.translation.translator import Translation
 from explorer.web import runtime
 from explorer.web.figures import draw_table
 from explorer.web.page_parts import draw_plot

@@ -7,18 +7,18 @@ import re
 
 import streamlit as st
 
+from explorer.browser.machine import Departure, machine, step_reported
+from explorer.browser.machine_blocks import ADDED, MEMORY
+from explorer.browser.machine_details import check_opened, encode_details
+from explorer.browser.machine_payload import MachineView, Opened, encode
+from explorer.browser.model_diagram import whole_diagram_of
 from explorer.byte_cache import cached
-from explorer.components.machine import Departure, machine, step_reported
-from explorer.components.machine_blocks import ADDED, MEMORY
-from explorer.components.machine_details import check_opened, encode_details
-from explorer.components.machine_payload import MachineView, Opened, encode
-from explorer.components.model_diagram import whole_diagram_of
+from explorer.decoding.examples import opening_step
+from explorer.decoding.model_description import ModelDescription
+from explorer.decoding.selection import to_query
+from explorer.decoding.translator import Translation
 from explorer.screens.inside.computation import walked
 from explorer.screens.inside.operation_names import title_of
-from explorer.translation.examples import opening_step
-from explorer.translation.model_description import ModelDescription
-from explorer.translation.selection import to_query
-from explorer.translation.translator import Translation
 from explorer.web import runtime, session
 from explorer.web.address import Parameter
 from model.analysis.whole_run import added_positions, whole_runs

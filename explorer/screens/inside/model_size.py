@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.figures import model_internals as figures
-from explorer.lessons.glossary import explained
-from explorer.text import count
-from explorer.translation.model_description import ModelDescription
+from explorer.charts import model_internals as figures
+from explorer.decoding.model_description import ModelDescription
+from explorer.locale.glossary import explained
+from explorer.locale.text import count
 from explorer.web.page_parts import URL, draw_plot
 from model.analysis.size import PAPER, PAPER_VOCABULARY, budget
 from model.config import ModelConfig

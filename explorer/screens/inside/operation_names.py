@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from explorer.components.walk import WalkRow
-from explorer.text import count, plural
+from explorer.browser.walk import WalkRow
+from explorer.locale.text import count, plural
 from model.analysis.operations import Operation, Walk
 from model.config import ModelConfig
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
+from explorer.decoding.model_description import ModelDescription
+from explorer.decoding.translator import Translation
 from explorer.screens.inside.computation import draw_computation_tab
 from explorer.screens.inside.layer_by_layer import draw_layers_tab
 from explorer.screens.inside.machine import LEDGER, draw_machine_tab
 from explorer.screens.inside.model_size import draw_size_tab
 from explorer.screens.inside.prediction import draw_prediction_tab
 from explorer.screens.inside.queries_and_keys import draw_similarity_tab
-from explorer.translation.model_description import ModelDescription
-from explorer.translation.translator import Translation
 from explorer.web.page_parts import Tabs, draw_page
 
 

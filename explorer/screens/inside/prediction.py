@@ -5,12 +5,12 @@ from __future__ import annotations
 import streamlit as st
 from torch import Tensor
 
-from explorer.figures import model_internals as figures
-from explorer.lessons.glossary import explained
+from explorer.charts import model_internals as figures
+from explorer.decoding.model_description import ModelDescription
+from explorer.decoding.translator import Translation
+from explorer.locale.glossary import explained
+from explorer.locale.text import quoted
 from explorer.screens.inside.computation import choose_step, walked
-from explorer.text import quoted
-from explorer.translation.model_description import ModelDescription
-from explorer.translation.translator import Translation
 from explorer.web.page_parts import URL, draw_plot
 from model.analysis.operations import least_loss, smoothed, smoothed_loss, tempered
 from model.analysis.predictions import effective_choices, likeliest_with, shares

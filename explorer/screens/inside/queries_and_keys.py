@@ -5,12 +5,12 @@ from __future__ import annotations
 import streamlit as st
 import torch
 
-from explorer.figures import model_internals as figures
-from explorer.figures.plotly_charts import Columns, numbered
-from explorer.lessons.glossary import explained
+from explorer.charts import model_internals as figures
+from explorer.charts.plotly_charts import Columns, numbered
+from explorer.decoding.model_description import ModelDescription
+from explorer.decoding.translator import Translation
+from explorer.locale.glossary import explained
 from explorer.screens.inside.computation import key_tokens, rows_tokens, walked
-from explorer.translation.model_description import ModelDescription
-from explorer.translation.translator import Translation
 from explorer.web.choose_head import choose_head
 from explorer.web.figures import draw_table
 from explorer.web.page_parts import URL, draw_plot

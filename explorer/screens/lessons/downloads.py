@@ -8,19 +8,19 @@ from functools import partial
 
 import streamlit as st
 
-from explorer.attention.coordinates import Place
-from explorer.attention.shown_maps import shown_maps
-from explorer.export.figure_files import draw as draw_figure
+from explorer.decoding.coordinates import Place
+from explorer.decoding.selection import Selection
+from explorer.decoding.shown_maps import shown_maps
+from explorer.decoding.translator import InputError
+from explorer.files.figure_files import draw as draw_figure
 from explorer.lessons.answers import solve
 from explorer.lessons.expressions import TermError
 from explorer.lessons.handout import Figure, Paper, handout, paper_of, summary
 from explorer.lessons.lesson import IN_PLACE, Lesson, Step
 from explorer.lessons.progress import StepRecord
+from explorer.locale.text import quoted
 from explorer.screens.lessons import lesson_session
 from explorer.screens.lessons.running_models import evaluate, fill, start_of
-from explorer.text import quoted
-from explorer.translation.selection import Selection
-from explorer.translation.translator import InputError
 from explorer.web import runtime
 from explorer.web.downloads import download_button
 from model.config import DecodeConfig

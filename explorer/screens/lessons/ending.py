@@ -6,9 +6,9 @@ import streamlit as st
 
 from explorer.lessons.handout import OUTCOMES
 from explorer.lessons.lesson import Lesson
+from explorer.locale.text import listed, plain, plural
 from explorer.screens.lessons import lesson_session
 from explorer.screens.lessons.running_models import library
-from explorer.text import listed, plain, plural
 
 
 def draw_ending(lesson: Lesson) -> None:

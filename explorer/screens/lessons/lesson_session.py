@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from explorer.components import progress_keeper
+from explorer.browser import progress_keeper
 from explorer.lessons.lesson import Lesson
 from explorer.lessons.progress import (
     DONE,

@@ -6,12 +6,12 @@ import streamlit as st
 
 from explorer.lessons.lesson import CONTROLS, Lesson
 from explorer.lessons.library import Library
+from explorer.locale.text import plain, plural
 from explorer.screens.lessons import lesson_session
 from explorer.screens.lessons.downloads import draw_downloads
 from explorer.screens.lessons.ending import draw_ending
 from explorer.screens.lessons.running_models import library, start_of
 from explorer.screens.lessons.step import draw_exercise, draw_question, draw_text, draw_view
-from explorer.text import plain, plural
 from explorer.web.page_parts import heading
 
 # Presentation mode: larger type for the projector, and nothing but the lesson. Streamlit's elements are sized in rem
@@ -32,7 +32,7 @@ _LIST = """<style>
 </style>"""
 
 
-# What the views leave out of a step that does not ask for it (explorer/components/css); Translate's maps always.
+# What the views leave out of a step that does not ask for it (explorer/browser/css); Translate's maps always.
 # Without a finger on them, the bars may be as low as on the page Translate, which keeps the figure on one screen.
 _LEAN = """<style>
 [data-testid="stBidiComponentIsolated"] { --settings: none; --maps: none; %s }

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import streamlit as st
 
+from explorer.decoding.selection import Selection
+from explorer.decoding.translator import InputError
 from explorer.lessons import evaluation
 from explorer.lessons.checks import Live, answer
 from explorer.lessons.expressions import Expression, Term, TermError, Value
 from explorer.lessons.lesson import Step
 from explorer.lessons.library import FOLDER, Library, lesson_files, read_library
-from explorer.translation.selection import Selection
-from explorer.translation.translator import InputError
 from explorer.web import runtime
 from model.config import DecodeConfig
 from model.folder import CheckpointError, modified

@@ -6,10 +6,10 @@ import streamlit as st
 
 from explorer.lessons.lesson import Lesson
 from explorer.lessons.progress import AT, Outcome
+from explorer.locale.text import plain
 from explorer.screens.lessons import lesson_session
 from explorer.screens.lessons.running_models import start_of
 from explorer.screens.lessons.step import draw_exercise, draw_question
-from explorer.text import plain
 
 PAGE = "pages/lessons.py"
 

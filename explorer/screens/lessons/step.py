@@ -7,16 +7,16 @@ from typing import Literal
 
 import streamlit as st
 
+from explorer.decoding.selection import Selection
 from explorer.lessons import exercises
 from explorer.lessons.answers import MAX_ANSWER, Solution, is_right, solve
 from explorer.lessons.expressions import TermError
 from explorer.lessons.feedback import feedback
 from explorer.lessons.lesson import IN_PLACE, Lesson, Link, Question, Step
 from explorer.lessons.progress import Outcome
+from explorer.locale.text import plain
 from explorer.screens.lessons import lesson_session
 from explorer.screens.lessons.running_models import broken_claims, evaluate, fill, start_of
-from explorer.text import plain
-from explorer.translation.selection import Selection
 from explorer.web import changes_in_force, runtime, session
 from explorer.web.attention_views import draw_heads, draw_stepper
 from explorer.web.faults import contained

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.attention.names import name_in_kind
 from explorer.byte_cache import cached
-from explorer.figures import masks as figures
-from explorer.figures.plotly_charts import Columns, numbered
-from explorer.lessons.glossary import explained
+from explorer.charts import masks as figures
+from explorer.charts.plotly_charts import Columns, numbered
+from explorer.decoding.model_description import ModelDescription
+from explorer.decoding.names import name_in_kind
+from explorer.decoding.references import reference, references
+from explorer.decoding.translator import InputError, Translation
+from explorer.locale.glossary import explained
+from explorer.locale.text import plain
 from explorer.screens.masks.teacher_forced import padded, reading
-from explorer.text import plain
-from explorer.translation.model_description import ModelDescription
-from explorer.translation.references import reference, references
-from explorer.translation.translator import InputError, Translation
 from explorer.web import runtime
 from explorer.web.choose_head import choose_head
 from explorer.web.figures import draw_table

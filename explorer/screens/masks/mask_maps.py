@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from explorer.attention.names import TITLES_WITHOUT_MASK, name_in_kind
-from explorer.figures import masks as figures
-from explorer.lessons.glossary import explained
+from explorer.charts import masks as figures
+from explorer.decoding.model_description import ModelDescription
+from explorer.decoding.names import TITLES_WITHOUT_MASK, name_in_kind
+from explorer.decoding.padded_sentences import PaddedSentences
+from explorer.decoding.translator import Translation
+from explorer.locale.glossary import explained
 from explorer.screens.masks.teacher_forced import companions, padded, reading
-from explorer.translation.model_description import ModelDescription
-from explorer.translation.padded_sentences import PaddedSentences
-from explorer.translation.translator import Translation
 from explorer.web.choose_head import choose_head
 from explorer.web.page_parts import URL, draw_plot
 from model.analysis.mask_comparison import attention_to_future, attention_to_keys

@@ -6,13 +6,13 @@ import numpy as np
 import streamlit as st
 
 from explorer.byte_cache import cached
-from explorer.figures.plotly_charts import Columns, numbered
-from explorer.lessons.glossary import explained
+from explorer.charts.plotly_charts import Columns, numbered
+from explorer.decoding.model_description import ModelDescription
+from explorer.decoding.padded_sentences import PaddedSentences
+from explorer.decoding.translator import Translation
+from explorer.locale.glossary import explained
+from explorer.locale.text import plural, quoted
 from explorer.screens.masks.teacher_forced import companions, padded, reading
-from explorer.text import plural, quoted
-from explorer.translation.model_description import ModelDescription
-from explorer.translation.padded_sentences import PaddedSentences
-from explorer.translation.translator import Translation
 from explorer.web import runtime
 from explorer.web.figures import draw_table
 from explorer.web.page_parts import URL

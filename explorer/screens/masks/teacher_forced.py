@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from explorer.byte_cache import cached
-from explorer.translation.examples import examples_of
-from explorer.translation.padded_sentences import PaddedSentences, companions_among, pad_together
-from explorer.translation.translator import InputError, Translation
+from explorer.decoding.examples import examples_of
+from explorer.decoding.padded_sentences import PaddedSentences, companions_among, pad_together
+from explorer.decoding.translator import InputError, Translation
 from explorer.web import runtime
 from model.analysis.mask_effects import Reading, Switches, read
 from model.config import EOS, PAD, DecodeConfig

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.attention.names import name_in_kind
-from explorer.figures import masks as figures
-from explorer.figures.plotly_charts import Columns
+from explorer.charts import masks as figures
+from explorer.charts.plotly_charts import Columns
+from explorer.decoding.examples import examples_of
+from explorer.decoding.names import name_in_kind
+from explorer.decoding.translator import InputError
+from explorer.locale.text import plain
 from explorer.runs.lifecycle import Runs
 from explorer.screens.masks.teacher_forced import padded, reading
-from explorer.text import plain
-from explorer.translation.examples import examples_of
-from explorer.translation.translator import InputError
 from explorer.web import runtime
 from explorer.web.figures import draw_table
 from explorer.web.page_parts import URL, draw_plot

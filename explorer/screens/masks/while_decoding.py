@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from explorer.attention.names import name_in_kind
 from explorer.byte_cache import cached
-from explorer.figures import masks as figures
-from explorer.figures.plotly_charts import Columns
-from explorer.lessons.glossary import explained
-from explorer.text import plain, plural
-from explorer.translation.model_description import ModelDescription
-from explorer.translation.translator import Translation
+from explorer.charts import masks as figures
+from explorer.charts.plotly_charts import Columns
+from explorer.decoding.model_description import ModelDescription
+from explorer.decoding.names import name_in_kind
+from explorer.decoding.translator import Translation
+from explorer.locale.glossary import explained
+from explorer.locale.text import plain, plural
 from explorer.web import runtime
 from explorer.web.choose_head import choose_head
 from explorer.web.figures import draw_table

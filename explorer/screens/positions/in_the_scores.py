@@ -7,12 +7,12 @@ from collections.abc import Callable
 import streamlit as st
 from torch import Tensor
 
-from explorer.figures import positions as figures
-from explorer.figures.plotly_charts import Columns
-from explorer.lessons.glossary import explained
+from explorer.charts import positions as figures
+from explorer.charts.plotly_charts import Columns
+from explorer.decoding.model_description import ModelDescription
+from explorer.locale.glossary import explained
+from explorer.locale.text import percent
 from explorer.screens.positions.table_size import TableSize, choose_size
-from explorer.text import percent
-from explorer.translation.model_description import ModelDescription
 from explorer.web import runtime
 from explorer.web.figures import draw_table
 from explorer.web.page_parts import URL, draw_plot

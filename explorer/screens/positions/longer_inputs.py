@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.figures import positions as figures
-from explorer.figures.chart import Table
-from explorer.figures.plotly_charts import numbered
-from explorer.lessons.glossary import explained
-from explorer.text import plain, plural
-from explorer.translation.model_description import ModelDescription
-from explorer.translation.translator import InputError, Translation
+from explorer.charts import positions as figures
+from explorer.charts.chart import Table
+from explorer.charts.plotly_charts import numbered
+from explorer.decoding.model_description import ModelDescription
+from explorer.decoding.translator import InputError, Translation
+from explorer.locale.glossary import explained
+from explorer.locale.text import plain, plural
 from explorer.web import runtime
 from explorer.web.figures import draw_table
 from explorer.web.page_parts import URL, draw_plot

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from explorer.decoding.model_description import ModelDescription
+from explorer.decoding.translator import Translation
 from explorer.screens.positions.alternatives import draw_alternatives_tab
 from explorer.screens.positions.in_the_scores import draw_scores_tab
 from explorer.screens.positions.longer_inputs import draw_longer_tab
@@ -9,8 +11,6 @@ from explorer.screens.positions.one_word import draw_word_tab
 from explorer.screens.positions.rotation import draw_rotation_tab
 from explorer.screens.positions.shuffled_words import draw_shuffle_tab
 from explorer.screens.positions.sinusoidal import draw_table_tab
-from explorer.translation.model_description import ModelDescription
-from explorer.translation.translator import Translation
 from explorer.web.page_parts import Tabs, draw_page
 
 

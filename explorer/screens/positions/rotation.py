@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from explorer.figures import positions as figures
-from explorer.figures.plotly_charts import Columns
-from explorer.lessons.glossary import explained
+from explorer.charts import positions as figures
+from explorer.charts.plotly_charts import Columns
+from explorer.decoding.model_description import ModelDescription
+from explorer.locale.glossary import explained
 from explorer.screens.positions.table_size import choose_size
-from explorer.translation.model_description import ModelDescription
 from explorer.web.figures import draw_table
 from explorer.web.page_parts import URL, draw_plot
 from model.analysis.sinusoidal_checks import RotationCheck, check_rotation

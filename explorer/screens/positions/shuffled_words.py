@@ -5,12 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from explorer.byte_cache import cached
-from explorer.figures import positions as figures
-from explorer.figures.chart import Table
-from explorer.lessons.glossary import explained
-from explorer.text import plain
-from explorer.translation.model_description import ModelDescription
-from explorer.translation.translator import Translation
+from explorer.charts import positions as figures
+from explorer.charts.chart import Table
+from explorer.decoding.model_description import ModelDescription
+from explorer.decoding.translator import Translation
+from explorer.locale.glossary import explained
+from explorer.locale.text import plain
 from explorer.web import runtime
 from explorer.web.figures import draw_table
 from explorer.web.page_parts import URL, draw_plot

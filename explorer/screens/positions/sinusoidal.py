@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.figures import positions as figures
-from explorer.lessons.glossary import explained
+from explorer.charts import positions as figures
+from explorer.decoding.model_description import ModelDescription
+from explorer.locale.glossary import explained
 from explorer.screens.positions.table_size import MAX_LENGTH, TableSize, choose_size
-from explorer.translation.model_description import ModelDescription
 from explorer.web import runtime
 from explorer.web.page_parts import URL, draw_plot
 from model.analysis.position_scores import by_distance

@@ -6,11 +6,13 @@ from typing import Any
 
 import streamlit as st
 
-from explorer.attention.names import index_name
-from explorer.components.role_grid import role_grid_view
-from explorer.figures.measured_heads import layer_head_map, similarity_plot
-from explorer.figures.score_scatter import score_scatter
-from explorer.lessons.glossary import explained
+from explorer.browser.role_grid import role_grid_view
+from explorer.charts.measured_heads import layer_head_map, similarity_plot
+from explorer.charts.score_scatter import score_scatter
+from explorer.decoding.model_description import ModelDescription
+from explorer.decoding.names import index_name
+from explorer.locale.glossary import explained
+from explorer.locale.text import plain
 from explorer.probing.measurement import STATISTICS, WITHOUT_SINKS, Probe
 from explorer.probing.role_grid import THUMBNAILS, role_grids, role_table
 from explorer.probing.roles import RULE
@@ -30,8 +32,6 @@ from explorer.probing.tables import (
 )
 from explorer.screens.probe.importance import known_importance
 from explorer.screens.probe.sample_choice import align_words
-from explorer.text import plain
-from explorer.translation.model_description import ModelDescription
 from explorer.web import page_parts, session
 from explorer.web.figures import draw_table
 from model.config import ATTENTION_KINDS

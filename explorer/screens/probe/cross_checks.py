@@ -9,8 +9,11 @@ from typing import Any, Protocol
 import numpy as np
 import streamlit as st
 
-from explorer.attention.aggregates import shares
-from explorer.figures.measured_heads import head_plot, source_share_plot
+from explorer.charts.measured_heads import head_plot, source_share_plot
+from explorer.decoding.aggregates import shares
+from explorer.decoding.model_description import ModelDescription
+from explorer.decoding.translator import InputError, Translation
+from explorer.locale.text import percent, plain, quoted
 from explorer.probing import cross_checks, map_agreement, source_counts
 from explorer.probing.cross_checks import agreement, kept_shares
 from explorer.probing.report import Section
@@ -20,9 +23,6 @@ from explorer.probing.syntax import targets_of
 from explorer.probing.word_classes import classes_of, languages
 from explorer.screens.probe.grammar import grammar_of
 from explorer.screens.probe.progress import measurement_key
-from explorer.text import percent, plain, quoted
-from explorer.translation.model_description import ModelDescription
-from explorer.translation.translator import InputError, Translation
 from explorer.web import page_parts, runtime, session
 from explorer.web.figures import draw_table
 from explorer.web.long_work import asked, known, with_progress

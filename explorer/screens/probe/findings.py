@@ -6,14 +6,14 @@ from functools import partial
 
 import streamlit as st
 
+from explorer.decoding.model_description import ModelDescription
+from explorer.locale.text import plain
 from explorer.probing.findings import findings
 from explorer.probing.importance import progress_check
 from explorer.probing.reporting import Report
 from explorer.probing.sample import Measured
 from explorer.screens.probe.importance import known_importance
 from explorer.screens.probe.progress import measurement_key
-from explorer.text import plain
-from explorer.translation.model_description import ModelDescription
 from explorer.web import runtime
 from explorer.web.long_work import asked, known, with_progress
 from model.analysis.importance import batches_of

@@ -7,14 +7,14 @@ from typing import Any, Literal
 
 import streamlit as st
 
+from explorer.decoding.model_description import ModelDescription
+from explorer.locale.text import listed, plain
 from explorer.probing.reporting import Report
 from explorer.probing.sample import Measured
 from explorer.probing.syntax import PIPELINES, Parsed, by_relation, by_tag, load_pipeline, parse, targets_of
 from explorer.probing.syntax_tables import relation_rows, relation_sentence, tag_rows, tag_sentence
 from explorer.probing.word_classes import classes_of, languages
 from explorer.screens.probe.progress import measurement_key, observations
-from explorer.text import listed, plain
-from explorer.translation.model_description import ModelDescription
 from explorer.web import runtime
 from explorer.web.figures import draw_table
 from explorer.web.long_work import with_progress

@@ -7,10 +7,12 @@ from typing import Any
 
 import streamlit as st
 
-from explorer.attention.names import index_name
-from explorer.figures.measured_heads import coverage_plot, head_plot
-from explorer.figures.score_terms import terms_plot
-from explorer.lessons.glossary import explained
+from explorer.charts.measured_heads import coverage_plot, head_plot
+from explorer.charts.score_terms import terms_plot
+from explorer.decoding.model_description import ModelDescription
+from explorer.decoding.names import index_name
+from explorer.locale.glossary import explained
+from explorer.locale.text import plain, quoted
 from explorer.probing.formulas import coverage
 from explorer.probing.head_card import (
     DECILES,
@@ -30,8 +32,6 @@ from explorer.probing.sample import Measured
 from explorer.probing.tables import head_numbers, title_of
 from explorer.screens.probe.importance import known_importance
 from explorer.screens.probe.progress import measurement_key, some_observations
-from explorer.text import plain, quoted
-from explorer.translation.model_description import ModelDescription
 from explorer.web import page_parts, runtime, session
 from explorer.web.figures import draw_table
 from explorer.web.long_work import asked, known, with_progress

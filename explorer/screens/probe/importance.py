@@ -6,13 +6,13 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from explorer.figures.measured_heads import layer_head_map, pruning_plot
-from explorer.lessons.glossary import explained
+from explorer.charts.measured_heads import layer_head_map, pruning_plot
+from explorer.decoding.model_description import ModelDescription
+from explorer.locale.glossary import explained
+from explorer.locale.text import plain
 from explorer.probing.importance import Importance, PruningCurve, measure_curve, measure_importance
 from explorer.probing.sample import Measured
 from explorer.screens.probe.progress import measurement_key
-from explorer.text import plain
-from explorer.translation.model_description import ModelDescription
 from explorer.web import page_parts, runtime
 from explorer.web.figures import draw_table
 from explorer.web.long_work import asked, known, with_progress

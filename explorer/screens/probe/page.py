@@ -8,7 +8,10 @@ from functools import partial
 
 import streamlit as st
 
-from explorer.export.tables import table_csv
+from explorer.decoding.model_description import ModelDescription
+from explorer.decoding.model_summary import facts
+from explorer.files.tables import table_csv
+from explorer.locale.text import plain, plural
 from explorer.probing.report import as_json, as_report, importance_section
 from explorer.probing.role_map import role_map_svg
 from explorer.probing.sample import Measured
@@ -25,9 +28,6 @@ from explorer.screens.probe.progress import observations
 from explorer.screens.probe.sample_choice import adopt, draw_choice, measured, read_ahead
 from explorer.screens.probe.search import draw_search
 from explorer.screens.probe.surgery import draw_surgery
-from explorer.text import plain, plural
-from explorer.translation.model_description import ModelDescription
-from explorer.translation.model_summary import facts
 from explorer.web import changes_in_force, page_parts, runtime, session, sidebar
 from explorer.web.downloads import download_button
 from model.folder import CheckpointError

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.figures.patch_grid import patch_plot
+from explorer.charts.patch_grid import patch_plot
+from explorer.decoding.model_description import ModelDescription
+from explorer.decoding.translator import InputError
+from explorer.locale.text import plain
 from explorer.probing.patching import Patched, patched
-from explorer.text import plain
-from explorer.translation.model_description import ModelDescription
-from explorer.translation.translator import InputError
 from explorer.web import page_parts, runtime, session
 from explorer.web.measurements import store
 from model.analysis.patching import PatchError

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from explorer.decoding.model_description import ModelDescription
 from explorer.probing.reporting import Report, unheard
 from explorer.probing.sample import Measured, SampleChoice, observe_again
-from explorer.translation.model_description import ModelDescription
 from explorer.web import runtime
 from explorer.web.long_work import with_progress
 from explorer.web.measurements import Key, store

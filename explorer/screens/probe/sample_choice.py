@@ -7,6 +7,8 @@ from functools import partial
 
 import streamlit as st
 
+from explorer.decoding.model_description import ModelDescription
+from explorer.locale.text import plain, plural
 from explorer.probing.sample import (
     MAX_SENTENCES,
     SENTENCES,
@@ -22,8 +24,6 @@ from explorer.probing.sample import (
 )
 from explorer.probing.sample_address import from_link, to_link
 from explorer.screens.probe.progress import measurement_key
-from explorer.text import plain, plural
-from explorer.translation.model_description import ModelDescription
 from explorer.web import runtime
 from explorer.web.address import Parameter
 from explorer.web.long_work import forget_stops, known, with_progress

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from explorer.locale.text import plain
 from explorer.probing.sample import Measured
 from explorer.probing.search import RowLabel, best_hit_sentence, hit_rows, no_hit_sentence, search, tag_hint
 from explorer.probing.syntax import Tags
 from explorer.screens.probe.head_card import choose_head
-from explorer.text import plain
 from explorer.web.figures import draw_table
 from explorer.web.page_parts import URL
 from model.analysis.recorded_batches import Observed

@@ -10,6 +10,11 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
+from explorer.decoding.head_change import WHOLE, Changes, describe, for_any_sentence, to_link
+from explorer.decoding.model_description import ModelDescription
+from explorer.decoding.translator import InputError, Translation
+from explorer.decoding.word_changes import changes_in_words, word_spans
+from explorer.locale.text import plain, plural, quoted
 from explorer.probing.edit_effect import Effect, effect_of, step_rows
 from explorer.probing.importance import SENTENCES, progress_check
 from explorer.probing.quality import Quality, quality_of, quality_words, subsample
@@ -17,11 +22,6 @@ from explorer.probing.reporting import Report
 from explorer.probing.sample import Measured
 from explorer.screens.probe.sample_choice import chosen
 from explorer.screens.probe.surgery_tools import draw_tools
-from explorer.text import plain, plural, quoted
-from explorer.translation.head_change import WHOLE, Changes, describe, for_any_sentence, to_link
-from explorer.translation.model_description import ModelDescription
-from explorer.translation.translator import InputError, Translation
-from explorer.translation.word_changes import changes_in_words, word_spans
 from explorer.web import changes_in_force, runtime
 from explorer.web.figures import draw_table
 from explorer.web.long_work import with_progress

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from explorer.attention.names import index_name
-from explorer.components.role_grid import role_grid_view
+from explorer.browser.role_grid import role_grid_view
+from explorer.decoding.head_change import Change, Kind
+from explorer.decoding.names import index_name
+from explorer.locale.text import plain
 from explorer.probing.measurement import Probe
 from explorer.probing.role_grid import Place, role_grids
 from explorer.probing.sample import Measured
-from explorer.text import plain
-from explorer.translation.head_change import Change, Kind
 from explorer.web import changes_in_force
 from model.config import ATTENTION_KINDS, AttentionKind, ModelConfig
 from model.points import Head

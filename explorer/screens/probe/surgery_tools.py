@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.attention.names import index_name
+from explorer.decoding.head_change import MOST_OTHER, MOST_ROW, WHOLE, WORDS, Change, Kind, thousandths
+from explorer.decoding.model_description import ModelDescription
+from explorer.decoding.names import index_name
+from explorer.decoding.translator import Translation
+from explorer.locale.text import plain, plural
 from explorer.probing.sample import Measured
 from explorer.screens.probe.surgery_grid import choose_none, chosen_heads, draw_choice_of_heads
-from explorer.text import plain, plural
-from explorer.translation.head_change import MOST_OTHER, MOST_ROW, WHOLE, WORDS, Change, Kind, thousandths
-from explorer.translation.model_description import ModelDescription
-from explorer.translation.translator import Translation
 from explorer.web import changes_in_force, session
 from model.config import ATTENTION_KINDS, AttentionKind, ModelConfig
 from model.trace import VISIBLE

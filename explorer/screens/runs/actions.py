@@ -8,12 +8,12 @@ from pathlib import Path
 
 import streamlit as st
 
+from explorer.locale.text import count, plain, why
 from explorer.runs.archive import ArchiveError, export, import_translator, import_zip
 from explorer.runs.lifecycle import Entry, Runs
 from explorer.runs.process import RunError
 from explorer.runs.viewer_mode import viewing
 from explorer.screens.runs.note import draw_note_form
-from explorer.text import count, plain, why
 from explorer.web import runtime
 from explorer.web.downloads import download_button
 from explorer.web.selected_run import ENTRY, choose_run

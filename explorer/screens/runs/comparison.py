@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from explorer.figures.training_curves import COMPARED, MAX_CURVES, MEASURES, comparison_figure
+from explorer.charts.training_curves import COMPARED, MAX_CURVES, MEASURES, comparison_figure
+from explorer.locale.text import plain
 from explorer.runs.differences import differences, settings_of
 from explorer.runs.lifecycle import Entry, Runs
 from explorer.runs.listing import curve_rows
-from explorer.text import plain
 from explorer.web.figures import draw_figure, draw_table
 from explorer.web.run_metrics import metrics_of
 from model.folder import METRICS

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from explorer.attention.captions import head_caption
-from explorer.attention.map_tables import head_table
-from explorer.attention.names import name_in_kind
+from explorer.browser.film import film_view, place_of
+from explorer.browser.film_payload import Film, Frame, Place
 from explorer.byte_cache import cached
-from explorer.components.film import film_view, place_of
-from explorer.components.film_payload import Film, Frame, Place
-from explorer.figures.head_scores_over_training import head_figure, head_rows
-from explorer.figures.training_curves import loss_figure
+from explorer.charts.head_scores_over_training import head_figure, head_rows
+from explorer.charts.training_curves import loss_figure
+from explorer.decoding.captions import head_caption
+from explorer.decoding.examples import examples_of
+from explorer.decoding.map_tables import head_table
+from explorer.decoding.names import name_in_kind
+from explorer.decoding.translator import InputError
+from explorer.locale.text import plain, quoted
 from explorer.runs.lifecycle import Entry, Runs
-from explorer.text import plain, quoted
-from explorer.translation.examples import examples_of
-from explorer.translation.translator import InputError
 from explorer.web import runtime
 from explorer.web.attention_kind import choose_kind
 from explorer.web.faults import contained

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from explorer.locale.text import plain
 from explorer.runs.lifecycle import Entry
 from explorer.runs.listing import rows, summary
-from explorer.text import plain
 from explorer.web import figures
 
 _ROWS_SHOWN = 5  # further rows are scrolled to, so that the view of one run stays on the first screen

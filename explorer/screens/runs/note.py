@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
+from explorer.locale.text import plain, why
 from explorer.runs.lifecycle import Entry, Runs
 from explorer.runs.process import RunError
 from explorer.runs.viewer_mode import viewing
-from explorer.text import plain, why
 from model.file_formats import NOTE_CHARACTERS
 from model.folder import CheckpointError
 

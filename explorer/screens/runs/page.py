@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from explorer.locale.text import plain
 from explorer.runs.lifecycle import Entry, Runs
 from explorer.runs.listing import description
 from explorer.runs.progress import diagnosis
@@ -13,7 +14,6 @@ from explorer.screens.runs.comparison import draw_comparison
 from explorer.screens.runs.head_history import draw_heads
 from explorer.screens.runs.listing import draw_table
 from explorer.screens.runs.note import draw_note
-from explorer.text import plain
 from explorer.web import runtime
 from explorer.web.run_metrics import metrics_of
 from explorer.web.selected_run import ENTRY, draw_missing, run_box

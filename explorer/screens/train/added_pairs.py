@@ -7,12 +7,12 @@ from pathlib import Path
 import streamlit as st
 
 from explorer.byte_cache import cached
+from explorer.locale.text import plain, plural, why
 from explorer.runs.made_pairs import MadePairs, Making
 from explorer.runs.uploads import store
 from explorer.screens.train.made_pairs import attempt, choose_writers
 from explorer.screens.train.training_data import Data
 from explorer.screens.train.upload import TABLES, upload_megabytes
-from explorer.text import plain, plural, why
 from explorer.web.training_form import made_key, ticked_at_first
 from model.config import DataConfig
 from model.data import DataError

@@ -7,7 +7,8 @@ import uuid
 
 import streamlit as st
 
-from explorer.figures.learning_rate_schedule import schedule_figure
+from explorer.charts.learning_rate_schedule import schedule_figure
+from explorer.locale.text import count, plain, why
 from explorer.runs.command import WHERE, TrainingOrder, quoted_command
 from explorer.runs.dry_run import Plan, PlanError, PlanService
 from explorer.runs.lifecycle import Runs
@@ -22,7 +23,6 @@ from explorer.screens.train.more_settings import choose_computation, choose_furt
 from explorer.screens.train.setting_fields import size_fields, time_field, training_fields
 from explorer.screens.train.token_panel import choose_kind, draw_tokens
 from explorer.screens.train.training_data import Data, choose_data
-from explorer.text import count, plain, why
 from explorer.web.faults import contained
 from explorer.web.figures import draw_figure
 from explorer.web.selected_run import NEW, choose_run

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from explorer.locale.text import listed, plain, why
 from explorer.runs.command import WHERE, PairsOrder, quoted_command
 from explorer.runs.lifecycle import Runs
 from explorer.runs.made_pairs import MadePairs
@@ -14,7 +15,6 @@ from explorer.runs.pair_writers import Writers, writers
 from explorer.runs.process import RunError
 from explorer.runs.viewer_mode import ViewerError
 from explorer.screens.train.training_data import Data
-from explorer.text import listed, plain, why
 from explorer.web import runtime
 from explorer.web.faults import contained
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import streamlit as st
 
+from explorer.locale.text import plain
 from explorer.runs.settings import Changes
 from explorer.screens.train.setting_fields import further_fields, token_fields
 from explorer.screens.train.training_data import Data
-from explorer.text import plain
 from explorer.web import runtime
 from model.presets import Preset
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import streamlit as st
 
 from explorer.byte_cache import cached
+from explorer.locale.text import percent, plain, plural, why
 from explorer.runs.uploads import LANGUAGES, store
 from explorer.screens.train.upload import TABLES, choose_files, upload_megabytes
-from explorer.text import percent, plain, plural, why
 from explorer.web.figures import draw_table
 from model.config import DataConfig
 from model.data import DataError

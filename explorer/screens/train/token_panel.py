@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.text import plain
+from explorer.locale.text import plain
 from explorer.web.figures import draw_table
 from explorer.web.training_form import field_key
 from model.data.proposal import Proposal, TokenKind, named, share_text, unspellable_sentence

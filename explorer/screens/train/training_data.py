@@ -7,9 +7,9 @@ from pathlib import Path
 
 import streamlit as st
 
+from explorer.locale.text import plain, plural
 from explorer.runs.settings import Changes
 from explorer.screens.train.own_pairs import choose_pairs
-from explorer.text import plain, plural
 from explorer.web.figures import draw_table
 from model.config import DataConfig
 from model.data import MADE_HERE, TASKS, DataError, get_task

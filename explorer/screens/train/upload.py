@@ -8,8 +8,8 @@ from pathlib import Path
 
 import streamlit as st
 
+from explorer.locale.text import plain, why
 from explorer.runs.uploads import Uploaded, store
-from explorer.text import plain, why
 from explorer.web.downloads import download_button
 from explorer.web.upload_limit import megabytes
 from model.data import DataError

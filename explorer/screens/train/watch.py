@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from explorer.figures.chart import Table
-from explorer.figures.training_curves import (
+from explorer.charts.chart import Table
+from explorer.charts.training_curves import (
     evaluation_table,
     loss_figure,
     rate_figure,
@@ -15,6 +15,7 @@ from explorer.figures.training_curves import (
     score_name,
     speed_figure,
 )
+from explorer.locale.text import plain, why
 from explorer.runs.command import WHERE, quoted_command, resume_command
 from explorer.runs.lifecycle import Runs
 from explorer.runs.metrics import Metrics
@@ -32,7 +33,6 @@ from explorer.runs.repeating import repeatable
 from explorer.runs.status import RunStatus
 from explorer.runs.viewer_mode import viewing
 from explorer.screens.train.watched_sentence import draw_heads, draw_sentence
-from explorer.text import plain, why
 from explorer.web.faults import contained
 from explorer.web.figures import draw_figure, draw_table
 from explorer.web.run_metrics import metrics_of

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import streamlit as st
 
-from explorer.attention.captions import head_caption
-from explorer.attention.map_tables import head_table
-from explorer.attention.names import name_in_kind
+from explorer.browser.film import film_view
+from explorer.browser.film_payload import Film, Frame
 from explorer.byte_cache import cached
-from explorer.components.film import film_view
-from explorer.components.film_payload import Film, Frame
+from explorer.decoding.captions import head_caption
+from explorer.decoding.examples import examples_of
+from explorer.decoding.map_tables import head_table
+from explorer.decoding.names import name_in_kind
+from explorer.locale.text import plain, quoted, why
 from explorer.runs.lifecycle import MAX_PROBE_TEXT, Runs
 from explorer.runs.process import RunError
-from explorer.text import plain, quoted, why
-from explorer.translation.examples import examples_of
 from explorer.web.attention_kind import choose_kind
 from model.folder import PROBE_ANSWER, CheckpointError
 from model.trace import AttentionTrace, TraceError

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from explorer.lessons.glossary import explained
-from explorer.text import plain
-from explorer.translation import domain
-from explorer.translation.examples import examples_of, hint_for
-from explorer.translation.other_paths import OtherPath, chosen_paths, fork_of, hypotheses
+from explorer.decoding import domain
+from explorer.decoding.examples import examples_of, hint_for
+from explorer.decoding.other_paths import OtherPath, chosen_paths, fork_of, hypotheses
+from explorer.locale.glossary import explained
+from explorer.locale.text import plain
 from explorer.web import (
     changes_in_force,
     chosen_path,

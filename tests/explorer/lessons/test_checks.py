@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from explorer.attention.score_parts import part_label
+from explorer.decoding.score_parts import part_label
+from explorer.decoding.translator import Translator
 from explorer.lessons.checks import CHECKS, Live, answer
 from explorer.lessons.expressions import Term, TermError
 from explorer.probing.cross_checks import kept_shares
 from explorer.probing.sample import default_choice, gather
-from explorer.translation.translator import Translator
 from model.analysis.cross_checks import value_zeroing
 from model.analysis.score_terms import grouped
 from model.checkpoint import load_model

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from explorer.decoding.selection import Selection
 from explorer.lessons.evaluation import Models, broken_claims, evaluate, fill
 from explorer.lessons.expressions import Expression, Term, TermError, compare, read_expression
 from explorer.lessons.lesson import Step
-from explorer.translation.selection import Selection
 
 
 def test_expressions_are_computed_with_the_models_at_hand() -> None:

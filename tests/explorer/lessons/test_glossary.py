@@ -7,8 +7,8 @@ from functools import cache
 
 import pytest
 
-from explorer.lessons.glossary import GLOSSARY, GlossaryEntry, address_of, explain, explained
 from explorer.lessons.lesson import PAGES
+from explorer.locale.glossary import GLOSSARY, GlossaryEntry, address_of, explain, explained
 from tests.paths import ROOT
 
 ABBREVIATIONS = ("et al.",)

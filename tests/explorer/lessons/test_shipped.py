@@ -13,6 +13,7 @@ import re
 import pytest
 import streamlit as st
 
+from explorer.decoding.selection import Selection
 from explorer.lessons.answers import is_right, solve
 from explorer.lessons.exercises import ReaderState, is_done, is_exercise
 from explorer.lessons.expressions import Term, TermError, as_number
@@ -22,7 +23,6 @@ from explorer.lessons.markdown_html import html_of
 from explorer.screens.inside.machine import LEDGER
 from explorer.screens.lessons.downloads import make_handout
 from explorer.screens.lessons.running_models import FOLDER, broken_claims, evaluate, fill, library, start_of
-from explorer.translation.selection import Selection
 from explorer.web import runtime
 from tests.paths import CHECKPOINTS, ROOT
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
+from explorer.decoding.head_change import Change
+from explorer.decoding.translator import InputError, Translator
 from explorer.probing.edit_effect import divergence, effect_on, step_rows
-from explorer.translation.head_change import Change
-from explorer.translation.translator import InputError, Translator
 from model.checkpoint import load_model
 from model.config import EOS, SOS
 from model.decoding.search import allowed_log_probs

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from explorer.decoding.translator import Translator
 from explorer.probing.quality import Quality, quality_of, quality_words, subsample
-from explorer.translation.translator import Translator
 from model.analysis.importance import SentenceLosses, without
 from model.analysis.recorded_batches import written_sample
 from model.checkpoint import load_model

@@ -7,7 +7,7 @@ import io
 import json
 from html.parser import HTMLParser
 
-from explorer.export.tables import table_csv
+from explorer.files.tables import table_csv
 from explorer.probing.report import Section, as_json, as_report
 from explorer.probing.sample import (
     Measured,

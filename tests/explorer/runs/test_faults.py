@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from explorer.locale.text import why
 from explorer.runs import lifecycle
 from explorer.runs.archive import export, import_zip
 from explorer.runs.lifecycle import Runs
 from explorer.runs.process import LAUNCHES, Launch, RunError, start_process
 from explorer.runs.status import age, read_status
 from explorer.runs.uploads import store
-from explorer.text import why
 from model.checkpoint import load_model
 from model.folder import PROBE, list_models, read_json, write_json
 from tests.chance import chance

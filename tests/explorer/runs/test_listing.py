@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from explorer.decoding.headline import headline
 from explorer.runs.lifecycle import Entry
 from explorer.runs.listing import curve_rows, description, rows, state_label, summary
 from explorer.runs.status import RunStatus
-from explorer.translation.headline import headline
 from model.folder import SHIPPED
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import get_args
 
+from explorer.decoding.head_change import Change, Kind
 from explorer.screens.probe.surgery_grid import MARKS, marks_of
-from explorer.translation.head_change import Change, Kind
 
 
 def test_marks_say_what_is_in_force_and_what_is_chosen() -> None:

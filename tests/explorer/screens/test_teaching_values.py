@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from explorer.figures.model_internals import activation_plot, firing_plot, matrix_plot, row_table
-from explorer.figures.plotly_charts import labels, numbered
+from explorer.charts.model_internals import activation_plot, firing_plot, matrix_plot, row_table
+from explorer.charts.plotly_charts import labels, numbered
+from explorer.decoding.padded_sentences import MAX_SENTENCES, companions_among
 from explorer.screens.inside.queries_and_keys import match_columns
 from explorer.screens.masks.given_target import target_caption
 from explorer.screens.positions.rotation import rotation_columns
 from explorer.screens.positions.shuffled_words import effect
 from explorer.screens.positions.sinusoidal import comparison
 from explorer.screens.positions.table_size import TableSize
-from explorer.translation.padded_sentences import MAX_SENTENCES, companions_among
 from model.analysis.query_key_matches import Match
 from model.analysis.sinusoidal_checks import check_rotation
 from model.analysis.word_order import Shuffle

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from explorer.attention.aggregates import layer_norms, shares
+from explorer.decoding.aggregates import layer_norms, shares
 from model.analysis.cross_checks import COUNTERFACTUALS, _row_each, counterfactual_rows, layer_maps, value_zeroing
 from model.analysis.head_details import head_details
 from model.config import EOS, SOS
@@ -14,7 +14,7 @@ from model.decoding.search import allowed_log_probs, output_rules
 from model.edits import HeadEdit, HeadEdits, patch
 from model.recording import AttentionRecorder, PointRecorder
 from model.tap import compose
-from tests.explorer.attention.test_aggregates import PATH, TARGET, encoding
+from tests.explorer.decoding.test_aggregates import PATH, TARGET, encoding
 from tests.tiny import random_ids, tiny_model
 
 SRC = [*random_ids(5, seed=3).tolist(), EOS]

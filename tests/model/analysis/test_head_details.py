@@ -9,7 +9,7 @@ from model.analysis.head_details import head_details, output_projection
 from model.config import DecodeConfig
 from model.decoding.decode import decode_recorded
 from model.edits import EditError, HeadEdit, HeadEdits
-from tests.explorer.attention.test_aggregates import PATH, TARGET, encoding
+from tests.explorer.decoding.test_aggregates import PATH, TARGET, encoding
 from tests.tiny import tiny_model
 
 SITES = [("encoder", 1, 1), ("decoder", 2, 3), ("cross", 0, 0)]

@@ -1,0 +1,173 @@
+"""The browser's code: packs of modules, style sheets and markup, served by a route.
+
+A component's message holds a few lines (js/mount.js), which fetch the component's pack and link its modules
+(js/link.js). So Streamlit's messages carry data, and code is fetched once: the address of a pack names its content, and
+the browser keeps it. A page that stands alone has the same modules in it.
+"""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from explorer.charts.palette import palettes
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+_HERE = Path(__file__).parent
+_IMPORTED = re.compile(r'^(?:import|\}) [^;]*?from "\./([\w-]+\.js)";$|^\} from "\./([\w-]+\.js)";$', re.MULTILINE)
+_LINK, _MOUNT = "link.js", "mount.js"
+_KEPT = "public, max-age=31536000, immutable"
+
+_FRAME = ("arrival", "carrier", "copy_link", "glossary", "progress_keeper", "top_line", "walk")
+# What is fetched together: what is small, or on every page, in one go.
+_PACKS: dict[str, tuple[str, ...]] = {
+    "frame": _FRAME,
+    **{entry: (entry,) for entry in ("film", "heads", "machine", "role_grid", "stepper", "tour")},
+}
+_PACK_OF = {entry: name for name, entries in _PACKS.items() for entry in entries}
+
+# The style sheets of each component, of which a later one wins, and its markup.
+_PARTS: dict[str, tuple[tuple[str, ...], str]] = {
+    "arrival": (("arrival",), "arrival"),
+    "carrier": ((), ""),
+    "copy_link": (("copy_link",), "copy_link"),
+    "film": (("film",), "film"),
+    "glossary": (("glossary",), "glossary"),
+    "heads": (("views", "heads"), "heads"),
+    "machine": (("views", "machine"), "machine"),
+    "progress_keeper": ((), ""),
+    "role_grid": (("views", "role_grid"), "role_grid"),
+    "stepper": (("views", "stepper"), "stepper"),
+    "top_line": (("top_line",), "top_line"),
+    "tour": (("tour",), "tour"),
+    "walk": (("walk",), "walk"),
+}
+
+FIRST = {"": "stepper", "start": "stepper", "translate": "stepper", "attention": "heads", "inside": "machine"}
+"""The pack that a page needs first, beside the frame's, by the page's address."""
+
+
+def modules(*entries: str) -> dict[str, str]:
+    """Read the modules that components need, each after those that it imports: their text by file name.
+
+    Raises:
+        ValueError: modules import each other in a circle.
+    """
+    found: dict[str, str] = {}
+
+    def add(file: str, path: tuple[str, ...]) -> None:
+        if file in path:
+            raise ValueError(f"Modules import each other in a circle: {', '.join((*path[path.index(file) :], file))}.")
+        if file not in found:
+            text = _module(file)
+            for other in imported(text):
+                add(other, (*path, file))
+            found[file] = text
+
+    add(_LINK, ())  # first: it links the others
+    for entry in entries:
+        add(f"{entry}.js", ())
+    return found
+
+
+def imported(text: str) -> list[str]:
+    """The files that a module imports."""
+    return [one or other for one, other in _IMPORTED.findall(text)]
+
+
+@functools.cache
+def pack(name: str) -> bytes:
+    """What the browser needs of the components in a pack, as JSON (`Pack` in js/types.d.ts)."""
+    return _packed(_PACKS[name], _PACKS[name])
+
+
+@functools.cache
+def standalone(views: tuple[str, ...]) -> bytes:
+    """What a page that stands alone has of the program: its modules, and the looks of these components."""
+    return _packed(("standalone",), views)
+
+
+def _packed(entries: tuple[str, ...], shown: tuple[str, ...]) -> bytes:
+    value = {
+        "modules": list(modules(*entries).items()),
+        "looks": {
+            entry: {"css": style(*_PARTS[entry][0]), "html": _read("html", f"{_PARTS[entry][1]}.html")}
+            for entry in shown
+            if _PARTS[entry][1]
+        },
+    }
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def style(*sheets: str) -> str:
+    """Style sheets of css/ as one; where rules conflict, those of a later one win."""
+    return "".join(_read("css", f"{name}.css") for name in sheets)
+
+
+def has_styles(entry: str) -> bool:
+    """Whether a component shows anything."""
+    return bool(_PARTS[entry][0])
+
+
+@functools.cache
+def address(name: str) -> str:
+    """The address of a pack, relative to the app's; it changes with the content."""
+    return f"headlight/{hashlib.sha256(pack(name)).hexdigest()[:12]}/{name}.json"
+
+
+@functools.cache
+def mount(entry: str) -> str:
+    """The JavaScript that Streamlit sends with a component: it fetches the pack, and mounts what that exports."""
+    return _read("js", _MOUNT).replace("%ENTRY%", entry).replace("%ADDRESS%", address(_PACK_OF[entry]))
+
+
+def routes() -> list[Route]:
+    """The routes of the packs, under any base path."""
+    from starlette.routing import Route
+
+    return [Route(f"{base}/headlight/{{version}}/{{name}}.json", _answer) for base in ("", "/{base:path}")]
+
+
+def _answer(request: Request) -> Response:
+    """A pack; a browser keeps it if its address names the content that it has now."""
+    from starlette.responses import Response
+
+    name = request.path_params["name"]
+    if name not in _PACKS:
+        return Response(status_code=404)
+    current = address(name).split("/")[1] == request.path_params["version"]
+    headers = {"Cache-Control": _KEPT if current else "no-store", "Vary": "Accept-Encoding"}
+    body = pack(name)
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        headers["Content-Encoding"], body = "gzip", _small(name)
+    return Response(body, media_type="application/json", headers=headers)
+
+
+@functools.cache
+def _small(name: str) -> bytes:
+    return gzip.compress(pack(name), 9, mtime=0)
+
+
+def text(file: str) -> str:
+    """The text of a script of js/."""
+    return _read("js", file)
+
+
+def _module(file: str) -> str:
+    """The text of a module; that of the colours has no file, since Python draws with the same ones."""
+    if file == "palettes.js":
+        return f"export const PALETTES = {json.dumps(palettes())};\n"
+    return _read("js", file)
+
+
+def _read(folder: str, file: str) -> str:
+    return (_HERE / folder / file).read_text(encoding="utf-8")

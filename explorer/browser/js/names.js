@@ -1,0 +1,45 @@
+// What kinds of attention, layers, heads and axes are called, as explorer/decoding/names.py calls them: the tests hold
+// both to tests/fixtures/names.json. Layers and heads count from 1; head 0 is the mean over the heads of a layer.
+
+/** @typedef {import("./types").Kind} Kind */
+
+/** @type {Record<Kind, string>} */
+export const TITLES = {
+  encoder: "Encoder self-attention",
+  decoder: "Masked decoder self-attention",
+  cross: "Cross-attention",
+};
+
+/** Axis titles: queries, then keys. @type {Record<Kind, [string, string]>} */
+export const AXES = {
+  encoder: ["source (query)", "source (key)"],
+  decoder: ["decoder reads (query)", "decoder reads (key)"],
+  cross: ["decoder reads (query)", "source (key)"],
+};
+
+/** Where the rows are named by the word that they predict. */
+export const PREDICTED_ROWS = "decoder predicts (query)";
+
+/** "layer 1" @param {number} layer */
+export const layerName = (layer) => `layer ${layer}`;
+
+/** Where the layer is known: "head 2", or "mean over its heads". @param {number} head */
+export const nameInLayer = (head) => (head ? `head ${head}` : "mean over its heads");
+
+/** Where the kind is known: "layer 1, head 2". @param {number} layer @param {number} head */
+export const nameInKind = (layer, head) => `${layerName(layer)}, ${nameInLayer(head)}`;
+
+/** "Cross-attention, layer 1, head 2" @param {Kind} kind @param {number} layer @param {number} head */
+export const headTitle = (kind, layer, head) => `${TITLES[kind]}, ${nameInKind(layer, head)}`;
+
+/** "L1" @param {number} layer */
+export const shortLayer = (layer) => `L${layer}`;
+
+/** "H2", or "mean" @param {number} head */
+export const shortHead = (head) => (head ? `H${head}` : "mean");
+
+/** "L1 H2", or "L1 mean" @param {number} layer @param {number} head */
+export const shortName = (layer, head) => `${shortLayer(layer)} ${shortHead(head)}`;
+
+/** A name at the beginning of a label: "Layer 1, head 2". @param {string} name */
+export const capitalised = (name) => name[0].toUpperCase() + name.slice(1);

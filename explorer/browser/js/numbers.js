@@ -1,0 +1,33 @@
+// Numbers and counted nouns as they are written on the screen. Only 0 is written as 0, and only 1 as 1. Files are
+// written by the same rule (explorer/locale/text.py); the tests hold both to tests/fixtures/weights.json.
+
+/** @param {number} value @param {number} low @param {number} high */
+export const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
+
+/** A number and its noun: "1 head", "6 heads". @param {number} number @param {string} noun */
+export const plural = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+
+/** A probability with one decimal. @param {number} p */
+export const percent = (p) => (p > 0 && p < 0.0005 ? "< 0.1 %" : `${(100 * p).toFixed(1)}\u202f%`);
+
+/** A weight as a whole percentage: "37 %", "< 1 %", "> 99 %". @param {number} weight */
+export function wholePercent(weight) {
+  if (weight > 0 && weight < 0.005) return "< 1\u202f%";
+  return weight < 1 && weight >= 0.995 ? "> 99\u202f%" : `${Math.round(100 * weight)}\u202f%`;
+}
+
+/** A weight with three decimals. @param {number} weight */
+export const decimals = (weight) => (weight > 0 && weight < 0.0005 ? "< 0.001" : weight.toFixed(3));
+
+/** A weight with four decimals; a smaller one in scientific notation. @param {number} weight */
+export const fourDecimals = (weight) =>
+  weight > 0 && weight < 0.00005 ? weight.toExponential(2) : weight.toFixed(4);
+
+/**
+ * A weight short enough for a cell of a map: ".42", ">.99", "0" or "1"; nothing where two decimals would make it 0.
+ * @param {number} weight
+ */
+export function cellNumber(weight) {
+  if (weight <= 0 || weight >= 1) return weight > 0 ? "1" : "0";
+  return weight < 0.005 ? "" : weight >= 0.995 ? ">.99" : weight.toFixed(2).slice(1);
+}

@@ -1,0 +1,288 @@
+"""What the blocks of a model's diagram are called, what each does in a sentence, and its formula.
+
+A formula is a tree for the browser to set (js/formula.js): a text is a symbol, and a list begins with how its other
+parts stand to each other: `row`, `sub` (below), `sup` (above), `frac` or `sqrt`. Symbols are those of Vaswani et al.
+(2017).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from explorer.browser.machine_blocks import Block
+from explorer.locale.text import plural
+from model.config import ModelConfig
+
+Formula = Any  # str | list[Formula], which mypy cannot read recursively in a dataclass of JSON
+
+_TITLES = {
+    "embedding": "Embedding",
+    "positions": "Positions",
+    "norm": "Layer norm",
+    "add": "Add",
+    "feed_forward": "Feed-forward",
+    "lstm": "LSTM",
+    "initial": "First state",
+    "combine": "Combine",
+    "memory": "Memory",
+    "linear": "Linear",
+    "softmax": "Softmax",
+    "word": "Next word",
+}
+_ATTENTION = {"encoder": "Self-attention", "decoder": "Masked self-attention", "cross": "Cross-attention"}
+
+
+def title_of(block: Block, config: ModelConfig) -> str:
+    """The title of a block, without its layer."""
+    if block.kind == "tokens":
+        return "Source" if block.stack == "source" else "Target so far"
+    if block.attention == "decoder" and not config.causal:
+        return "Self-attention"
+    return _ATTENTION[block.attention] if block.attention else _TITLES[block.kind]
+
+
+def _sub(symbol: Formula, below: Formula) -> Formula:
+    return ["sub", symbol, below]
+
+
+def _sup(symbol: Formula, above: Formula) -> Formula:
+    return ["sup", symbol, above]
+
+
+def _row(*parts: Formula) -> Formula:
+    return ["row", *parts]
+
+
+_MODEL, _KEY = _sub("d", "model"), _sub("d", "k")
+_TRANSPOSED = _sup("K", "T")
+_PRODUCT = _row("Q", _TRANSPOSED)
+
+
+def words_of(block: Block, config: ModelConfig) -> str:
+    """What a block does, in a sentence or two."""
+    source = block.stack in ("source", "encoder")
+    if block.kind == "tokens":
+        if source:
+            return "The sentence is split into tokens; <eos> marks its end. Each token has a number in the vocabulary."
+        return (
+            "The decoder reads what has been written so far: the start token <sos>, then every word chosen up to now. "
+            "The word that is chosen next is read in the next step."
+        )
+    if block.kind == "embedding":
+        return _embedding_words(config)
+    if block.kind == "positions":
+        how = "sines and cosines of the position" if config.positions == "sinusoidal" else "learned in training"
+        return (
+            f"A vector for the position is added to each embedding ({how}), because attention alone does not know the "
+            f"order of the tokens. The picture shows the vectors that are added."
+        )
+    if block.kind == "norm":
+        return _norm_words(block, config)
+    if block.kind == "attention":
+        return _attention_words(block, config)
+    if block.kind == "add":
+        return (
+            "The sublayer's result is added to what went into it (residual connection): the sublayer only computes a "
+            "change, and the vector itself passes by."
+        )
+    if block.kind == "feed_forward":
+        return (
+            f"Each token's vector passes through a small network of its own: from {config.d_model} numbers to "
+            f"{config.d_ff} and back. No token sees another one here."
+        )
+    return _other_words(block, config)
+
+
+def _embedding_words(config: ModelConfig) -> str:
+    factor = config.embedding_factor or (config.d_model**0.5 if config.scale_embeddings and _paper(config) else 1.0)
+    times = f" Then it is multiplied by {factor:.4g}." if factor != 1.0 else ""
+    text = f"Each token is looked up in a table: its row, a vector of {config.d_model} numbers, stands for it.{times}"
+    absent = {
+        "rope": " No position is added: this model turns the queries and keys of self-attention instead (RoPE).",
+        "alibi": " No position is added: this model lowers the scores of self-attention with the distance (ALiBi).",
+        "none": " No position is added: this model has none." if _paper(config) else "",
+    }
+    return text + absent.get(config.positions, "")
+
+
+def _norm_words(block: Block, config: ModelConfig) -> str:
+    if block.layer == 0 and block.stack in ("source", "target"):
+        where = "before the first layer, as in BART"
+    elif block.layer == 0:
+        where = "at the end of the stack, since a pre-norm model normalises nothing on the way"
+    else:
+        where = "before the sublayer (pre-norm)" if config.norm_first else "after the sum (post-norm, as in the paper)"
+    return f"Each token's vector is brought to mean 0 and standard deviation 1, then scaled and shifted; {where}."
+
+
+def _attention_words(block: Block, config: ModelConfig) -> str:
+    if block.attention == "cross":
+        n = config.n_heads("cross")
+        text = (
+            f"Each target token asks and the source tokens answer: queries come from the decoder, keys and values from "
+            f"the encoder's memory. This is where the decoder looks at the source, with {plural(n, 'head')}."
+        )
+    elif block.attention == "decoder":
+        closed = (
+            "itself and the tokens before it; the mask closes those that come later"
+            if config.causal
+            else "all tokens written so far; this model was trained without the mask"
+        )
+        n = config.n_heads("decoder")
+        text = (
+            f"Each target token looks at {closed}. Queries, keys and values come from the target ({plural(n, 'head')})."
+        )
+    else:
+        n = config.n_heads("encoder")
+        text = (
+            f"Each source token looks at all source tokens, itself too, and takes from them what fits. Queries, keys "
+            f"and values come from the source ({plural(n, 'head')})."
+        )
+    if config.attention_gate:
+        text += " A gate decides how much of the heads' result may pass."
+    return text
+
+
+def _other_words(block: Block, config: ModelConfig) -> str:
+    layers = config.n_encoder_layers if block.stack == "encoder" else config.n_decoder_layers
+    both = ", in both directions" if block.stack == "encoder" else ""
+    return {
+        "lstm": f"{plural(layers, 'layer')} of LSTM read the tokens one after the other{both}; each state depends on "
+        f"the one before, so the order needs no position.",
+        "initial": "The decoder starts with a state that is computed from the encoder's result at the first token.",
+        "combine": "What attention has found and the decoder's state are put side by side and mixed.",
+        "memory": f"The encoder's result: one vector of {config.d_model} numbers for each source token. It is all that "
+        f"goes from the encoder to the decoder; cross-attention in each decoder layer makes keys and values from it.",
+        "linear": f"The last vector of the newest token is compared with one row for each of the "
+        f"{config.tgt_vocab_size:,} target tokens: a score (logit) for each."
+        + (" The rows are those of the target embedding." if config.share_embeddings != "none" else ""),
+        "softmax": "The scores become probabilities that sum to 1.",
+        "word": "The next word is chosen from these probabilities; here, the word on the chosen path. In the next step "
+        "the decoder reads it.",
+    }[block.kind]
+
+
+def _paper(config: ModelConfig) -> bool:
+    """Whether the model has the two steps of an embedding, scaling and positions, that an LSTM lacks."""
+    return config.architecture == "transformer"
+
+
+def formula_of(block: Block, config: ModelConfig) -> Formula:
+    """The formula of a block, with the symbols of the paper."""
+    if block.kind == "attention":
+        return attention_formula(config)
+    if block.kind == "embedding":
+        scaled = _paper(config) and config.scale_embeddings and not config.embedding_factor
+        factor = ["sqrt", _MODEL] if scaled else f"{config.embedding_factor:g}" if config.embedding_factor else ""
+        return _row(_sub("x", "i"), "=", _sub("E", _sub("t", "i")), *(("·", factor) if factor else ()))
+    if block.kind == "positions":
+        if config.positions == "learned":
+            return _row(_sub("x", "pos"), "+", _sub("P", "pos"))
+        angle = ["frac", "pos", _sup("10000", _row("2i", "/", _MODEL))]
+        return _row(
+            _sub("PE", _row("(", "pos,", "2i", ")")), "=", "sin", "(", angle, ")", ",", " ",
+            _sub("PE", _row("(", "pos,", "2i+1", ")")), "=", "cos", "(", angle, ")",
+        )  # fmt: skip
+    if block.kind == "feed_forward":
+        inner = _row("x", _sub("W", "1"), "+", _sub("b", "1"))
+        hidden = (
+            ["max(0, ", inner, ")"] if config.activation == "relu" else [f"{config.activation.upper()}(", inner, ")"]
+        )
+        return _row("FFN(x)", "=", *hidden, _sub("W", "2"), "+", _sub("b", "2"))
+    return _FORMULAS[block.kind]
+
+
+_SPREAD: Formula = ["sqrt", _row(_sup("σ", "2"), "+", "ε")]
+_EXPONENTIAL: Formula = _sup("e", _sub("z", "j"))
+_FORMULAS: dict[str, Formula] = {
+    "tokens": _row(_sub("t", "1"), ",", "…", ",", _sub("t", "n")),
+    "norm": _row("LayerNorm(x)", "=", "γ", "·", ["frac", _row("x", "−", "μ"), _SPREAD], "+", "β"),
+    "add": _row("x", "+", "Sublayer(x)"),
+    "lstm": _row(_sub("h", "t"), "=", "LSTM(", _sub("x", "t"), ",", _sub("h", _row("t", "−", "1")), ")"),
+    "initial": _row(_sub("h", "0"), "=", "tanh(", "W", _sub("m", "1"), "+", "b", ")"),
+    "combine": _row("tanh(", "W", "[c; h]", ")"),
+    "memory": _row("m", "=", "(", _sub("m", "1"), ",", "…", ",", _sub("m", "n"), ")"),
+    "linear": _row("z", "=", "x", _sup("W", "T")),
+    "softmax": _row(_sub("p", "i"), "=", ["frac", _sup("e", _sub("z", "i")), _row(_sub("Σ", "j"), _EXPONENTIAL)]),
+    "word": _row(_sub("t", _row("n", "+", "1")), "∼", "p"),
+}  # fmt: skip
+
+
+def _scaled(config: ModelConfig) -> Formula:
+    """The scores, before the mask."""
+    product = ["frac", _PRODUCT, ["sqrt", _KEY]] if config.scale_scores else _PRODUCT
+    return product
+
+
+def attention_formula(config: ModelConfig) -> Formula:
+    """Several heads, joined."""
+    if not _paper(config):
+        return _row("softmax", "(", _scaled(config), ")", "V")
+    heads = _row("Concat(", _sub("head", "1"), ",", "…", ",", _sub("head", "h"), ")")
+    return _row(
+        "MultiHead(Q, K, V)",
+        "=",
+        heads,
+        *(("⊙", "σ(", "x", _sup("W", "G"), ")") if config.attention_gate else ()),
+        _sup("W", "O"),
+    )
+
+
+def parts_of(block: Block, config: ModelConfig) -> dict[str, dict[str, Any]]:
+    """What the parts of one head are called, do and compute, by the last part of the name of their point.
+
+    The entry "head" is about the head as a whole.
+    """
+    source = "the memory" if block.attention == "cross" else "the token's vector"
+    turned = config.positions == "rope" and block.attention != "cross"
+    turns = " and then turned by an angle that grows with the position (RoPE)" if turned else ""
+    learned = _paper(config)
+    query = (
+        f"What this token looks for: its whole vector times this head's part of the matrix W_Q{turns}."
+        if learned
+        else "What this token looks for: the decoder's state itself, without a matrix."
+    )
+    key = f"What each token can be found by: {source}, whole, times this head's part of the matrix W_K{turns}."
+    value = (
+        f"What each token hands on when it is looked at: {source}, whole, times this head's part of the matrix W_V."
+        if learned
+        else "What each token hands on: the encoder's result itself, without a matrix."
+    )
+    closed = "later tokens" if block.attention == "decoder" else "padding"
+    nothing = (
+        f"The mask closes {closed}: such a score becomes the lowest possible number, so that softmax gives it 0."
+        if block.attention == "decoder" and config.causal
+        else "The mask would close padding; a single sentence has none, so nothing changes here."
+    )
+    biased = config.positions == "alibi" and block.attention != "cross"
+    distance = " The distance is already taken off (ALiBi)." if biased else ""
+    scale = ", divided by √d_k" if config.scale_scores else ""
+    head = (
+        "One head: it makes queries, keys and values of its own from the whole vectors, by its own part of the "
+        "matrices, and so has a pattern of weights of its own."
+        if learned
+        else "The only head: it compares the decoder's state with what the encoder has made of each token."
+    )
+    bias = ["−", "m", "·", "|i − j|"] if biased else []
+    softmax = _row("softmax", "(", _scaled(config), *bias, ")")
+    scores = f"How well each query fits each key: the product of the two vectors{scale}.{distance}"
+    mean = "Each token takes the mean of the values, weighted by its row of weights."
+    return {
+        "head": _part("Head", head, _row(_sub("head", "i"), "=", softmax, "V")),
+        "query": _part("Queries Q", query, _projected("Q") if learned else _row("Q", "=", "h")),
+        "key": _part("Keys K", key, _projected("K")),
+        "value": _part("Values V", value, _projected("V") if learned else _row("V", "=", "m")),
+        "scores": _part("Scores", scores, _row(_scaled(config), *bias)),
+        "masked": _part("Mask", nothing, _row("score", "=", "−∞", " where closed")),
+        "weights": _part("Softmax", "The scores of each row become weights that sum to 1.", softmax),
+        "output": _part("Weighted values", mean, _row(softmax, "V")),
+    }
+
+
+def _projected(letter: str) -> Formula:
+    """Q = x W_i^Q."""
+    return _row(letter, "=", "x", _sup(_sub("W", "i"), letter))
+
+
+def _part(title: str, words: str, formula: Formula) -> dict[str, Any]:
+    return {"title": title, "words": words, "formula": formula}

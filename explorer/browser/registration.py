@@ -1,0 +1,19 @@
+"""Register a component with Streamlit: its messages carry data, and its code comes by a route (assets.py)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from explorer.browser import assets
+
+
+def component(name: str, entry: str) -> Any:
+    """Register the component `headlight_<name>`, whose code is the pack of this entry.
+
+    One that shows nothing is not isolated: the browser then mounts it in one go instead of two.
+    """
+    return st.components.v2.component(
+        f"headlight_{name}", js=assets.mount(entry), isolate_styles=assets.has_styles(entry)
+    )

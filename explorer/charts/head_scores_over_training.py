@@ -1,0 +1,89 @@
+"""How heads change during a run: one line per head over the snapshots, the chosen head emphasized."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import altair as alt
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.charts.chart import GREY, HEIGHT, Figure, Table
+from explorer.charts.vega_chart import marker, step_axis
+from explorer.decoding.names import index_name, short_name
+
+CHOSEN, OTHER = "the chosen head", "another head"
+
+
+def head_figure(scores: Mapping[int, NDArray[np.float64]], layer: int, head: int, step: int, title: str) -> Figure:
+    """One score of all heads of one kind against the step; layer and head count from 1, `step` is marked.
+
+    Shapes:
+        scores: by step, each [layer, head], from 0 to 1.
+    """
+    data: Table = {"step": [], "value": [], "head": [], "role": [], "mark": []}
+    for at, values in scores.items():
+        for (row, column), value in np.ndenumerate(values):
+            chosen = (row + 1, column + 1) == (layer, head)
+            data["step"].append(at)
+            data["value"].append(100 * float(value))
+            data["head"].append(index_name(row, column))
+            data["role"].append(CHOSEN if chosen else OTHER)
+            data["mark"].append(step)
+    return Figure(_spec(title), data, head_words(scores, layer, head, step, title), f"{title}, in %")
+
+
+def head_words(scores: Mapping[int, NDArray[np.float64]], layer: int, head: int, step: int, title: str) -> str:
+    """The chosen head's score now, at first and at last, and the highest head now, in two sentences."""
+    steps = sorted(scores)
+    if not steps:
+        return "Nothing has been measured yet."
+    now = scores.get(step, scores[steps[-1]])
+    first, last = scores[steps[0]][layer - 1, head - 1], scores[steps[-1]][layer - 1, head - 1]
+    best = np.unravel_index(int(now.argmax()), now.shape)
+    return (
+        f"{title}, {short_name(layer, head)}: {100 * now[layer - 1, head - 1]:.0f} % at step {step:,}, from "
+        f"{100 * first:.0f} % at step {steps[0]:,} to {100 * last:.0f} % at step {steps[-1]:,}. The highest head at "
+        f"step {step:,} is {index_name(int(best[0]), int(best[1]))} with {100 * now.max():.0f} %."
+    )
+
+
+def head_rows(scores: Mapping[int, NDArray[np.float64]]) -> list[dict[str, Any]]:
+    """The same numbers as a table: one row per step, one column per head, in percent."""
+    return [
+        {"step": step}
+        | {index_name(row, column): round(100 * float(value), 1) for (row, column), value in np.ndenumerate(values)}
+        for step, values in sorted(scores.items())
+    ]
+
+
+@lru_cache(maxsize=8)
+def _spec(title: str) -> dict[str, Any]:
+    """Grey lines for all heads, a thick one for the chosen head, a rule at the chosen step."""
+    base = alt.Chart().encode(
+        x=step_axis(),
+        y=alt.Y("value:Q", title=None, scale=alt.Scale(domain=[0, 100]), axis=alt.Axis(tickCount=5)),
+        detail="head:N",
+        tooltip=[
+            alt.Tooltip("head:N", title="head"),
+            alt.Tooltip("step:Q", format=",d"),
+            alt.Tooltip("value:Q", format=".1f", title=f"{title} (%)"),
+        ],
+    )
+    is_chosen = alt.datum.role == CHOSEN
+    accent = alt.Color("role:N", legend=None, scale=alt.Scale(domain=[CHOSEN]))
+    thin = base.transform_filter(alt.datum.role == OTHER).mark_line(strokeWidth=1, opacity=0.6, color=GREY)
+    heavy = base.transform_filter(is_chosen).mark_line(strokeWidth=3).encode(color=accent)
+    dots = base.transform_filter(is_chosen).mark_circle(size=26, opacity=1).encode(color=accent)
+    ends = (
+        base.transform_filter(is_chosen)
+        .transform_joinaggregate(end="max(step)")
+        .transform_filter("datum.step == datum.end")
+        .mark_text(align="right", dx=-6, dy=-10, fontWeight=600, fontSize=12)
+        .encode(text="head:N", color=accent)
+    )
+    made: dict[str, Any] = alt.layer(thin, heavy, dots, ends, marker()).properties(height=HEIGHT).to_dict()
+    made.pop("config", None)
+    return made

@@ -1,0 +1,244 @@
+"""What all Plotly figures share: heatmaps, curves and bars of one look, with a caption and their numbers as a table.
+
+Streamlit takes the colours from the theme when it draws the figure: categorical colours for curves, the sequential
+scale for heatmaps, and the diverging scale for values around zero. Plotly reads labels as HTML, so text that people
+typed goes through :func:`label`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape, unescape
+from typing import Any
+from unicodedata import east_asian_width
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from explorer.decoding import names
+
+HEIGHT = 340
+MOST_SLANTED = 10  # column names that fit side by side at 45 degrees, even in a narrow figure
+MOST_LETTERS = 24  # of a token in a tick label; the table has all of it
+_LETTER, _LINE = 6.5, 22  # pixels of a letter and of a line
+_TIGHT = 11.5  # pixels between two tick labels below which they touch
+# Streamlit replaces these by the theme's categorical colours; other colours would not change with the theme.
+COLOURS = tuple(f"#{i:06d}" for i in range(1, 9))
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+PATTERNS = ("", "/", ".", "x")
+Numbers = Sequence[float] | NDArray[Any]
+Columns = dict[str, list[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Plot:
+    """A Plotly figure, a caption computed from its data, and its numbers by column."""
+
+    figure: go.Figure
+    caption: str
+    title: str = ""
+    table: Columns = field(default_factory=dict)
+
+
+def label(text: str) -> str:
+    """`text` escaped, so that Plotly shows exactly these characters."""
+    return escape(text, quote=False)
+
+
+def labels(tokens: Sequence[str], first: int = 1) -> list[str]:
+    """Axis labels: tokens with their positions, counted from `first`, so that repeated tokens stay apart."""
+    return [label(text) for text in numbered(tokens, first)]
+
+
+def numbered(tokens: Sequence[str], first: int = 1) -> list[str]:
+    """The same for tables, which show every character as it is."""
+    return list(names.numbered(tokens, first=first))
+
+
+def margin(*, left: int = 64, right: int = 14, top: int = 14, bottom: int = 50) -> dict[str, Any]:
+    """Margins for axes and legend in pixels, as the `margin` of a layout.
+
+    Plotly could compute them (automargin), but it would lay out every figure twice, which makes sliders slower.
+    """
+    return {"l": left, "r": right, "t": top, "b": bottom, "autoexpand": False}
+
+
+def width_of(text: str) -> int:
+    """The approximate width of a text in pixels."""
+    return round(sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text) * _LETTER)
+
+
+def legend_room(names: Sequence[str], width: int = 380) -> int:
+    """The top margin in pixels for a horizontal legend; that of a figure without a legend if there is none."""
+    if len(names) < 2:
+        return 14
+    rows, used = 1, 0
+    for name in names:
+        entry = width_of(name) + 55
+        rows, used = (rows, used + entry) if used + entry <= width else (rows + 1, entry)
+    return 10 + _LINE * rows
+
+
+def _layout(
+    height: int, x_axis: Mapping[str, Any], y_axis: Mapping[str, Any], room: Mapping[str, Any], **more: Any
+) -> go.Layout:
+    return go.Layout(
+        height=height,
+        margin=room,
+        xaxis={"automargin": False, **x_axis},
+        yaxis={"automargin": False, **y_axis},
+        legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0},
+        **more,
+    )
+
+
+def _x_title(text: str) -> dict[str, Any]:
+    return {"title": {"text": text, "standoff": 10}}
+
+
+def _y_title(text: str) -> dict[str, Any]:
+    return {"title": {"text": text, "standoff": 14}}
+
+
+def heatmap(
+    values: NDArray[Any],
+    *,
+    x_title: str,
+    y_title: str,
+    x: Sequence[Any] | None = None,
+    y: Sequence[Any] | None = None,
+    span: tuple[float, float] = (0.0, 1.0),
+    scale_title: str = "",
+    hover: NDArray[Any] | None = None,
+    height: int = HEIGHT,
+    width: int = 480,
+) -> go.Figure:
+    """Values, [row, column], with row 0 on top; a span that begins below 0 takes the diverging colour scale.
+
+    NaN cells stay empty; `hover` [row, column] is text for each cell. `width` is the width of the figure in pixels on a
+    small screen: tick labels that would touch are thinned out.
+    """
+    words = "%{y}, %{x}: %{z:.3~f}" if hover is None else "%{y}, %{x}: %{customdata}"
+    trace = go.Heatmap(
+        z=values.astype(np.float32),
+        x=x,
+        y=y,
+        zmin=span[0],
+        zmax=span[1],
+        autocolorscale=span[0] < 0,  # the diverging scale of the theme; otherwise the template's, the sequential one
+        colorbar={"title": {"text": scale_title}, "thickness": 12},
+        customdata=hover,
+        hovertemplate=words + "<extra></extra>",
+        xgap=1 if values.shape[-1] <= 40 else 0,
+        ygap=1 if values.shape[0] <= 40 else 0,
+    )
+    room = margin(right=76, top=56, bottom=10)
+    x_axis: dict[str, Any] = {**_x_title(x_title), "side": "top", "showgrid": False}
+    y_axis: dict[str, Any] = {**_y_title(y_title), "autorange": "reversed", "showgrid": False}
+    if x is not None and y is not None:  # tokens: one tick label each
+        left, angle, top = beside(y), *above(x)
+        room |= {"l": left, "t": top}
+        x_axis |= {"type": "category", "tickangle": -angle, **names_at(x, width - left - room["r"])}
+        y_axis |= {"type": "category", **names_at(y, height - top - room["b"])}
+    return go.Figure(trace, _layout(height, x_axis, y_axis, room))
+
+
+def beside(names: Sequence[str]) -> int:
+    """The left margin in pixels of a heatmap whose rows have these names, as escaped by :func:`label`."""
+    return 50 + _widest(names)
+
+
+def above(names: Sequence[str]) -> tuple[int, int]:
+    """The angle of column names (45° or 90° where they do not fit side by side), and the top margin in pixels."""
+    widest = _widest(names)
+    angle = 0 if (widest + 8) * len(names) <= 200 else 45 if len(names) <= MOST_SLANTED else 90
+    rise = {0: 8, 45: round(0.72 * widest), 90: widest}[angle]  # the sine of 45°
+    return angle, 48 + rise
+
+
+def names_at(names: Sequence[str], pixels: int) -> dict[str, Any]:
+    """Ticks of an axis of this length: every name, or every second, third, … where they would touch."""
+    every = max(1, math.ceil(_TIGHT * len(names) / max(pixels, 1)))
+    shown = range(0, len(names), every)
+    return {"tickmode": "array", "tickvals": list(shown), "ticktext": [_short(names[i]) for i in shown]}
+
+
+def _widest(names: Sequence[str]) -> int:
+    return max((width_of(unescape(_short(name))) for name in names), default=0)
+
+
+def _short(name: str) -> str:
+    text = unescape(name)
+    return name if len(text) <= MOST_LETTERS else label(f"{text[: MOST_LETTERS - 1]}…")
+
+
+def curves(
+    series: Mapping[str, tuple[Numbers, Numbers]],
+    *,
+    x_title: str,
+    y_title: str,
+    log: bool = False,
+    dots: bool = False,
+    height: int = HEIGHT,
+) -> go.Figure:
+    """Curves by name, which differ in dashes as well as colours."""
+    lines = [
+        go.Scatter(
+            x=np.asarray(x),
+            y=np.asarray(y),
+            name=label(name),
+            mode="lines+markers" if dots else "lines",
+            line={"dash": DASHES[i % len(DASHES)], "width": 2, "color": COLOURS[i % len(COLOURS)]},
+            showlegend=len(series) > 1,
+        )
+        for i, (name, (x, y)) in enumerate(series.items())
+    ]
+    y_axis = _y_title(y_title) | ({"type": "log"} if log else {})
+    room = margin(top=legend_room(list(series)))
+    return go.Figure(lines, _layout(height, _x_title(x_title), y_axis, room, hovermode="x unified"))
+
+
+def bars(
+    series: Mapping[str, Sequence[float]],
+    tokens: Sequence[str],
+    *,
+    y_title: str,
+    top: float | None = None,
+    height: int = HEIGHT,
+    first: int = 1,
+    also: Sequence[str] = (),
+) -> go.Figure:
+    """For each token one bar per name, side by side; names differ in patterns as well as colours.
+
+    `first` is the position of the first token; `also` names further bars, which are no tokens and have no position.
+    """
+    names = [*labels(tokens, first), *map(label, also)]
+    widest = max((width_of(unescape(name)) for name in names), default=0)
+    aslant = (widest + 8) * len(names) > 400
+    bottom = 16 + (round(0.72 * widest) if aslant else _LINE)
+    room = margin(top=legend_room(list(series)), bottom=bottom)
+    drawn = [
+        go.Bar(
+            x=names,
+            y=list(values),
+            name=label(name),
+            marker={"color": COLOURS[i], "pattern": {"shape": PATTERNS[i % len(PATTERNS)]}},
+            showlegend=len(series) > 1,
+        )
+        for i, (name, values) in enumerate(series.items())
+    ]
+    x_axis = {**_x_title(""), "tickangle": -45 if aslant else 0, "type": "category"}
+    y_axis = _y_title(y_title) | ({} if top is None else {"range": [0, top]})
+    return go.Figure(drawn, _layout(height, x_axis, y_axis, room, barmode="group"))
+
+
+def rule(figure: go.Figure, *, x: float | None = None, y: float | None = None, text: str = "") -> go.Figure:
+    """Add a dashed line at `x` or `y` with a short label."""
+    if x is not None:
+        figure.add_vline(x=x, line_dash="dash", line_color="#7d8893", annotation_text=label(text))
+    if y is not None:
+        figure.add_hline(y=y, line_dash="dash", line_color="#7d8893", annotation_text=label(text))
+    return figure

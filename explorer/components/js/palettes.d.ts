@@ -1,4 +1,0 @@
-// `palettes.js` is written by Python from explorer/figures/palette.py whenever a component is bundled.
-import type { Palette } from "./types";
-
-export const PALETTES: Record<"light" | "dark", Palette>;

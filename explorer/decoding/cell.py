@@ -1,0 +1,206 @@
+"""The computation of one cell of a map, in digits that a reader can check with a pocket calculator."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.locale.text import plural
+
+if TYPE_CHECKING:
+    from model.analysis.head_details import HeadDetails, RowDetails
+
+_WEIGHT_DIGITS = (4, 5, 3)  # decimals of the weights shown, in the order in which they are tried
+_EDITED = 1e-5  # weights further than this from the softmax of their scores come from an edit
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """One of the d_head dimensions as shown; all values are strings of decimal digits."""
+
+    query: str
+    key: str
+    product: str
+    value: str
+    weighted: str
+    output: str
+
+
+@dataclass(frozen=True)
+class Competitor:
+    """One key of the row as shown: its score, e^(score − highest score), and its weight; '' if masked."""
+
+    key: int
+    score: str
+    exponential: str
+    weight: str
+    masked: bool
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell in the order of its computation; positions count from 0, numbers are decimal strings.
+
+    Each number follows from the numbers shown before it: product = query × key; total = the sum of the products;
+    score = total ÷ divisor, plus the bias where there is one; exponential = e^(score − highest score);
+    weight = exponential ÷ the sum of exponentials; weighted = weight × value; norm = √ of the sum of weighted². Numbers
+    are rounded as shown before they are used again; `reproduced` says whether this leads to the recorded float32
+    weights of the whole row, to the last digit.
+
+    `softmax` is the weight that follows from the scores; it differs from `weight` only if a head edit replaced the row.
+    `head_output` is ‖Σ weight × value‖ over the whole row; `written` is ‖weight × value × W_O‖ (Kobayashi et al. 2020),
+    where `gated` says that a gate multiplies the value before W_O.
+    """
+
+    query: int
+    key: int
+    dimensions: tuple[Dimension, ...]
+    total: str
+    divisor: str
+    bias: str  # what ALiBi adds for the distance; '' in models without it
+    score: str
+    row: tuple[Competitor, ...]
+    weight: str
+    softmax: str
+    masked: bool
+    edited: bool
+    norm: str
+    written: str
+    head_output: str
+    gated: bool
+    reproduced: bool
+
+
+def cell(details: HeadDetails, query: int, key: int) -> Cell:
+    """The computation behind one weight of one head.
+
+    Raises:
+        ValueError: there is no such query, or it could not see so many keys.
+    """
+    if not 0 <= query < len(details.rows):
+        raise ValueError(f"This map has {plural(len(details.rows), 'row')}; there is no row {query + 1}.")
+    row = details.rows[query]
+    if not 0 <= key < len(row.weights):
+        raise ValueError(
+            f"Row {query + 1} can see {plural(len(row.weights), 'key')}; key {key + 1} did not exist yet when it was "
+            f"computed."
+        )
+    row_shown = None
+    for weight_digits, more, extra in itertools.product(_WEIGHT_DIGITS, range(5), range(1, 4)):
+        score_digits = weight_digits + more
+        row_shown = _show(details, row, query, key, _Digits(weight_digits, score_digits, score_digits + extra))
+        if row_shown.reproduced:
+            break
+    assert row_shown is not None
+    return row_shown
+
+
+@dataclass(frozen=True)
+class _Digits:
+    """Decimals of weights and lengths, of scores, and of everything else."""
+
+    weight: int
+    score: int
+    rest: int
+
+
+def _show(details: HeadDetails, row: RowDetails, query: int, key: int, digits: _Digits) -> Cell:
+    """The cell with the given decimals, computed in decimal arithmetic as with pencil and paper."""
+    open_keys = [bool(is_open) for is_open in row.masked == row.scores]
+    queries, keys, values, outputs = (
+        _rounded_all(vector, digits.rest) for vector in (row.query, row.keys[key], row.values[key], row.output)
+    )
+    products = [_rounded(q * k, digits.rest) for q, k in zip(queries, keys, strict=True)]
+    total = sum(products, Decimal(0))
+    divisor = _rounded(Decimal(row.query.size).sqrt(), digits.rest) if details.scaled else Decimal(1)
+    bias = None if row.bias is None else _rounded_all(row.bias[[key]], digits.score)[0]
+    score = _rounded(total / divisor + (bias or 0), digits.score)
+    scores = _rounded_all(row.scores, digits.score)
+    scores[key] = score
+    exponentials = _exponentials(scores, open_keys, digits.rest)
+    raised = sum(exponentials, Decimal(0)) or Decimal(1)
+    softmax = [_rounded(exponential / raised, digits.weight) for exponential in exponentials]
+    recorded = _rounded_all(row.weights, digits.weight)
+    edited = _is_edited(row)
+    weights = recorded if edited else softmax
+    weighted = [_rounded(weights[key] * value, digits.rest) for value in values]
+    norm = _rounded(sum((part * part for part in weighted), Decimal(0)).sqrt(), digits.weight)
+    # The weight shown is off by at most half of its last digit, and the length of the product by that times the value.
+    slack = 10.0**-digits.weight * (1.5 + 0.5 * float(np.linalg.norm(row.values[key])))
+    return Cell(
+        query=query,
+        key=key,
+        dimensions=tuple(
+            Dimension(*map(_text, numbers))
+            for numbers in zip(queries, keys, products, values, weighted, outputs, strict=True)
+        ),
+        total=_text(total),
+        divisor=_text(divisor),
+        bias="" if bias is None else _text(bias),
+        score=_text(score),
+        row=tuple(
+            Competitor(
+                key=i,
+                score=_text(scores[i]),
+                exponential=_text(exponentials[i]) if is_open else "",
+                weight=_text(weights[i]) if is_open else "",
+                masked=not is_open,
+            )
+            for i, is_open in enumerate(open_keys)
+        ),
+        weight=_text(weights[key]),
+        softmax=_text(softmax[key]),
+        masked=not open_keys[key],
+        edited=edited,
+        norm=_text(norm),
+        written=_length(row.weights[key] * (row.passed_on[key] @ details.projection), digits.weight),
+        head_output=_length(row.output, digits.weight),
+        gated=row.gate is not None,
+        # The recorded score is a sum of float32 numbers; the chain must agree with it within its own rounding.
+        reproduced=weights == recorded
+        and abs(float(score) - float(row.scores[key])) <= max(10.0**-digits.score, 4e-6 * max(1.0, abs(float(score))))
+        and abs(float(norm) - float(np.linalg.norm(row.weights[key] * row.values[key]))) <= slack,
+    )
+
+
+def _exponentials(scores: Sequence[Decimal], open_keys: Sequence[bool], digits: int) -> list[Decimal]:
+    """e^(score − highest visible score) of each key; 0 if masked."""
+    seen = [score for score, is_open in zip(scores, open_keys, strict=True) if is_open]
+    return [
+        _rounded((score - max(seen)).exp(), digits) if is_open else Decimal(0)
+        for score, is_open in zip(scores, open_keys, strict=True)
+    ]
+
+
+def _is_edited(row: RowDetails) -> bool:
+    """Whether the weights are not the softmax of their scores, so that an edit must have replaced the row."""
+    open_keys = row.masked == row.scores
+    if not open_keys.any():
+        return bool(row.weights.any())
+    raised = np.where(open_keys, np.exp(row.scores.astype(np.float64) - row.scores[open_keys].max()), 0.0)
+    return bool(np.abs(raised / raised.sum() - row.weights).max() > _EDITED)
+
+
+def _rounded(value: Decimal, digits: int) -> Decimal:
+    # No digit may be lost, before or after the decimal point: scores may be large.
+    with localcontext(prec=60):
+        return value.quantize(Decimal(1).scaleb(-digits))
+
+
+def _rounded_all(values: NDArray[np.float32], digits: int) -> list[Decimal]:
+    return [_rounded(Decimal(float(value)), digits) for value in values]
+
+
+def _length(vector: NDArray[np.float32], digits: int) -> str:
+    return _text(_rounded(Decimal(float(np.linalg.norm(vector))), digits))
+
+
+def _text(value: Decimal) -> str:
+    """The digits as shown; a number that rounds to 0 has no sign."""
+    return f"{abs(value) if value == 0 else value:f}"

@@ -1,0 +1,59 @@
+"""Coordinates in the attention of one sentence: kind, layer and head of a map, row and column of a cell.
+
+Everything that people see or type counts from 1, and so does a :class:`Place`. Arrays and recorded heads count from 0;
+the conversions stand here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from explorer.decoding.names import head_title, short_name
+from model.config import AttentionKind
+from model.user_error import UserError
+
+
+class NoSingleHead(UserError):
+    """The mean over the heads is in view where a single head is needed; the message says what to choose."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """One kind, layer, head, row and column, all counted from 1, and all of tokens, even where words are shown.
+
+    `head` 0 is the mean over the heads of the layer. `row` is the query; `col` the key, None while no cell is chosen.
+    `step` is the decoder row in view: the same as `row`, except in encoder self-attention.
+    """
+
+    kind: AttentionKind
+    layer: int
+    head: int
+    row: int = 1
+    col: int | None = None
+    step: int = 1
+
+    @classmethod
+    def at_index(cls, kind: AttentionKind, layer: int, head: int) -> Place:
+        """The head at the indices [layer, head] of an array, which count from 0."""
+        return cls(kind, layer + 1, head + 1)
+
+    @property
+    def index(self) -> tuple[int, int]:
+        """(layer, head) as indices of an array, from 0.
+
+        Raises:
+            NoSingleHead: the place is the mean over the heads, which is no single head.
+        """
+        if not self.head:
+            raise NoSingleHead("The mean over heads is in view. Choose one head to see where its numbers come from.")
+        return self.layer - 1, self.head - 1
+
+    @property
+    def title(self) -> str:
+        """The head as the title of a map: "Cross-attention, layer 1, head 2"."""
+        return head_title(self.kind, self.layer, self.head)
+
+    @property
+    def short_name(self) -> str:
+        """The head where room is short: "L1 H2", or "L1 mean"."""
+        return short_name(self.layer, self.head)

@@ -1,0 +1,191 @@
+"""The tree of continuations of one sentence: its own translation, chosen paths, and the hypotheses of beam search."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from explorer.decoding.beam_candidates import Branch
+from explorer.locale.text import fixed, plural, quoted
+
+if TYPE_CHECKING:
+    from explorer.decoding.translator import Translation
+
+Fate = Literal["shown", "path", "kept", "ended", "pruned"]
+MAX_NODES = 600  # more cannot be told apart; the worst of the pruned branches are left out first
+
+
+@dataclass(frozen=True)
+class Line:
+    """A whole decoding in the tree: its path of token ids, its name, and the probability of each token if known."""
+
+    path: tuple[int, ...]
+    name: str
+    probabilities: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Node:
+    """One token in the tree, identified by the path of token ids that leads to it; <sos> has the empty path.
+
+    `fate`: on the path that is shown; on another whole path; kept by beam search for a while; ended there with <eos>;
+    pruned at once. `probability` of the token is from 0 to 1; `total` (in nats) and `score` are known where beam search
+    scored the node. `names` are those of the lines that end here. The node is drawn in `row`, at the length of its
+    path.
+    """
+
+    path: tuple[int, ...]
+    token: str
+    fate: Fate
+    probability: float | None = None
+    total: float | None = None
+    score: float | None = None
+    names: tuple[str, ...] = ()
+    row: int = 0
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The nodes, parents before children, and how many pruned ones were left out because the tree is full."""
+
+    nodes: tuple[Node, ...]
+    left_out: int = 0
+
+    def __getitem__(self, path: tuple[int, ...]) -> Node:
+        return next(node for node in self.nodes if node.path == path)
+
+    def texts(self) -> dict[tuple[int, ...], str]:
+        """The tokens from <sos> to each node, separated by spaces."""
+        texts: dict[tuple[int, ...], str] = {}
+        for node in self.nodes:
+            texts[node.path] = f"{texts[node.path[:-1]]} {node.token}".strip() if node.path else ""
+        return texts
+
+
+def tree_of(
+    own: Translation,
+    shown: Translation,
+    chosen: Sequence[Translation],
+    searched: Translation | None,
+    label: Callable[[int], str],
+    *,
+    pruned: bool = True,
+) -> Tree:
+    """The tree of one sentence: the model's own choice, the translation on screen, the paths that the user chose, and
+    the hypotheses and branches of a beam search, if there was one. `label` and `pruned` are as for :func:`grow`.
+    """
+    lines = [_line(own, "the model's own choice"), _line(shown, "on screen")]
+    lines += [_line(translation, f"path {number} you chose") for number, translation in enumerate(chosen, start=1)]
+    if searched is not None:
+        lines += [Line(one.path, f"hypothesis {rank}") for rank, one in enumerate(searched.candidates, start=1)]
+    branches = searched.branches if searched is not None else ()
+    return grow(lines, branches, label, shown=shown.path, pruned=pruned)
+
+
+def _line(translation: Translation, name: str) -> Line:
+    return Line(translation.path, name, tuple(float(p) for p in translation.trace.probabilities))
+
+
+def grow(
+    lines: Sequence[Line],
+    branches: Iterable[Branch],
+    label: Callable[[int], str],
+    *,
+    shown: tuple[int, ...] = (),
+    pruned: bool = True,
+) -> Tree:
+    """The tree of some decodings and of a beam search; paths with a common beginning share its nodes.
+
+    `label` gives the text of a token id, `shown` is the path on screen; without `pruned`, pruned branches are left out.
+    """
+    nodes: dict[tuple[int, ...], Node] = {(): Node((), "<sos>", "shown")}
+    for line in lines:
+        for end in range(1, len(line.path) + 1):
+            path = line.path[:end]
+            known = line.probabilities[end - 1] if end <= len(line.probabilities) else None
+            node = nodes.setdefault(path, Node(path, label(path[-1]), "path", known))
+            if end == len(line.path) and line.name not in node.names:
+                nodes[path] = replace(node, names=(*node.names, line.name))
+    wanted = [branch for branch in branches if pruned or branch.fate != "pruned"]
+    chosen, left_out = _that_fit(wanted, MAX_NODES - len(nodes))
+    for branch in chosen:
+        old = nodes.get(branch.path)
+        node = old or Node(branch.path, label(branch.path[-1]), branch.fate)
+        nodes[branch.path] = replace(
+            node, probability=math.exp(branch.log_prob), total=branch.total, score=branch.score
+        )
+    for end in range(1, len(shown) + 1):
+        if shown[:end] in nodes:
+            nodes[shown[:end]] = replace(nodes[shown[:end]], fate="shown")
+    return Tree(_laid_out(nodes), left_out)
+
+
+def _that_fit(branches: Sequence[Branch], room: int) -> tuple[list[Branch], int]:
+    """The branches that fit, without the worst pruned ones; all others are needed as parents."""
+    worst_first = sorted((b for b in branches if b.fate == "pruned"), key=lambda b: b.score)
+    excess = max(0, min(len(worst_first), len(branches) - max(room, 0)))
+    left_out = {id(branch) for branch in worst_first[:excess]}
+    return [branch for branch in branches if id(branch) not in left_out], excess
+
+
+def _laid_out(nodes: Mapping[tuple[int, ...], Node]) -> tuple[Node, ...]:
+    """Nodes depth first, each with its row: the best child continues its parent's row, the others follow below."""
+    children: dict[tuple[int, ...], list[Node]] = defaultdict(list)
+    for path, node in nodes.items():
+        if path:
+            children[path[:-1]].append(node)
+    order = {"shown": 0, "path": 1, "ended": 2, "kept": 2, "pruned": 3}
+    ordered: list[Node] = []
+    rows, waiting = 0, [(nodes[()], True)]
+    while waiting:  # an explicit stack: a path may be longer than Python's recursion is deep
+        node, first = waiting.pop()
+        if not first:
+            rows += 1
+        ordered.append(replace(node, row=rows))
+        best_first = sorted(
+            children[node.path], key=lambda n: (order[n.fate], -(n.score if n.score is not None else -math.inf))
+        )
+        waiting += [(child, i == 0) for i, child in reversed(list(enumerate(best_first)))]
+    return tuple(ordered)
+
+
+def tree_caption(tree: Tree) -> str:
+    """The tree in a sentence or two: how many paths and hypotheses it has, and the best of them."""
+    paths = sum(bool(node.names) for node in tree.nodes)
+    scores = {node.path: node.score for node in tree.nodes if node.score is not None}
+    parts = [f"{plural(paths, 'whole path')}, {plural(len(tree.nodes) - 1, 'token')} in all."]
+    if scores:
+        pruned = sum(node.fate == "pruned" for node in tree.nodes)
+        parts.append(f"Beam search scored {len(scores)} of them; {pruned} of those shown were dropped at once.")
+    if ended := [node.path for node in tree.nodes if node.path in scores and _is_end(node)]:
+        best = max(ended, key=scores.__getitem__)
+        parts.append(f"Its best hypothesis is {quoted(tree.texts()[best])} with score {fixed(scores[best], 3)}.")
+    if tree.left_out:
+        parts.append(f"Left out for lack of room: the worst {plural(tree.left_out, 'dropped branch')}.")
+    return " ".join(parts)
+
+
+def _is_end(node: Node) -> bool:
+    return node.fate == "ended" or any(name.startswith("hypothesis") for name in node.names)
+
+
+def tree_table(tree: Tree) -> list[dict[str, object]]:
+    """One row per node, in the order in which they are drawn; probabilities in percent."""
+    texts = tree.texts()
+    fates = {"shown": "on screen", "path": "a whole path", "kept": "kept", "ended": "ended", "pruned": "dropped"}
+    return [
+        {
+            "step": len(node.path),
+            "token": node.token,
+            "after": texts[node.path[:-1]],
+            "probability (%)": None if node.probability is None else round(100 * node.probability, 2),
+            "log-probability (nats)": None if node.total is None else round(node.total, 4),
+            "score": None if node.score is None else round(node.score, 4),
+            "state": fates[node.fate],
+            "end of": ", ".join(node.names),
+        }
+        for node in tree.nodes[1:]
+    ]

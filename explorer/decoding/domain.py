@@ -1,0 +1,143 @@
+"""What lies outside what a model can do, told from what is measured: spelling, confidence and length."""
+
+from __future__ import annotations
+
+import functools
+import re
+
+import numpy as np
+
+from explorer.decoding.translator import Translation
+from explorer.locale.text import listed, percent, plural, quoted, shortened
+from model.config import SPECIALS
+from model.data import get_task
+from model.data.task import Task
+from model.folder import SHIPPED
+
+# The geometric mean of the likeliest tokens' probabilities, for models whose usual value is not known: with those of
+# Multi30k that learned from the corpus alone, 2 % to 5 % of the validation sentences lay below it. Sentences from other
+# subjects or languages have 0.2 to 0.45; for the shipped models, see Task.confidence.
+LOW = 0.38
+_BYTE = re.compile("<0x[0-9A-F]{2}>")  # how tokenizers write a byte of a character that is not in their alphabet
+MANY_PIECES = 3  # a word in so many pieces was not seen, or hardly ever
+MOST_NAMED = 4
+LONGEST_NAMED = 24  # characters of an unknown token
+
+
+def confidence(shown: Translation) -> float:
+    """The geometric mean over the steps of the probability of the likeliest token, from 0 to 1."""
+    likeliest = np.asarray(shown.trace.top_probabilities, dtype=np.float64).max(axis=1)
+    return float(np.exp(np.log(np.maximum(likeliest, np.finfo(np.float64).tiny)).mean()))
+
+
+def warning(shown: Translation, task: Task | None) -> str:
+    """A sentence that says why not to trust this translation, or an empty string.
+
+    Of an edited translation nothing is said: there, low confidence may come from the edit.
+    """
+    if shown.trace.edits:
+        return ""
+    reasons = [*_unknown(shown), *_unseen_characters(shown), *_too_long(shown, task), *_unsure(shown, task)]
+    if not reasons:
+        reasons = _shredded(shown, task)
+    if not reasons:
+        reasons = _not_listed(shown, task)
+    if not reasons:
+        return ""
+    known = f"Trained on {task.trained_on}: this is far from them" if task and task.trained_on else "Far from its data"
+    return f"{known}, so do not trust the answer. {' '.join(reasons)}"
+
+
+def _unknown(shown: Translation) -> list[str]:
+    """Tokens that are not in the vocabulary."""
+    source = shown.source
+    unknown = [token for token, is_unknown in zip(source.tokens, source.unknown, strict=True) if is_unknown]
+    distinct = list(dict.fromkeys(shortened(token, LONGEST_NAMED) for token in unknown))
+    if not distinct:
+        return []
+    names = listed([quoted(token) for token in distinct[:MOST_NAMED]])
+    more = f" and {len(distinct) - MOST_NAMED} more" if len(distinct) > MOST_NAMED else ""
+    return [f"{names}{more} never occurred in training."]
+
+
+def _not_listed(shown: Translation, task: Task | None) -> list[str]:
+    if task is None:
+        return []
+    if task.is_source is not None:
+        return [] if task.is_source(shown.source.text) else [task.not_a_source]
+    if not task.complete or _normal(shown.source.text) in _sources(task.name):
+        return []
+    return [f"It is none of the {len(_sources(task.name)):,} sentences of its task."]
+
+
+@functools.cache
+def _sources(name: str) -> frozenset[str]:
+    """Every source of a task, as compared."""
+    return frozenset(_normal(example.source) for split in get_task(name).splits.values() for example in split)
+
+
+def _normal(text: str) -> str:
+    """A text without what makes no other sentence: case, spaces and the mark at the end."""
+    return " ".join(text.casefold().rstrip(" .!?").split())
+
+
+def _unseen_characters(shown: Translation) -> list[str]:
+    """Characters that a subword tokenizer can only spell in bytes."""
+    source = shown.source
+    spelt = [
+        source.text[start:end]
+        for token, (start, end) in zip(source.tokens, source.offsets, strict=True)
+        if _BYTE.fullmatch(token) and end > start
+    ]
+    characters = list(dict.fromkeys(character for text in spelt for character in text if not character.isspace()))
+    if not characters:
+        return []
+    names = listed([quoted(character) for character in characters[:MOST_NAMED]])
+    more = f" and {len(characters) - MOST_NAMED} more" if len(characters) > MOST_NAMED else ""
+    return [f"{names}{more} never occurred in training."]
+
+
+def _too_long(shown: Translation, task: Task | None) -> list[str]:
+    length = len(shown.source)
+    if task is None or not task.longest or length <= task.longest:
+        return []
+    return [f"It has {plural(length, 'token')}; the longest in training had {task.longest}."]
+
+
+def _unsure(shown: Translation, task: Task | None) -> list[str]:
+    sure = confidence(shown)
+    # What a task's own models reach says nothing about one that somebody else has trained on it.
+    usual = task.confidence if task is not None and shown.model in SHIPPED else 0.0
+    if sure >= (usual or LOW):
+        return []
+    words = [] if _reads_letters(shown) else _in_pieces(shown)
+    pieces = f" It had to spell {listed(words[:MOST_NAMED])} in small pieces." if words else ""
+    unit = "letter" if _reads_letters(shown) else "word"
+    mostly = f"; on its own data, it nearly always gives more than {percent(usual)}" if usual else ""
+    return [
+        f"On average, the model gave only {percent(sure)} to its likeliest {unit} (geometric mean){mostly}.{pieces}"
+    ]
+
+
+def _reads_letters(shown: Translation) -> bool:
+    """Whether the model's tokens are letters, as far as this translation shows: then no word is in pieces."""
+    tokens = (*shown.source.tokens, *(token for row in shown.trace.top_tokens for token in row))
+    return all(len(token) == 1 or token in SPECIALS for token in tokens)
+
+
+def _shredded(shown: Translation, task: Task | None) -> list[str]:
+    """Words cut into more pieces than those of nearly all validation sentences, whatever the confidence."""
+    most = task.most_pieces if task is not None and shown.model in SHIPPED else 0
+    words = _in_pieces(shown, most + 1) if most else []
+    return [f"It had to spell {listed(words[:MOST_NAMED])} in more than {plural(most, 'piece')}."] if words else []
+
+
+def _in_pieces(shown: Translation, least: int = MANY_PIECES) -> list[str]:
+    """Words of the source, in quotation marks, that have at least so many pieces."""
+    source = shown.source
+    words: dict[int, list[tuple[int, int]]] = {}
+    for word, span in zip(source.words, source.offsets, strict=True):
+        if word >= 0:
+            words.setdefault(word, []).append(span)
+    split = [spans for spans in words.values() if len(spans) >= least]
+    return list(dict.fromkeys(quoted(source.text[spans[0][0] : spans[-1][1]]) for spans in split))

@@ -1,0 +1,114 @@
+"""Example sentences of a model: those of its task, or those that its training was validated on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from explorer.decoding.attention_maps import attention_maps
+from explorer.decoding.choices import step_worth_seeing
+from explorer.decoding.head_summary import summarise
+from model.data import TASKS, get_task
+from model.data.scenes import scenes
+from model.data.task import IMPORTED, Prompt
+from model.file_formats import Evaluation, FormatError, check, decode
+from model.folder import METRICS
+
+if TYPE_CHECKING:
+    from explorer.decoding.translator import Translation
+    from model.trace import AttentionTrace
+
+N_SCENES = 4
+LAST_BYTES = 1 << 20  # of the metrics, in which the last samples are looked for; no line is longer
+__all__ = ["Prompt", "borne_out", "examples_of", "hint_for", "opening_step", "word_for"]
+
+CLEAR = 0.5  # the mean weight that a head must have on the cells of a pattern
+
+
+def examples_of(summary: dict[str, Any]) -> tuple[Prompt, ...]:
+    """Example sentences for a model, best first; none if nothing is known about its data."""
+    task = str(summary.get("task"))
+    if task in TASKS:
+        prompts: tuple[Prompt, ...] = tuple(get_task(task).examples)
+        if prompts:
+            return prompts
+    if task == IMPORTED:
+        return _scenes(summary["data"].get("src_lang"))
+    return tuple(Prompt(source, "From this model's validation data.") for source in _samples(Path(summary["folder"])))
+
+
+def _scenes(lang: object) -> tuple[Prompt, ...]:
+    """A few everyday descriptions for a translator from elsewhere, if it reads one of their languages."""
+    if lang not in ("en", "de"):
+        return ()
+    everything = scenes()
+    chosen = everything[:: len(everything) // N_SCENES][:N_SCENES]
+    return tuple(Prompt(scene.english if lang == "en" else scene.german, "") for scene in chosen)
+
+
+def hint_for(text: str, prompts: tuple[Prompt, ...], shown: Translation) -> str:
+    """What to look for in `text`, as a sentence, if it is an example whose hint this translation bears out; else ""."""
+    prompt = next((prompt for prompt in prompts if prompt.source == text), None)
+    if prompt is None or not prompt.note or not borne_out(prompt, shown):
+        return ""
+    return f"What to look for: {prompt.note}{'' if prompt.note[-1] in '.?!' else '.'}"
+
+
+def borne_out(prompt: Prompt, shown: Translation) -> bool:
+    """Whether a translation says and looks at what the hint of an example takes for granted."""
+    trace = shown.trace
+    return (
+        all(f" {words} " in f" {_bare(shown.text)} " for words in map(_bare, prompt.says))
+        and all(_looks(trace, written, source) for written, source in prompt.looks)
+        and (not prompt.pattern or _has_pattern(trace, prompt.pattern))
+    )
+
+
+def _bare(text: str) -> str:
+    """A text without its final full stop, which phrases have and hints leave out."""
+    return text.rstrip(".")
+
+
+def _looks(trace: AttentionTrace, written: str, source: str) -> bool:
+    """Whether the row that predicts `written` has `source` as its heaviest key, in the mean over the last layer."""
+    if written not in trace.predicted_tokens:
+        return False
+    row = trace.predicted_tokens.index(written)
+    return trace.src_tokens[int(np.argmax(trace.cross[-1].mean(axis=0)[row]))] == source
+
+
+def _has_pattern(trace: AttentionTrace, pattern: str) -> bool:
+    """Whether a head of cross-attention has at least half of its weight on a pattern of `head_summary`."""
+    return float(np.nanmax(summarise(attention_maps(trace, "cross")).shares[pattern])) >= CLEAR
+
+
+def word_for(text: str, prompts: tuple[Prompt, ...]) -> str:
+    """The predicted token at whose step `text` should open if it is one of the examples, else an empty string."""
+    return next((prompt.word for prompt in prompts if prompt.source == text), "")
+
+
+def opening_step(summary: dict[str, Any], shown: Translation) -> int:
+    """The step, from 1, at which a page opens a translation: the example's own, or the closest race between words."""
+    return step_worth_seeing(shown.trace, word_for(shown.source.text, examples_of(summary)))
+
+
+def _samples(folder: Path) -> list[str]:
+    """Source sentences of the last evaluation in the metrics of the run."""
+    path = folder / METRICS
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - LAST_BYTES))
+            lines = file.read(LAST_BYTES).splitlines()
+    except OSError:  # there are none, or not any more
+        return []
+    for line in reversed(lines):
+        try:
+            evaluation = decode(line)
+            check(evaluation, Evaluation)
+        except FormatError:
+            continue  # the last line of a file that is being written, or was truncated, may be incomplete
+        if evaluation.get("samples"):
+            return [sample["source"] for sample in evaluation["samples"]]
+    return []

@@ -1,0 +1,196 @@
+"""Changes to heads that a person asks for, as values and as text in a link.
+
+A change counts layers, heads and rows from 1, as on screen. In the address bar it is a few plain words, such as
+`cross.2.1.zero`; several are joined by `~`.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+
+from explorer.decoding.names import short_name
+from explorer.locale.text import plural, shortened
+from model.config import ATTENTION_KINDS, AttentionKind, ModelConfig
+
+if TYPE_CHECKING:
+    from model.points import Head
+
+Kind = Literal["zero", "uniform", "mean", "row", "pattern", "output"]
+OPS: tuple[Kind, ...] = get_args(Kind)
+WHOLE: tuple[Kind, ...] = ("zero", "uniform", "mean")  # these hold for any sentence
+WORDS: dict[Kind, str] = {
+    "zero": "switched off",
+    "uniform": "made uniform",
+    "mean": "replaced by its mean",
+    "row": "edited by hand",
+    "pattern": "given the pattern of another sentence",
+    "output": "given the output of another sentence",
+}
+MOST_CHANGES, MOST_ROW, MOST_OTHER = 256, 512, 500
+PARTS = 1000  # a weight in a link is a whole number of thousandths
+
+_NUMBER = re.compile(r"[1-9]\d{0,3}")
+_WEIGHTS = re.compile(r"\d{1,4}(-\d{1,4})*")
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change to one head. `row` and `weights` (thousandths) for a row; `other`: the sentence that is taken from."""
+
+    kind: AttentionKind
+    layer: int
+    head: int
+    op: Kind
+    row: int = 0
+    weights: tuple[int, ...] = ()
+    other: str = ""
+
+    @property
+    def place(self) -> Head:
+        """The head, counted from 0."""
+        return (self.kind, self.layer - 1, self.head - 1)
+
+    def __str__(self) -> str:
+        where = f", row {self.row}" if self.op == "row" else ""
+        other = f" ({self.other})" if self.other else ""
+        return f"{self.kind} {short_name(self.layer, self.head)}{where} {WORDS[self.op]}{other}"
+
+
+Changes = tuple[Change, ...]
+
+
+def describe(changes: Changes) -> str:
+    """All changes in one line; heads of one kind that were changed alike are named together."""
+    groups: dict[tuple[str, Kind], list[Change]] = {}
+    single = []
+    for change in changes:
+        if change.op in WHOLE:
+            groups.setdefault((change.kind, change.op), []).append(change)
+        else:
+            single.append(str(change))
+    lines = [
+        f"{kind} {', '.join(short_name(c.layer, c.head) for c in members)} {WORDS[op]}"
+        for (kind, op), members in groups.items()
+    ]
+    return "; ".join([*lines, *single]) or "no change"
+
+
+def added(changes: Changes, new: Sequence[Change]) -> Changes:
+    """With new changes put in; what was done to the same head before (or the same row of it) gives way to them."""
+    places = {(change.place, change.row if change.op == "row" else 0) for change in new}
+    whole = {change.place for change in new if change.op != "row"}
+    remaining = [
+        change
+        for change in changes
+        if change.place not in whole and (change.place, change.row if change.op == "row" else 0) not in places
+    ]
+    # A row edited by hand means nothing in a head that is otherwise replaced.
+    replaced = {change.place for change in new if change.op == "row"}
+    remaining = [change for change in remaining if change.op == "row" or change.place not in replaced]
+    return (*remaining, *new)
+
+
+def for_any_sentence(changes: Changes) -> Changes:
+    """The changes that apply to any sentence; rows edited by hand and patches belong to one sentence."""
+    return tuple(change for change in changes if change.op in WHOLE)
+
+
+def to_link(changes: Changes) -> str:
+    """The changes as the value of the link parameter `edit`."""
+    return "~".join(_one_to_link(change) for change in changes)
+
+
+def _one_to_link(change: Change) -> str:
+    parts = [change.kind, str(change.layer), str(change.head), change.op]
+    if change.op == "row":
+        parts += [str(change.row), "-".join(map(str, change.weights))]
+    if change.op in ("pattern", "output"):
+        parts.append(base64.urlsafe_b64encode(change.other.encode()).decode().rstrip("="))
+    return ".".join(parts)
+
+
+def from_link(text: str) -> tuple[Changes, list[str]]:
+    """Read a link parameter, which anybody may have written; a sentence for each part that makes no sense."""
+    changes: list[Change] = []
+    problems = []
+    parts = [part for part in text.split("~") if part]
+    for part in parts[:MOST_CHANGES]:
+        try:
+            changes = list(added(tuple(changes), [_read(part)]))
+        except ValueError as unfit:
+            problems.append(f"The link's edit '{shortened(part, 60)}' is left out: {unfit}")
+    if len(parts) > MOST_CHANGES:
+        problems.append(f"The link has {len(parts)} edits; the first {MOST_CHANGES} are used.")
+    return tuple(changes), problems
+
+
+def fitting(changes: Changes, config: ModelConfig) -> tuple[Changes, list[str]]:
+    """The changes to heads that a model has, and a sentence for each of the others."""
+    possible, problems = [], []
+    for change in changes:
+        layers, heads = config.n_layers(change.kind), config.n_heads(change.kind)
+        if change.layer <= layers and change.head <= heads:
+            possible.append(change)
+        else:
+            problems.append(
+                f"The link's edit '{shortened(_one_to_link(change), 60)}' is left out: this model has "
+                f"{plural(layers, 'layer')} of {plural(heads, f'{change.kind} head')}."
+            )
+    return tuple(possible), problems
+
+
+def _read(part: str) -> Change:
+    kind, layer, head, op, *rest = [*part.split("."), "", "", "", ""][: max(4, part.count(".") + 1)]
+    if kind not in ATTENTION_KINDS or op not in OPS:
+        raise ValueError("it is not of the form cross.2.1.zero.")
+    if not (_NUMBER.fullmatch(layer) and _NUMBER.fullmatch(head)):
+        raise ValueError("layer and head are whole numbers from 1.")
+    change = Change(kind, int(layer), int(head), op)
+    if op == "row":
+        if len(rest) != 2 or not _NUMBER.fullmatch(rest[0]) or not _WEIGHTS.fullmatch(rest[1]):
+            raise ValueError("a row needs its number and its weights in thousandths, such as row.3.0-500-500.")
+        weights = tuple(int(weight) for weight in rest[1].split("-"))
+        if len(weights) > MOST_ROW or not any(weights):
+            raise ValueError("a row needs at least one weight above 0.")
+        return Change(change.kind, change.layer, change.head, op, row=int(rest[0]), weights=weights)
+    if op in ("pattern", "output"):
+        if len(rest) != 1 or len(rest[0]) > 4 * MOST_OTHER:
+            raise ValueError("it does not name the sentence that it is taken from.")
+        return Change(change.kind, change.layer, change.head, op, other=_decoded(rest[0]))
+    if rest:
+        raise ValueError(f"'{op}' takes nothing more.")
+    return change
+
+
+def _decoded(text: str) -> str:
+    try:
+        sentence = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
+    except (binascii.Error, ValueError):
+        raise ValueError("the sentence that it is taken from cannot be read.") from None
+    if not sentence.strip() or len(sentence) > MOST_OTHER:
+        raise ValueError("the sentence that it is taken from is empty or too long.")
+    return sentence
+
+
+def thousandths(weights: Sequence[float]) -> tuple[int, ...]:
+    """Non-negative weights as thousandths that sum to about 1000.
+
+    Raises:
+        ValueError: there is nothing above 0, or something below, or no number.
+    """
+    row = np.asarray(weights, dtype=np.float64)
+    if not np.isfinite(row).all() or (row < 0).any():
+        raise ValueError("Weights are numbers from 0 on; none may be negative or empty.")
+    if row.sum() <= 0:
+        raise ValueError("At least one weight must be above 0: a row has to look somewhere.")
+    parts = np.rint(PARTS * row / row.sum()).astype(int)
+    if not parts.any():
+        parts[row.argmax()] = PARTS
+    return tuple(int(part) for part in parts)

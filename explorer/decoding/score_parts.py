@@ -1,0 +1,107 @@
+"""The parts of a score in words: what they are called, and which pairs of them explain the most."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.decoding.names import short_head, short_layer
+from explorer.locale.text import fixed, percent, plural, quoted, rounded
+from model.analysis.score_terms import Part
+
+Floats = NDArray[np.float64]
+
+LARGEST = 3  # terms that are named in words
+_STACKS = {"encoder": "encoder", "decoder": "decoder", "cross": "cross"}
+_NAMES = {"word": "word", "position": "position", "bias": "biases", "distance": "distance"}
+
+
+def part_label(part: Part) -> str:
+    """A part where room is short: "word", "encoder L1 H2", "cross L1 heads", "encoder L1 feed-forward"."""
+    if part.source == "head":
+        which = short_head(part.head + 1) if part.head >= 0 else "heads"
+        return f"{_STACKS[part.stack]} {short_layer(part.layer + 1)} {which}"
+    if part.source == "feed_forward":
+        return f"{_STACKS[part.stack]} {short_layer(part.layer + 1)} feed-forward"
+    return _NAMES[part.source]
+
+
+def part_in_words(part: Part, token: str, position: int) -> str:
+    """A part of the vector at a position (from 1) inside a sentence: "the word “books”", "position 4"."""
+    if part.source == "word":
+        return f"the word {quoted(token)}"
+    if part.source == "position":
+        return f"position {position}"
+    if part.source == "bias":
+        return "the biases"
+    if part.source == "distance":
+        return "the distance (ALiBi)"
+    if part.source == "feed_forward":
+        return f"what the feed-forward network of {_STACKS[part.stack]} {short_layer(part.layer + 1)} added"
+    if part.head < 0:
+        return f"what the heads of {_STACKS[part.stack]} {short_layer(part.layer + 1)} added"
+    return f"what {part_label(part)} added"
+
+
+def largest_terms(table: Floats, count: int = LARGEST) -> list[tuple[int, int]]:
+    """The places of the terms that are largest in magnitude, largest first; table [query part, key part]."""
+    order = np.argsort(-np.abs(table), axis=None, kind="stable")[:count]
+    return [(int(i // table.shape[1]), int(i % table.shape[1])) for i in order]
+
+
+def explanation(
+    table: Floats, query_parts: Sequence[Part], key_parts: Sequence[Part], query: tuple[int, str], key: tuple[int, str]
+) -> str:
+    """The largest terms of one score in words; query and key are a position (from 1) and its token."""
+    parts = []
+    for i, j in largest_terms(table):
+        pair = (
+            f"{part_in_words(key_parts[j], key[1], key[0])} as key and "
+            f"{part_in_words(query_parts[i], query[1], query[0])} as query"
+        )
+        if key_parts[j].source == "distance":  # not a pair: no vector carries it
+            pair = part_in_words(key_parts[j], key[1], key[0])
+        parts.append(f"{pair}: {_share(float(table[i, j]), table)}")
+    return f"{_sum(table)} Largest: {'; '.join(parts)}."
+
+
+def mean_explanation(table: Floats, query_parts: Sequence[Part], key_parts: Sequence[Part], sentences: int) -> str:
+    """The largest terms of the mean table of a head over a sample, in words."""
+    if not np.isfinite(table).all():
+        return "No query of the sample has a choice of keys."
+    parts = [
+        f"{part_label(key_parts[j])} as key and {part_label(query_parts[i])} as query "
+        f"({_share(float(table[i, j]), table)})"
+        for i, j in largest_terms(table)
+    ]
+    return f"Over {plural(sentences, 'sentence')}. {_sum(table)} Largest: {'; '.join(parts)}."
+
+
+def _sum(table: Floats) -> str:
+    total, up, down = float(table.sum()), float(table[table > 0].sum()), float(table[table < 0].sum())
+    return (
+        f"{plural(table.size, 'term')} that sum to {fixed(total, 2, signed=True)}: "
+        f"{fixed(up, 2, signed=True)} above zero and {fixed(down, 2, signed=True)} below."
+    )
+
+
+def _share(term: float, table: Floats) -> str:
+    """A term beside all terms of its sign, so that terms that cancel each other do not give more than 100 %."""
+    alike = float(table[table > 0].sum()) if term > 0 else float(table[table < 0].sum())
+    share = percent(term / alike) if alike else percent(0)
+    return f"{fixed(term, 2, signed=True)}, {share} of what {'raises' if term > 0 else 'lowers'} it"
+
+
+def term_rows(table: Floats, query_parts: Sequence[Part], key_parts: Sequence[Part]) -> list[dict[str, Any]]:
+    """A row for each term, largest in magnitude first."""
+    return [
+        {
+            "query": part_label(query_parts[i]),
+            "key": part_label(key_parts[j]),
+            "term": rounded(float(table[i, j]), 4),
+        }
+        for i, j in largest_terms(table, table.size)
+    ]

@@ -1,0 +1,166 @@
+"""The maps on screen as a value: which heads the view shows, in which order, and the title and caption above them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from explorer.decoding.attention_maps import AttentionMaps, attention_maps, has_subwords
+from explorer.decoding.captions import head_caption, row_caption, row_in_view, summary_caption
+from explorer.decoding.coordinates import Place
+from explorer.decoding.head_summary import HeadSummary, summarise
+from explorer.decoding.labelled_map import LabelledMap, head_map
+from explorer.decoding.names import KIND_TITLES, PREDICTED_ROW_TITLE, layer_name, short_head
+from explorer.decoding.view_text import ViewOptions, parse_view
+from explorer.locale.text import plural, printable, quoted
+from model.config import AttentionKind
+from model.trace import VISIBLE, AttentionTrace, kinds_of
+
+NUMBERS_UP_TO = 225  # cells; a larger map is exported without numbers in them
+
+
+@dataclass(frozen=True, eq=False)
+class ShownMaps:
+    """The maps on screen with their title and caption.
+
+    `places` names the kind, layer and head of each map; `notes` are the numbers under each thumbnail. `row` is the
+    query in view, from 0. `facts` are lines about model and sentence for the foot of the page.
+    """
+
+    title: str
+    caption: str
+    maps: tuple[LabelledMap, ...]
+    places: tuple[Place, ...]
+    notes: tuple[str, ...]
+    options: ViewOptions
+    row: int
+    facts: tuple[str, ...] = ()
+
+
+def shown_maps(trace: AttentionTrace, at: Place, view: str, *, facts: tuple[str, ...] = ()) -> ShownMaps:
+    """The maps that a view (its text in the address) shows of a trace at a place.
+
+    Raises:
+        ValueError: no head passes the filters, so there is nothing on screen.
+    """
+    options = parse_view(view)
+    if not has_subwords(trace):
+        options = replace(options, words=False)
+    kinds = kinds_of(trace) if options.beside and options.view == "heads" else (at.kind,)
+    maps: list[LabelledMap] = []
+    places: list[Place] = []
+    notes: list[str] = []
+    row = 0
+    for kind in kinds:
+        all_heads = _printable(attention_maps(trace, kind, options.form(kind)))
+        summary = summarise(all_heads)
+        row_here = _row_in_view(all_heads, at)
+        n_rows = row_here + 1 if options.steps and kind != "encoder" else len(all_heads.rows)
+        if kind == at.kind:
+            row = row_here
+        for place in heads_in_view(kind, all_heads, summary, at, options):
+            one = _first_rows(head_map(all_heads, place.layer, place.head), n_rows, by_predicted=options.next)
+            maps.append(replace(one, top=None) if options.scale == "max" else one)
+            places.append(place)
+            notes.append(summary_caption(summary, place) if place.head else "")
+    if not maps:
+        raise ValueError("No head passes the filters, so there is nothing on screen to export.")
+    if options.scale == "max":  # one scale for all
+        top = max(one.scale for one in maps)
+        maps = [replace(one, top=top) for one in maps]
+    title, caption = _title_and_caption(maps, places, kinds, options, row)
+    if trace.edits:
+        caption += f" Edited: {'; '.join(trace.edits)}."
+    return ShownMaps(title, caption, tuple(maps), tuple(places), tuple(notes), options, row, facts)
+
+
+def heads_in_view(
+    kind: AttentionKind, maps: AttentionMaps, summary: HeadSummary, at: Place, options: ViewOptions
+) -> list[Place]:
+    """The heads of the maps in view, sorted and filtered as the grid of all heads is."""
+    layers, heads = maps.weights.shape[:2]
+    if options.view in ("lines", "text") and options.heads:
+        return [Place(kind, at.layer, head) for head in options.heads if head <= heads]
+    if options.view != "heads":
+        return [Place(kind, at.layer, at.head)]
+
+    def keys(place: Place) -> float:
+        value = float(summary.effective[place.index])
+        return np.inf if np.isnan(value) else value
+
+    def share(place: Place) -> float:
+        shares = summary.shares.get(options.by)
+        value = -1.0 if shares is None else float(shares[place.index])
+        return -1.0 if np.isnan(value) else value
+
+    passing = [
+        place
+        for place in (Place.at_index(kind, layer, head) for layer in range(layers) for head in range(heads))
+        if (not options.role or summary.role(*place.index) == options.role)
+        and (not options.most or keys(place) <= options.most)
+    ]
+    if options.by == "keys":
+        return sorted(passing, key=keys)
+    return passing if options.by == "place" else sorted(passing, key=lambda place: -share(place))
+
+
+def _printable(maps: AttentionMaps) -> AttentionMaps:
+    """The same maps with control characters in their labels made visible, which no printer could draw."""
+    rows, predicted, columns = (
+        tuple(printable(token) for token in tokens) for tokens in (maps.rows, maps.predicted, maps.columns)
+    )
+    return replace(maps, rows=rows, predicted=predicted, columns=columns)
+
+
+def _row_in_view(maps: AttentionMaps, at: Place) -> int:
+    """The row in view, from 0: the one that holds the token that the place names."""
+    token = (at.row if maps.kind == "encoder" and at.kind == "encoder" else at.step) - 1
+    return next((i for i, (start, end) in enumerate(maps.row_spans) if start <= token < end), len(maps.rows) - 1)
+
+
+def _first_rows(one: LabelledMap, n_rows: int, *, by_predicted: bool) -> LabelledMap:
+    """The first rows of a map; `by_predicted` names decoder rows by the tokens that they predict."""
+    changes: dict[str, Any] = {
+        "values": one.values[:n_rows],
+        "mask": one.mask[:n_rows],
+        "rows": one.rows[:n_rows],
+        "predicted": one.predicted[:n_rows],
+    }
+    if by_predicted and one.predicted:
+        changes |= {"rows": one.predicted[:n_rows], "predicted": (), "row_title": PREDICTED_ROW_TITLE}
+    return replace(one, **changes)
+
+
+def _title_and_caption(
+    maps: list[LabelledMap], places: list[Place], kinds: tuple[AttentionKind, ...], options: ViewOptions, row: int
+) -> tuple[str, str]:
+    one, place = maps[0], places[0]
+    if options.view == "heads":
+        title = ", ".join(KIND_TITLES[kind] for kind in kinds) + ": all heads"
+        scale = {"unit": "0 to 1", "max": f"0 to {one.scale:.3f}, the largest", "log": "logarithmic"}[options.scale]
+        count = plural(len(maps), "head")
+        return title, f"{count}; rows are queries, columns are keys; one colour scale ({scale})."
+    if options.view == "text" and len(maps) == 1:
+        return f"{one.title}: what {quoted(row_in_view(one, row))} looks at", row_caption(one, row)
+    if options.view == "text":
+        title = f"{KIND_TITLES[place.kind]}, {layer_name(place.layer)}: what {quoted(row_in_view(one, row))} looks at"
+        each = [f"{short_head(at.head)}: {row_caption(m, row)}" for m, at in zip(maps, places, strict=True)]
+        return title, " ".join(["Shaded by the mean of the heads shown.", *each])
+    caption = head_caption(one.values, one.rows, one.columns, causal=place.kind == "decoder")
+    if options.view == "head" and one.values.size <= NUMBERS_UP_TO and _has_unwritten(one):
+        caption += " Cells without a number are below 0.005."
+    if options.view == "lines":
+        caption = f"For each row, the heaviest lines that hold {options.mass} % of its weight. {caption}"
+    if len(maps) == 1:
+        return one.title, caption
+    heads = [place for place in places if place.head]
+    count = plural(len(heads), "head") + (" and the mean over all heads" if len(heads) < len(maps) else "")
+    return f"{KIND_TITLES[place.kind]}, {layer_name(place.layer)}, {count}", caption
+
+
+def _has_unwritten(one: LabelledMap) -> bool:
+    """Whether a weight is too small for two decimals, so that its cell holds no number."""
+    seen = one.values[one.mask == VISIBLE]
+    return bool(((seen > 0) & (seen < 0.005)).any())

@@ -1,0 +1,68 @@
+"""How likely a model finds each token of a target sentence that somebody wrote: in a sentence and as tables."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from explorer.decoding.names import numbered
+from explorer.decoding.translator import Translation
+from explorer.locale.text import fixed, percent, plural, quoted
+from model.trace import AttentionTrace
+
+
+def log_probability(trace: AttentionTrace) -> float:
+    """Log-probability of the whole target in nats; -inf if the model rules a token out."""
+    return sum(math.log(p) if p > 0 else -math.inf for p in map(float, trace.probabilities))
+
+
+def perplexity(trace: AttentionTrace) -> float:
+    """Exp of the mean negative log-probability per token; at most e^700, so that it stays finite."""
+    return math.exp(min(-log_probability(trace) / len(trace.probabilities), 700))
+
+
+def probability_columns(trace: AttentionTrace) -> dict[str, list[Any]]:
+    """Columns for the figure: token (with its position), probability in percent, and the model's first choice."""
+    return {
+        "token": list(numbered(trace.predicted_tokens)),
+        "probability": [100 * float(p) for p in trace.probabilities],
+        "first": [f"{tokens[0]} ({percent(float(p[0]))})" for tokens, p in _ranked(trace)],
+    }
+
+
+def probability_caption(trace: AttentionTrace) -> str:
+    """The whole target's probability, and the token that the model expected least."""
+    probabilities = [float(p) for p in trace.probabilities]
+    least = min(range(len(probabilities)), key=probabilities.__getitem__)
+    tokens, first = _ranked(trace)[least]
+    return (
+        f"Log-probability {fixed(log_probability(trace), 3)} nats over {plural(len(probabilities), 'token')}, "
+        f"perplexity {perplexity(trace):.3g}. Least expected: {quoted(numbered(trace.predicted_tokens)[least])} "
+        f"({100 * probabilities[least]:.2g} %), where the model's first choice was {quoted(tokens[0])} "
+        f"({percent(float(first[0]))})."
+    )
+
+
+def probability_table(forced: Translation) -> list[dict[str, Any]]:
+    """One row per token: what was read, what it had to predict, its probability and rank, and the first choice."""
+    trace = forced.trace
+    table = []
+    for t, token in enumerate(trace.predicted_tokens):
+        ids = [int(i) for i in trace.top_ids[t]]
+        rank = str(ids.index(forced.path[t]) + 1) if forced.path[t] in ids else f"below {len(ids)}"
+        table.append(
+            {
+                "step": t + 1,
+                "reads": trace.read_tokens[t],
+                "predicts": token,
+                "probability (%)": round(100 * float(trace.probabilities[t]), 3),
+                "rank": rank,
+                "first choice": trace.top_tokens[t][0],
+                "its probability (%)": round(100 * float(trace.top_probabilities[t][0]), 3),
+            }
+        )
+    return table
+
+
+def _ranked(trace: AttentionTrace) -> list[tuple[tuple[str, ...], Any]]:
+    return list(zip(trace.top_tokens, trace.top_probabilities, strict=True))

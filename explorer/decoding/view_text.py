@@ -1,0 +1,122 @@
+"""A view of attention and its options as the text that stands in the address: "lines.words.mass-60".
+
+The words are joined by dots: the view, then a word for each option that differs from its default. The browser writes
+and reads the same text; tests/fixtures/view_text.json holds both sides to one meaning.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+from explorer.decoding.attention_maps import Form
+from explorer.decoding.head_summary import MIXED, PLACES
+from model.config import AttentionKind
+
+MAX_VIEW = 120  # characters of a view's text
+VIEW_PATTERN = r"\A[a-z0-9]+([.-][a-z0-9]+)*\Z"
+
+View = Literal["heads", "head", "lines", "text"]
+VIEWS: tuple[View, ...] = get_args(View)
+FLAGS = ("words", "next", "steps", "beside")
+SCALES = ("unit", "max", "log")
+PALETTES = ("theme", "cividis", "grey")
+ORDERS = ("place", "keys", *PLACES)  # what all heads may be sorted by
+ROLES = (MIXED, *PLACES)
+
+
+@dataclass(frozen=True)
+class ViewOptions:
+    """A view of attention and its options; the defaults are those of the text "heads".
+
+    Args:
+        view: all heads, one head, lines, or the shaded sentence.
+        words: rows and columns are whole words instead of tokens.
+        next: decoder rows are named by what they predict, and put together by that where `words` is on.
+        steps: decoder rows after the step in view are left out.
+        beside: the kinds of attention stand side by side.
+        scale: the colour scale ends at 1 ("unit"), at the largest weight ("max"), or is logarithmic ("log").
+        by: what all heads are sorted by: their place in the model, how many keys they look at, or a favourite place.
+        role: only heads with this favourite place are shown; empty = all.
+        most: only heads that look at no more than so many keys are shown; 0 = all.
+        mass: lines are drawn until they hold so many percent of a row, 10 to 100.
+        heads: the heads whose lines are drawn, from 1, 0 = the mean; empty = the one in view.
+    """
+
+    view: View = "heads"
+    words: bool = False
+    next: bool = False
+    steps: bool = False
+    beside: bool = False
+    scale: str = "unit"
+    palette: str = "theme"
+    by: str = "place"
+    role: str = ""
+    most: float = 0.0
+    mass: int = 80
+    heads: tuple[int, ...] = ()
+
+    def form(self, kind: AttentionKind) -> Form:
+        """Tokens or words, and by which token decoder rows are put together."""
+        if not self.words:
+            return "tokens"
+        return "words-next" if self.next and kind != "encoder" else "words"
+
+
+def is_view(text: object) -> bool:
+    """Whether this can be the text of a view with its options in the address."""
+    return isinstance(text, str) and len(text) <= MAX_VIEW and re.search(VIEW_PATTERN, text) is not None
+
+
+def parse_view(text: str) -> ViewOptions:
+    """The options that a view's text names; words that make no sense are left alone, and the last one counts."""
+    options = ViewOptions()
+    for word in text.split("."):
+        options = replace(options, **_option(word))
+    return options
+
+
+def _option(word: str) -> dict[str, Any]:
+    """What one word of a view's text changes."""
+    if word in VIEWS:
+        return {"view": word}
+    if word in FLAGS:
+        return {word: True}
+    if word in SCALES[1:]:
+        return {"scale": word}
+    if word in PALETTES[1:]:
+        return {"palette": word}
+    name, _, value = word.partition("-")
+    if name == "by" and value in ORDERS[1:]:
+        return {"by": value}
+    if name == "role" and value in ROLES:
+        return {"role": value}
+    if name == "most" and _is_number(value) and int(value):
+        return {"most": int(value) / 10}
+    if name == "mass" and _is_number(value) and int(value):
+        return {"mass": min(max(int(value), 10), 100)}
+    if name == "h":
+        return {"heads": tuple(dict.fromkeys(int(number) for number in value.split("-") if _is_number(number)))}
+    return {}
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 4
+
+
+def format_view(options: ViewOptions) -> str:
+    """The text of some options; :func:`parse_view` gives the same options back."""
+    words = [options.view, *(flag for flag in FLAGS if getattr(options, flag))]
+    words += [value for value in (options.scale, options.palette) if value not in (SCALES[0], PALETTES[0])]
+    if options.by != ORDERS[0]:
+        words.append(f"by-{options.by}")
+    if options.role:
+        words.append(f"role-{options.role}")
+    if options.most:
+        words.append(f"most-{round(10 * options.most)}")
+    if options.mass != ViewOptions().mass:
+        words.append(f"mass-{options.mass}")
+    if options.heads:
+        words.append(f"h-{'-'.join(map(str, options.heads))}")
+    return ".".join(words)

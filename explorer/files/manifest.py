@@ -1,0 +1,137 @@
+"""A view as a small JSON file, written and read: model, sentence, path, place, and the versions that drew it."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import platform
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Annotated, Literal
+from urllib.parse import urlencode
+
+from msgspec import Meta, Struct, field
+
+from explorer.decoding.selection import Selection, from_query, to_query
+from model.file_formats import FormatError, checked, decode
+from model.user_error import UserError
+
+MANIFEST_VERSION = 1
+MAX_BYTES = 1_000_000
+PACKAGES = ("numpy", "torch", "streamlit", "matplotlib", "spacy")
+
+
+class ManifestError(UserError):
+    """A file that does not describe a view; the message says what is wrong with it."""
+
+
+class ManifestModel(Struct):
+    """The model of a view: its name, and the SHA-256 of its weights if they were at hand."""
+
+    name: str
+    sha256: Annotated[str, Meta(max_length=64)] = ""
+
+
+class ManifestFile(Struct):
+    """What a manifest must hold to be read; the rest says for people what the view was.
+
+    `selection` are the parameters of a link.
+    """
+
+    manifest_version: Literal[1]
+    model: ManifestModel
+    text: str
+    target_ids: list[Annotated[int, Meta(ge=0, lt=10**7)]] = field(default_factory=list)
+    selection: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A view that can be opened again.
+
+    `selection` is the view as in the address; `path` the target ids that were on screen, even if the model chose them
+    itself; `model_hash` the SHA-256 of the weights. `problems` are sentences about parts that could not be used.
+    """
+
+    selection: Selection
+    path: tuple[int, ...]
+    model_hash: str = ""
+    problems: tuple[str, ...] = ()
+
+
+def manifest_text(
+    selection: Selection, *, path: tuple[int, ...], translation: str, edits: tuple[str, ...], model_hash: str
+) -> str:
+    """The manifest of the view on screen, as indented JSON in ASCII."""
+    values = {
+        "manifest_version": MANIFEST_VERSION,
+        "page": "attention",
+        "model": {"name": selection.model, "sha256": model_hash},
+        "text": selection.text,
+        "translation": translation,
+        "target_ids": list(path),
+        "edits": list(edits),
+        "selection": to_query(dataclasses.replace(selection, model="", text="")),
+        "link": link(selection),
+        "versions": {"python": platform.python_version(), **_versions()},
+    }
+    return json.dumps(values, indent=2)
+
+
+def link(selection: Selection) -> str:
+    """The end of the view's address, "attention?model=…"; without the sentence if that is too long."""
+    return f"attention?{urlencode(to_query(selection))}"
+
+
+@lru_cache(maxsize=1)
+def _versions() -> dict[str, str]:
+    versions = {}
+    for name in PACKAGES:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            versions[name] = "missing"
+    return versions
+
+
+def read_manifest(content: bytes) -> Manifest:
+    """Read a manifest; its content is not trusted.
+
+    Raises:
+        ManifestError: it is not a manifest, or has a version that this program does not know.
+    """
+    if len(content) > MAX_BYTES:
+        raise ManifestError(f"A manifest is a small file; this one has {len(content):,} bytes.")
+    try:
+        values = decode(content)
+    except FormatError as error:
+        raise ManifestError(f"This file is not a manifest: it {error}") from None
+    if not isinstance(values, dict) or "manifest_version" not in values:
+        raise ManifestError("This file is not a manifest: it has no manifest_version.")
+    if values["manifest_version"] != MANIFEST_VERSION:
+        raise ManifestError(f"This manifest has another version than {MANIFEST_VERSION}, the only one known here.")
+    try:
+        file, dropped = checked(values, ManifestFile, optional=("target_ids", "selection"))
+    except FormatError as error:
+        raise ManifestError(f"This manifest {error}") from None
+    selection, problems = from_query({k: v for k, v in file.selection.items() if k not in ("model", "text")})
+    problems += [f"A part of the manifest is ignored, because it {reason}" for reason in dropped]
+    return Manifest(
+        selection=dataclasses.replace(selection, model=file.model.name, text=file.text),
+        path=tuple(file.target_ids),
+        model_hash=file.model.sha256,
+        problems=tuple(problems),
+    )
+
+
+def model_hash(folder: Path) -> str:
+    """SHA-256 of a model's weights; empty if they cannot be read."""
+    path = folder / "model.safetensors"
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""

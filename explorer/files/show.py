@@ -1,0 +1,231 @@
+"""`show`: attention of any model as an interactive picture in a notebook, and as a file."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.browser.heads_state import HeadsView
+from explorer.browser.stepper_payload import StepperView
+from explorer.decoding.attention_file import UNKNOWN, OwnAttentionError, read_own, trace_of
+from explorer.decoding.view_text import is_view
+from explorer.files.packing import Recording
+from explorer.files.standalone_page import THEMES, Theme, page
+from explorer.files.tensors import AttentionError, by_layer, check_rows
+from explorer.locale.text import plural
+from model.config import ATTENTION_KINDS, AttentionKind
+from model.trace import AttentionTrace, TraceError, kinds_of
+
+MOST_DIGITS = 4  # more would not fit two bytes
+MOST_EXACT = 200_000  # weights that are kept as float32 unless asked otherwise: below a megabyte of page
+Digits = int | Literal["auto"] | None
+VIEWS = ("steps", "heads", "head", "lines", "text")
+_SIDES: dict[AttentionKind, tuple[str, str]] = {
+    "encoder": ("source", "source"),
+    "decoder": ("target", "target"),
+    "cross": ("target", "source"),
+}
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page with interactive views: a notebook shows it, :meth:`save` writes it, `html` is all of it."""
+
+    html: str
+    height: int
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: a frame that can reach neither the notebook nor the network."""
+        return (
+            f'<iframe srcdoc="{html.escape(self.html)}" sandbox="allow-scripts" allow="fullscreen" '
+            f'title="Attention" style="width:100%;height:{self.height}px;border:0;color-scheme:normal"></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        """What a console shows, where nothing can be drawn."""
+        return f"Page({len(self.html):,} characters; save it with .save('attention.html'))"
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write the page as one HTML file, which any browser opens without a network."""
+        file = Path(path)
+        file.write_text(self.html, encoding="utf-8")
+        return file
+
+
+def show(
+    attention: Any = None,
+    *,
+    encoder: Any = None,
+    decoder: Any = None,
+    cross: Any = None,
+    source: Sequence[str] | None = None,
+    target: Sequence[str] | None = None,
+    title: str = "",
+    view: str = "",
+    kind: str = "",
+    layer: int = 0,
+    head: int = 0,
+    theme: Theme = "auto",
+    height: int = 720,
+    digits: Digits = "auto",
+) -> Page:
+    """Show attention in a notebook: step by step, all heads, one head, lines, or the shaded sentence.
+
+    Either `attention`: what `model.load(…).translate(…)` returns, its trace, or the path of an attention file as
+    `model.translate --trace` writes it (.npz, or JSON). Or the tensors of any model, as Hugging Face returns them:
+
+        show(encoder=out.attentions, source=tokens)                            # BERT
+        show(decoder=out.attentions, target=tokens)                            # GPT
+        show(encoder=out.encoder_attentions, decoder=out.decoder_attentions, cross=out.cross_attentions,
+             source=source_tokens, target=target_tokens)                       # T5, MarianMT
+
+    A kind is a tensor [1, head, query, key] for each layer; after `generate`, a list of these for each step; or one
+    array [layer, head, query, key]. Its rows have to sum to 1. Tokens are strings. `target` are the tokens that the
+    decoder read; after `generate` it may be the whole output, whose last token was predicted and never read.
+
+    `title` is a heading, such as the model's name. `view` is "steps", "heads", "head", "lines" or "text", the last four
+    with options as in the app's address ("lines.words"); by default the steps, where there is cross-attention, else all
+    heads. `kind`, `layer` and `head` say where to start, counted from 1; head 0 is the mean over the heads. `theme` is
+    "auto" (as the browser), "light" or "dark"; `height` is that of the frame, in pixels. `digits` rounds the weights to
+    so many decimals, at most 4 (as many as the views write), for a smaller page; None keeps the model's own float32.
+    By default up to 200,000 weights stay as they are, and more are rounded to 4 decimals; the page says so.
+
+    Raises:
+        AttentionError: something does not fit; the message says what.
+    """
+    _check_choices(theme, digits, view, kind)
+    tensors: dict[AttentionKind, Any] = {"encoder": encoder, "decoder": decoder, "cross": cross}
+    given = {name: one for name, one in tensors.items() if one is not None}
+    if (attention is None) == (not given):
+        raise AttentionError("Give either a trace or a file, or at least one of encoder, decoder and cross.")
+    if attention is None:
+        named, trace, notes = "", *_of_tensors(given, source, target)
+    else:
+        named, trace, notes = _recorded(attention)
+    kinds = kinds_of(trace)
+    if kind and kind not in kinds:
+        raise AttentionError(f"kind is {kind!r}, of which there is no attention here; there is {', '.join(kinds)}.")
+    model = title or named or "Attention"
+    weights = b"".join(trace.weights(one).tobytes() for one in kinds)
+    seq = hashlib.sha256(weights).hexdigest()[:16]
+    options = "" if view == "steps" else view
+    heads = HeadsView(trace, seq, model, kind or kinds[-1], layer, head, step=1, view=options)
+    steps = None
+    if "cross" in kinds:
+        start = heads.start()
+        steps = StepperView(
+            trace, seq, model, _predicted_ids(trace), kind=start["kind"], layer=start["layer"], head=start["head"]
+        )
+    count = sum(trace.weights(one).size for one in kinds)
+    content = page(
+        [Recording(heads, steps)],
+        title=model,
+        facts=notes,
+        view="steps" if view in ("", "steps") else "heads",
+        digits=(MOST_DIGITS if count > MOST_EXACT else None) if digits == "auto" else digits,
+        theme_name=theme,
+    )
+    return Page(content.decode(), height)
+
+
+def _check_choices(theme: str, digits: Digits, view: str, kind: str) -> None:
+    if theme not in THEMES:
+        raise AttentionError(f"theme is {', '.join(THEMES[:-1])} or {THEMES[-1]}, not {theme!r}.")
+    if digits not in (None, "auto", *range(1, MOST_DIGITS + 1)):
+        raise AttentionError(f"digits is a number from 1 to {MOST_DIGITS}, None for the exact weights, or 'auto'.")
+    if view and (view.split(".")[0] not in VIEWS or (view != "steps" and not is_view(view))):
+        raise AttentionError(f"view begins with one of {', '.join(VIEWS)}, not {view!r}.")
+    if kind and kind not in ATTENTION_KINDS:
+        raise AttentionError(f"kind is one of {', '.join(ATTENTION_KINDS)}, not {kind!r}.")
+
+
+def _recorded(attention: Any) -> tuple[str, AttentionTrace, tuple[str, ...]]:
+    """The name, trace and remarks of a translation of ours, a trace or a file."""
+    attention = getattr(attention, "trace", attention)
+    if isinstance(attention, AttentionTrace):
+        if not kinds_of(attention):
+            raise AttentionError("There is no attention in this trace.")
+        return "", attention, tuple(attention.edits)
+    if not isinstance(attention, str | PathLike):
+        raise AttentionError(
+            f"A {type(attention).__name__} cannot be shown as it is: give a trace, the path of a file, or the tensors "
+            "as encoder=, decoder= and cross=."
+        )
+    path = Path(attention)
+    try:
+        return path.name, AttentionTrace.load_npz(path), ()
+    except TraceError:
+        # Not a file of ours, or not a whole one: what may be left out of it is known to the reader of other files.
+        try:
+            own = read_own(path.read_bytes(), path.name)
+        except (OSError, OwnAttentionError) as unreadable:
+            raise AttentionError(str(unreadable)) from None
+        return path.name, own.trace, own.notes
+
+
+def _of_tensors(
+    given: dict[AttentionKind, Any], source: Sequence[str] | None, target: Sequence[str] | None
+) -> tuple[AttentionTrace, tuple[str, ...]]:
+    """The trace of any model's tensors, and remarks about it."""
+    sides = {"source": _tokens("source", source), "target": _tokens("target", target)}
+    arrays: dict[str, NDArray[Any]] = {}
+    predicted: list[str] = []
+    for kind, one in given.items():
+        weights, generated = by_layer(kind, one)
+        rows, tokens = weights.shape[2], sides["target"]
+        if kind != "encoder" and tokens is not None and len(tokens) == rows + 1:
+            # The last token was written and never read.
+            sides["target"], predicted = tokens[:-1], tokens[1:]
+        elif generated and not predicted and tokens is not None and len(tokens) == rows:
+            predicted = [*tokens[1:], UNKNOWN]
+        arrays[kind] = weights
+    for kind in given:
+        _check_lengths(kind, arrays[kind], sides)
+        check_rows(kind, arrays[kind])
+    for side, name in (("source", "src_tokens"), ("target", "read_tokens")):
+        if sides[side] is not None:
+            arrays[name] = np.array(sides[side], dtype=np.str_)
+    if predicted:
+        arrays["predicted_tokens"] = np.array(predicted, dtype=np.str_)
+    try:
+        trace, notes = trace_of(arrays)
+    except (OwnAttentionError, TraceError) as unfit:
+        raise AttentionError(str(unfit)) from None
+    return trace, tuple(notes)
+
+
+def _tokens(name: str, tokens: Sequence[str] | None) -> list[str] | None:
+    if tokens is None:
+        return None
+    listed = [tokens] if isinstance(tokens, str) else list(tokens)
+    if isinstance(tokens, str) or not all(isinstance(token, str) for token in listed):
+        raise AttentionError(
+            f"{name} has to be a list of strings, one for each token: tokenizer.convert_ids_to_tokens(ids)."
+        )
+    return listed
+
+
+def _check_lengths(kind: AttentionKind, weights: NDArray[Any], sides: dict[str, list[str] | None]) -> None:
+    for axis, side, length in zip(("queries", "keys"), _SIDES[kind], weights.shape[2:], strict=True):
+        tokens = sides[side]
+        if tokens is None:
+            raise AttentionError(f"{kind} needs {side}=, a list of {plural(length, 'token')}.")
+        if len(tokens) != length:
+            raise AttentionError(f"{kind} has {length} {axis}, but {side} has {plural(len(tokens), 'token')}.")
+
+
+def _predicted_ids(trace: AttentionTrace) -> tuple[int, ...]:
+    """The id of each predicted token; a trace has those of the likeliest tokens, any other gets a number of its own."""
+    ids = []
+    for row, token in enumerate(trace.predicted_tokens):
+        top = trace.top_tokens[row]
+        ids.append(int(trace.top_ids[row, top.index(token)]) if token in top else -1 - row)
+    return tuple(ids)

@@ -1,0 +1,158 @@
+"""The attention that any model returns, as one array per kind: lists of tensors by layer, or by step and layer.
+
+What libraries return differs: a tensor per layer, [batch, head, query, key] or [head, query, key]; one array for all
+layers; after generating with a cache, a list of these for each step, which has the new queries only and one key more
+than the step before; without a cache, all queries again. Tensors need `__array__`; those of PyTorch are detached and
+copied to the CPU first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from explorer.locale.text import plural
+from model.config import AttentionKind
+from model.user_error import UserError
+
+SUM_TOLERANCE = 0.02  # allows for half precision
+Floats = NDArray[np.float32]
+
+
+class AttentionError(UserError):
+    """Tensors or tokens that cannot be shown; the message says which, and what to do."""
+
+
+def by_layer(kind: AttentionKind, given: Any) -> tuple[Floats, bool]:
+    """[layer, head, query, key] of one kind, and whether it was generated step by step.
+
+    Raises:
+        AttentionError: a tensor is missing, has another shape than the others, or holds more than one sentence.
+    """
+    if isinstance(given, list | tuple) and not given:
+        raise AttentionError(f"{kind} is an empty list. {_EAGER}")
+    if isinstance(given, list | tuple) and isinstance(given[0], list | tuple) and _holds_tensors(given[0]):
+        return _joined_steps(kind, given), True
+    layers = [_layer(f"layer {number} of {kind}", one) for number, one in enumerate(_axis(kind, given), start=1)]
+    for number, layer in enumerate(layers[1:], start=2):
+        if layer.shape != layers[0].shape:
+            raise AttentionError(
+                f"Layer {number} of {kind} is {list(layer.shape)} [head, query, key], but layer 1 is "
+                f"{list(layers[0].shape)}; all layers need the same heads, queries and keys."
+            )
+    return np.stack(layers), False
+
+
+_EAGER = (
+    "Models from Hugging Face return their weights only if they were loaded with "
+    'attn_implementation="eager" and called with output_attentions=True.'
+)
+
+
+def _holds_tensors(values: Sequence[Any]) -> bool:
+    return bool(values) and (hasattr(values[0], "__array__") or values[0] is None)
+
+
+def _axis(kind: str, given: Any) -> Sequence[Any] | NDArray[Any]:
+    """The layers of a list or of one array."""
+    if isinstance(given, list | tuple) and _holds_tensors(given):
+        return given
+    array = _array(kind, given)
+    if array.ndim not in (4, 5):
+        raise AttentionError(
+            f"{kind} is {list(array.shape)}; it has to be a list with a tensor [batch, head, query, key] for each "
+            "layer, or one array [layer, head, query, key]."
+        )
+    return array
+
+
+def _layer(name: str, given: Any) -> Floats:
+    """[head, query, key] of one layer, without the axis of a batch of one sentence."""
+    array = _array(name, given)
+    if array.ndim == 4 and array.shape[0] != 1:
+        raise AttentionError(
+            f"{name[0].upper()}{name[1:]} has a batch of {array.shape[0]}: show one sentence at a time, for instance "
+            "[layer[:1] for layer in attentions]; generate with num_beams=1."
+        )
+    if array.ndim == 4:
+        array = array[0]
+    if array.ndim != 3 or 0 in array.shape:
+        raise AttentionError(f"{name[0].upper()}{name[1:]} is {list(array.shape)}, not [batch of 1, head, query, key].")
+    return array
+
+
+def _array(name: str, given: Any) -> Floats:
+    """A tensor of any library as float32."""
+    if given is None:
+        raise AttentionError(f"{name[0].upper()}{name[1:]} is missing (None). {_EAGER}")
+    for step in ("detach", "float", "cpu"):  # PyTorch; numpy knows no bfloat16
+        given = getattr(given, step)() if hasattr(given, step) else given
+    try:
+        array = np.asarray(given)
+        if array.dtype.kind not in "biuf":
+            raise ValueError(f"{array.dtype} is no type of number")
+        with np.errstate(over="ignore"):  # too large for float32 becomes infinite, and is refused later
+            return array.astype(np.float32)
+    except (ValueError, TypeError) as unfit:
+        raise AttentionError(f"{name[0].upper()}{name[1:]} is not an array of numbers ({unfit}).") from None
+
+
+def _joined_steps(kind: AttentionKind, steps: Sequence[Sequence[Any]]) -> Floats:
+    """The rows of all steps as one map; the keys that a step did not have yet are 0.
+
+    A step has its new queries only, or all queries so far (without a cache), of which the new ones are taken.
+    """
+    first = [_layer(f"step 1, layer {n} of {kind}", one) for n, one in enumerate(steps[0], start=1)]
+    done, rows = 0, []
+    for number, step in enumerate(steps, start=1):
+        layers = [_layer(f"step {number}, layer {n} of {kind}", one) for n, one in enumerate(step, start=1)]
+        if len(layers) != len(first) or any(layer.shape != layers[0].shape for layer in layers):
+            raise AttentionError(f"Step {number} of {kind} has other layers than step 1, or layers of unequal shapes.")
+        heads, queries, keys = layers[0].shape
+        new = queries if done == 0 or queries == 1 else queries - done
+        total = done + new
+        if new < 1 or heads != first[0].shape[0] or (kind != "cross" and keys != total):
+            raise AttentionError(
+                f"Step {number} of {kind} is {[heads, queries, keys]} [head, query, key], which does not follow the "
+                f"{plural(done, 'row')} before it: each step adds its new queries, and as many keys."
+            )
+        rows.append(np.stack(layers)[:, :, queries - new :])
+        done = total
+    width = rows[-1].shape[-1]
+    if kind == "cross" and any(row.shape[-1] != width for row in rows):
+        raise AttentionError("The steps of cross do not all have the same keys: the source has one length.")
+    padded = [np.pad(row, ((0, 0), (0, 0), (0, 0), (0, width - row.shape[-1]))) for row in rows]
+    return np.concatenate(padded, axis=2)
+
+
+def check_rows(kind: AttentionKind, weights: Floats) -> None:
+    """Raise unless all weights are from 0 to 1 and every row sums to 1.
+
+    Raises:
+        AttentionError: it names the first layer, head and row that are wrong, counted from 1.
+    """
+    if not np.isfinite(weights).all():
+        raise AttentionError(f"{_where(kind, ~np.isfinite(weights))} holds a value that is not a number (NaN or ∞).")
+    outside = (weights < 0) | (weights > 1 + SUM_TOLERANCE)
+    if outside.any():
+        value = weights[tuple(np.argwhere(outside)[0])]
+        raise AttentionError(
+            f"{_where(kind, outside)} holds {value:.4g}; weights lie between 0 and 1. Scores before the softmax cannot "
+            "be shown."
+        )
+    sums = weights.sum(axis=-1, dtype=np.float64)
+    off = np.abs(sums - 1) > SUM_TOLERANCE
+    if off.any():
+        raise AttentionError(
+            f"{_where(kind, off)} sums to {sums[tuple(np.argwhere(off)[0])]:.4g}, not to 1. If the model is in "
+            "training mode, dropout has changed its weights: call model.eval() first."
+        )
+
+
+def _where(kind: str, wrong: NDArray[np.bool_]) -> str:
+    """The first place that is wrong [layer, head, row, …], as in “encoder, layer 1, head 2, row 3,”."""
+    layer, head, row = (int(i) + 1 for i in np.argwhere(wrong)[0][:3])
+    return f"{kind}, layer {layer}, head {head}, row {row},"

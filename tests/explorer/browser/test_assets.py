@@ -1,0 +1,117 @@
+"""The browser's code as packs: every module once and after those that it imports, kept by its content's address."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from typing import Any
+
+import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from explorer.browser import assets
+from explorer.web.preload import Preload
+from tests import loop
+
+NAMES = sorted(assets._PACKS)
+JS = assets._HERE / "js"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_pack_has_every_module_after_those_that_it_imports(name: str) -> None:
+    value = json.loads(assets.pack(name))
+    files = [file for file, _ in value["modules"]]
+    assert len(set(files)) == len(files)
+    assert files[0] == "link.js"
+    for at, (file, text) in enumerate(value["modules"]):
+        imports = re.findall(r'^(?:import|\}) .*from "([^"]+)"', text, re.MULTILINE)
+        assert [f"./{other}" for other in assets.imported(text)] == imports, file
+        assert {other.removeprefix("./") for other in imports} <= set(files[:at]), file
+    assert {f"{entry}.js" for entry in assets._PACKS[name]} <= set(files)
+    assert set(value["looks"]) == {entry for entry in assets._PACKS[name] if assets.has_styles(entry)}
+    assert all(look["css"] and look["html"] for look in value["looks"].values())
+
+
+def test_every_module_is_in_a_pack_or_in_a_page_that_stands_alone() -> None:
+    used = {file for name in NAMES for file, _ in json.loads(assets.pack(name))["modules"]}
+    used |= {file for file, _ in json.loads(assets.standalone(("stepper", "heads")))["modules"]}
+    used |= {"mount.js", "standalone_boot.js"} - {"palettes.js"}
+    assert used - {"palettes.js"} == {path.name for path in JS.glob("*.js")}
+
+
+def test_modules_in_a_circle_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = {"a.js": 'import { b } from "./b.js";\n', "b.js": 'import {\n  a,\n} from "./a.js";\n', "link.js": ""}
+    monkeypatch.setattr(assets, "_module", texts.__getitem__)
+    with pytest.raises(ValueError, match=r"in a circle: a\.js, b\.js, a\.js"):
+        assets.modules("a")
+
+
+@pytest.fixture
+def client() -> TestClient:
+    return TestClient(Starlette(routes=assets.routes()))
+
+
+@pytest.mark.parametrize("base", ["/", "/class/", "/class/room/"])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_pack_is_served_under_any_base_path_and_kept(client: TestClient, name: str, base: str) -> None:
+    answer = client.get(base + assets.address(name))
+    assert answer.status_code == 200
+    assert answer.content == assets.pack(name)
+    assert answer.headers["content-encoding"] == "gzip"
+    assert "immutable" in answer.headers["cache-control"]
+    assert client.get(base + assets.address(name), headers={"accept-encoding": "identity"}).content == assets.pack(name)
+
+
+def test_an_old_address_gets_the_new_code_which_is_not_kept(client: TestClient) -> None:
+    """A tab that was open while the server was updated."""
+    answer = client.get("/headlight/0123456789ab/stepper.json")
+    assert answer.content == assets.pack("stepper")
+    assert answer.headers["cache-control"] == "no-store"
+    for path in ("/headlight/x/nothing.json", "/headlight/x/..%2fassets.py", "/headlight/stepper.json"):
+        assert client.get(path).status_code == 404
+
+
+def test_the_address_follows_the_content(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = assets.address("frame")
+    monkeypatch.setattr(assets, "pack", lambda name: b"other")
+    assert assets.address.__wrapped__("frame") != before
+
+
+@pytest.mark.parametrize("entry", assets._PACK_OF)
+def test_what_streamlit_sends_with_a_component_is_a_few_lines(entry: str) -> None:
+    text = assets.mount(entry)
+    assert f'const ENTRY = "{entry}";' in text
+    assert assets.address(assets._PACK_OF[entry]) in text
+    assert "%" not in text
+    assert len(text) < 3000
+
+
+def test_the_first_screen_is_small() -> None:
+    """What a first visit fetches besides Streamlit's own code."""
+    assert sum(len(gzip.compress(assets.pack(name), 9)) for name in ("frame", "stepper")) < 60_000
+
+
+def preloaded(path: str, kind: str = "text/html; charset=utf-8") -> list[str]:
+    sent: list[dict[str, Any]] = []
+
+    async def app(scope: object, receive: object, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", kind.encode())]})
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    loop.run(Preload(app)({"type": "http", "path": path}, None, send))
+    return [value.decode() for name, value in sent[0]["headers"] if name == b"link"]
+
+
+@pytest.mark.parametrize(("path", "first"), [("/", "stepper"), ("/base/attention", "heads"), ("/inside", "machine")])
+def test_a_page_names_the_code_that_it_needs_first(path: str, first: str) -> None:
+    (link,) = preloaded(path)
+    assert re.findall(r"<\./([^>]+)>", link) == [assets.address("frame"), assets.address(first)]
+
+
+def test_nothing_else_names_code() -> None:
+    assert preloaded("/runs") == []
+    assert preloaded("/", "application/json") == []

@@ -1,0 +1,81 @@
+"""The film's payload, and the places that a browser may report."""
+
+from __future__ import annotations
+
+import json
+import struct
+
+import numpy as np
+import pytest
+
+from explorer.browser.film import place_of
+from explorer.browser.film_payload import Film, Frame, Place, encode
+from explorer.browser.film_payload import place_from as read_place
+from tests.explorer.planted import planted_trace
+
+
+def frame(step: int, rows: int, columns: int, *, layers: int = 2, heads: int = 3) -> Frame:
+    weights = np.random.default_rng(step).dirichlet(np.ones(columns), size=(layers, heads, rows)).astype(np.float32)
+    names = [f"{side}{i}" for side, n in (("r", rows), ("c", columns)) for i in range(n)]
+    return Frame(step, weights, tuple(names[:rows]), tuple(names[rows:]), tuple(f"p{i}" for i in range(rows)))
+
+
+FILM = Film("seq", "cross", (frame(0, 3, 4), frame(70, 2, 4)), frame=1, layer=2, head=3)
+
+
+def test_the_block_holds_every_weight() -> None:
+    block = encode(FILM)
+    (size,) = struct.unpack_from("<I", block)
+    header = json.loads(block[4 : 4 + size])
+    assert (header["layers"], header["heads"], header["kind"]) == (2, 3, "cross")
+    assert [each["step"] for each in header["frames"]] == [0, 70]
+    assert header["frames"][1]["rows"] == ["r0", "r1"]
+    at = 4 + size
+    for each in FILM.frames:
+        found = np.frombuffer(block, np.uint8, each.weights.size, at).reshape(each.weights.shape)
+        np.testing.assert_allclose(found / 255, each.weights, atol=0.5 / 255 + 1e-6)
+        at += each.weights.size
+    assert at == len(block)
+
+
+def test_tokens_are_data() -> None:
+    tokens = ("</script>", "\u202eevil", "日本語", "\x00")
+    weights = np.full((1, 1, 4, 4), 0.25, dtype=np.float32)
+    block = encode(Film("s", "encoder", (Frame(1, weights, tokens, tokens),)))
+    (size,) = struct.unpack_from("<I", block)
+    rows = json.loads(block[4 : 4 + size])["frames"][0]["rows"]
+    assert rows == ["</script>", "U+202Eevil", "日本語", "U+0000"]
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least one frame"):
+        encode(Film("s", "cross", ()))
+    with pytest.raises(ValueError, match="do not fit"):
+        encode(Film("s", "cross", (frame(0, 3, 4), frame(1, 3, 4, heads=2))))
+
+
+@pytest.mark.parametrize(
+    ("message", "place"),
+    [
+        (None, Place(1, 2, 3)),
+        ({"seq": "another", "frame": 0, "layer": 1, "head": 1}, Place(1, 2, 3)),
+        ({"seq": "seq", "frame": 0, "layer": 1, "head": 1}, Place(0, 1, 1)),
+        ({"seq": "seq", "frame": 99, "layer": -4, "head": 0}, Place(1, 1, 1)),
+        ({"seq": "seq", "frame": "0", "layer": None, "head": True}, Place(1, 2, 3)),
+        ("nonsense", Place(1, 2, 3)),
+    ],
+)
+def test_any_message_from_a_browser_gives_a_place_that_exists(message: object, place: Place) -> None:
+    assert read_place(message, FILM) == place
+
+
+def test_without_a_message_the_place_is_the_start() -> None:
+    assert place_of(FILM, key="nobody") == Place(1, 2, 3)
+
+
+def test_frames_of_a_trace_name_their_rows() -> None:
+    trace = planted_trace()
+    cross, encoder = Frame.of(trace, "cross", 5), Frame.of(trace, "encoder", 5)
+    assert (cross.rows, cross.columns, cross.predicted) == (trace.read_tokens, trace.src_tokens, trace.predicted_tokens)
+    assert (encoder.rows, encoder.columns, encoder.predicted) == (trace.src_tokens, trace.src_tokens, ())
+    assert Frame.of(trace, "decoder", 5).columns == trace.read_tokens

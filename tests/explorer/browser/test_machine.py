@@ -1,0 +1,284 @@
+"""The machine shows the recorded tensors: for shipped models and all kinds of others, for one token and for sixty."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from explorer.browser.machine_blocks import MEMORY, Block, blocks_of
+from explorer.browser.machine_details import check_opened, encode_details, pooled
+from explorer.browser.machine_payload import NUMBERS, MachineView, Opened, encode, full_colour, is_target, unpack
+from explorer.browser.machine_words import parts_of
+from explorer.browser.model_diagram import whole_diagram_of
+from explorer.decoding.translator import Translation, Translator
+from explorer.locale.glossary import address_of
+from model.analysis.whole_run import added_positions, whole_runs
+from model.architectures import make_transformer
+from model.checkpoint import LoadedModel, load_model
+from model.config import EOS, SOS, DecodeConfig, ModelConfig
+from model.points import points
+from model.recording import PointRecorder
+from tests.paths import CHECKPOINTS
+
+MODELS = sorted(path.parent.name for path in CHECKPOINTS.glob("*/config.json"))
+WORDS = {"reverse": "a b", "reverse-lstm": "a b", "dates": "3 May 2021"}
+# Untrained models with the tokenizers of a shipped one, of kinds that are not shipped.
+OTHERS: dict[str, dict[str, Any]] = {
+    "rope": {"positions": "rope"},
+    "alibi": {"positions": "alibi"},
+    "gate": {"attention_gate": True, "positions": "none"},
+    "uneven": {"norm_first": True, "n_encoder_layers": 1, "n_decoder_layers": 3, "n_encoder_heads": 2},
+    "six": {"n_encoder_layers": 6, "n_decoder_layers": 6},
+    "bare": {"residual": False},
+    "bart": {"norm_embeddings": True, "positions": "learned", "activation": "gelu", "output_bias": True},
+}
+OTHERS_OF = "adjective-swap"
+TEXTS = {"one": 1, "some": 5, "sixty": 60}
+PAPER = ModelConfig(src_vocab_size=9, tgt_vocab_size=9, n_encoder_layers=1, n_decoder_layers=1, d_model=16, d_ff=16)
+
+
+@functools.cache
+def loaded_model(name: str) -> LoadedModel:
+    if name not in OTHERS:
+        return load_model(CHECKPOINTS / name)
+    base = loaded_model(OTHERS_OF)
+    model = make_transformer(dataclasses.replace(base.model_config, **OTHERS[name]))
+    generator = torch.Generator().manual_seed(len(name))
+    model.reset_parameters(generator)
+    with torch.no_grad():
+        for parameter in model.parameters():  # biases, gates and norms as a trained model has them, and not 0 or 1
+            parameter.add_(0.05 * torch.randn(parameter.shape, generator=generator))
+    return dataclasses.replace(base, name=name, model=model.eval(), model_config=model.config)
+
+
+@functools.cache
+def made(name: str, length: str) -> tuple[MachineView, Translation]:
+    """The machine of a shipped model with about so many source tokens, as the page makes it."""
+    loaded = loaded_model(name)
+    translator, config = Translator(loaded), loaded.model_config
+    word = "a" if name in WORDS else "red"
+    count = min(TEXTS[length], translator.max_source_tokens)
+    text = word if count == 1 else (WORDS.get(name, "I read red books") + f" {word}" * count)
+    encoding = loaded.source.encode(text)
+    text = encoding.text[: encoding.offsets[min(count, len(encoding)) - 1][1]]
+    shown = translator.translate(text, DecodeConfig(max_length=min(60, config.max_positions)))
+    runs = whole_runs(loaded.model, shown.source.ids, shown.path)
+    view = MachineView(
+        whole_diagram_of(config), config, runs, shown.trace, shown.seq, name, added_positions(loaded.model, runs[-1])
+    )
+    return view, shown
+
+
+@torch.inference_mode()
+def recorded(name: str, shown: Translation, step: int) -> dict[str, torch.Tensor]:
+    """Every point of a run up to a step, recorded without anything that the machine uses."""
+    recorder = PointRecorder()
+    source, read = torch.tensor([[*shown.source.ids, EOS]]), torch.tensor([[SOS, *shown.path[: step - 1]]])
+    loaded_model(name).model(source, read, tap=recorder)
+    return recorder.tensors
+
+
+def pictures(view: MachineView) -> Iterator[tuple[Block, dict[str, Any], np.ndarray[Any, Any]]]:
+    header, numbers = unpack(encode(view, name="machine"))
+    for block in view.diagram.blocks:
+        found = header["facts"][block.name]["picture"]
+        if found is not None:
+            end = found["at"] + found["rows"] * found["width"]
+            yield block, found, numbers[found["at"] : end].reshape(found["rows"], found["width"])
+
+
+@pytest.mark.parametrize("length", TEXTS)
+@pytest.mark.parametrize("name", [*MODELS, *OTHERS])
+def test_pictures_are_the_recorded_tensors(name: str, length: str) -> None:
+    view, shown = made(name, length)
+    last = len(shown.path)
+    steps = sorted({1, (last + 1) // 2, last})
+    tensors = {step: recorded(name, shown, step) for step in steps}
+    seen = set()
+    for block, picture, numbers in pictures(view):
+        for step in steps:
+            rows = step if is_target(block) else numbers.shape[0]
+            first = step * (step - 1) // 2 if view.stepwise and picture["side"] == "target" else 0
+            now = numbers[first : first + rows]
+            point = f"{block.name}.weights" if block.attention else block.result or block.reads[0]
+            value = tensors[step][point]
+            if block.attention:
+                wanted = value[0].mean(dim=0).numpy()
+                now = now[:, : wanted.shape[1]]
+            elif block.kind == "positions":
+                wanted = (value - tensors[step][point.replace("positions", "scaled")])[0].numpy()[:rows, :NUMBERS]
+            elif block.kind == "linear":
+                wanted = value[0, -1].numpy()[shown.trace.top_ids[step - 1]]
+                now = numbers[step - 1]
+            elif block.kind == "initial":
+                wanted = value[:, 0, :NUMBERS].numpy()
+            else:
+                wanted = value[0, :, :NUMBERS].numpy()
+            assert now.shape == wanted.shape, block.name
+            assert np.allclose(now, wanted, rtol=1e-4, atol=2e-5), (block.name, step)
+            seen.add(block.kind)
+    wanted_kinds = {block.kind for block in view.diagram.blocks} - {"tokens", "softmax", "word"}
+    assert seen == wanted_kinds
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_header_says_what_was_decoded(name: str) -> None:
+    view, shown = made(name, "some")
+    payload = encode(view, name="machine")
+    header, _ = unpack(payload)
+    assert len(payload) < 120_000, "kilobytes"
+    assert header["target"]["predicted"] == list(shown.trace.predicted_tokens)
+    assert np.allclose(header["target"]["probabilities"], shown.trace.probabilities, atol=1e-6)
+    assert header["source"]["tokens"] == list(shown.trace.src_tokens)
+    assert header["terms"]["self-attention"] == address_of("self-attention")
+    counted = sum(facts["parameters"] for facts in header["facts"].values())
+    assert counted == sum(parameter.numel() for parameter in set(loaded_model(name).model.parameters()))
+    for block in view.diagram.blocks:
+        shape = header["facts"][block.name]["shape"]
+        run = view.runs[-1]
+        point = f"{block.name}.weights" if block.attention else block.result
+        if block.kind == "initial":
+            assert shape == [run[point].shape[0], run[point].shape[2]], "layer, batch, number"
+        elif point in run.operations and block.kind != "softmax":
+            read = len(shown.path)
+            assert [size or read for size in shape] == list(run[point].shape[1:]), block.name
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_sixty_tokens_stay_below_a_megabyte(name: str) -> None:
+    view, shown = made(name, "sixty")
+    assert len(shown.trace.src_tokens) > 30 or loaded_model(name).model_config.max_positions <= 60
+    assert len(encode(view, name="machine")) < 1_000_000
+
+
+@pytest.mark.parametrize("name", [*MODELS, *OTHERS])
+def test_what_is_opened_is_what_was_recorded(name: str) -> None:
+    view, shown = made(name, "some")
+    loaded, last = loaded_model(name), len(shown.path)
+    tensors = recorded(name, shown, last)
+    for block in view.diagram.blocks:
+        head = view.config.n_heads(block.attention) if block.attention else 0  # type: ignore[arg-type]
+        before = next(b for b in view.diagram.blocks if b.name == block.reads[0]) if block.name == MEMORY else None
+        payload = encode_details(
+            block, Opened(block.name, head), view.runs[-1], loaded.model, str, name="d", seq="s", step=0, before=before
+        )
+        header, numbers = unpack(payload)
+        if before is not None:
+            assert [line["point"] for line in header["numbers"]] == [before.points[-1].rsplit(".", 1)[-1]]
+        arrays = {
+            key: numbers[place["at"] : place["at"] + int(np.prod(place["shape"]))].reshape(place["shape"])
+            for key, place in header["arrays"].items()
+        }
+        if block.attention:
+            assert np.allclose(arrays["heads"], tensors[f"{block.name}.weights"][0].numpy(), atol=1e-5)
+            for part in ("query", "key", "value", "scores", "weights", "output"):
+                wanted = tensors[f"{block.name}.{part}"][0, head - 1].numpy()
+                assert np.allclose(arrays[part], wanted, rtol=1e-4, atol=1e-4), (block.name, part)
+            closed = tensors[f"{block.name}.masked"][0, head - 1].numpy() <= np.finfo(np.float32).min
+            assert np.array_equal(np.isnan(arrays["masked"]), closed)
+            again = arrays["weights"] @ arrays["value"]
+            assert np.allclose(again, arrays["output"], rtol=1e-3, atol=1e-4)
+        if "W.q_proj" in arrays:
+            known = {point.name: point.module for point in points(view.config)}
+            module = loaded.model.get_submodule(known[f"{block.name}.q_proj"])
+            x = torch.from_numpy(arrays["x.q_proj"].copy())
+            assert np.allclose(module(x).detach().numpy(), arrays["q_proj"], rtol=1e-3, atol=1e-3)
+        for line in header["numbers"]:
+            known_points = block.points if before is None else before.points
+            value = tensors[next(point for point in known_points if point.rsplit(".", 1)[-1] == line["point"])]
+            if line["point"] == "masked":
+                continue
+            told = arrays[f"numbers.{line['point']}"]
+            value = value.transpose(0, 1) if block.kind == "initial" else value
+            rows = (value[0, head - 1] if value.dim() == 4 else value[0]).numpy()
+            assert np.allclose(told[:, 0], rows.mean(axis=1), rtol=1e-3, atol=1e-4), (block.name, line["point"])
+            assert np.allclose(told[:, 2], np.linalg.norm(rows, axis=1), rtol=1e-3, atol=1e-4)
+            assert np.allclose(told[:, 3:], rows[:, : told.shape[1] - 3], rtol=1e-3, atol=1e-4)
+
+
+def names_of(config: ModelConfig, stack: str) -> list[str]:
+    return [block.name.rsplit(".", 1)[-1] for block in blocks_of(config) if block.stack == stack and block.layer]
+
+
+def test_blocks_follow_the_configuration() -> None:
+    pre = ModelConfig(**{**vars(PAPER), "norm_first": True})
+    assert names_of(PAPER, "encoder") == ["self_attn", "residual1", "norm1", "feed_forward", "residual2", "norm2"]
+    assert names_of(pre, "encoder") == ["norm1", "self_attn", "residual1", "norm2", "feed_forward", "residual2"]
+    kinds = [block.kind for block in blocks_of(pre)]
+    assert kinds.count("positions") == 2
+    assert kinds[-3:] == ["linear", "softmax", "word"]
+    for positions in ("rope", "alibi", "none"):
+        bare = ModelConfig(**{**vars(PAPER), "positions": positions, "residual": False})
+        kinds = [block.kind for block in blocks_of(bare)]
+        assert "positions" not in kinds
+        assert "add" not in kinds
+    deep = ModelConfig(**{**vars(PAPER), "n_encoder_layers": 3, "n_decoder_layers": 2})
+    assert {block.layer for block in blocks_of(deep) if block.stack == "encoder"} == {0, 1, 2, 3}
+    assert [block.name for block in blocks_of(deep) if block.attention == "cross"] == [
+        "decoder.0.cross_attn",
+        "decoder.1.cross_attn",
+    ]
+
+
+@pytest.mark.parametrize("residual", [True, False])
+@pytest.mark.parametrize("architecture", ["transformer", "lstm"])
+def test_every_block_is_reached_and_only_the_memory_crosses_over(architecture: str, residual: bool) -> None:
+    config = ModelConfig(**{**vars(PAPER), "architecture": architecture, "residual": residual})
+    blocks = {block.name: block for block in blocks_of(config)}
+    for block in blocks.values():
+        assert set(block.reads) <= blocks.keys()
+        assert block.reads or block.kind == "tokens"
+        if is_target(block) or block.kind == "initial":
+            over = [name for name in block.reads if not is_target(blocks[name]) and blocks[name].kind != "initial"]
+            assert over in ([], ["memory"])
+    read = {name for block in blocks.values() for name in block.reads}
+    assert blocks.keys() - read == {"word"}
+
+
+def test_only_what_exists_can_be_opened() -> None:
+    blocks = blocks_of(PAPER)
+    name = "decoder.0.cross_attn"
+    assert check_opened({"block": name, "head": 2, "part": "scores"}, blocks, PAPER) == Opened(name, 2, "scores")
+    assert check_opened({"block": name, "head": 5, "part": "scores"}, blocks, PAPER) == Opened(name)
+    assert check_opened({"block": name, "head": 1, "part": "<b>"}, blocks, PAPER) == Opened(name, 1)
+    assert check_opened({"block": "logits", "head": 1}, blocks, PAPER) == Opened("logits")
+    assert check_opened({"block": ["x"], "head": "1"}, blocks, PAPER) == Opened()
+
+
+def test_no_tile_of_a_matrix_belongs_to_two_heads() -> None:
+    matrix = np.zeros((24, 24), np.float32)
+    matrix[8:16] = 1.0  # the results of the second of three heads
+    wide = np.repeat(np.eye(4, dtype=np.float32), 33, axis=0)  # 132 results of four heads
+    assert set(np.unique(pooled(wide, 4))) == {0.0, 1.0}, "a tile of two heads would be a mixture"
+    small = pooled(matrix, 3)
+    assert small.shape[1] % 3 == 0
+    each = small.shape[1] // 3
+    assert small[:, :each].max() == 0
+    assert small[:, each : 2 * each].min() == 1
+    assert small[:, 2 * each :].max() == 0
+    assert pooled(np.arange(12, dtype=np.float32).reshape(4, 3), 2).shape == (3, 4), "in by out"
+
+
+def test_the_usual_peak_of_a_row_has_the_full_colour() -> None:
+    spread = np.full((3, 2, 5), 0.2, np.float32)
+    assert full_colour(spread) == pytest.approx(0.2)
+    rows = np.array([[1.0, 0.0, 0.0], [0.5, 0.4, 0.1], [0.3, 0.3, 0.4]], np.float32)
+    assert full_colour(rows) == 0.5, "neither the largest weight of all nor the mean"
+    view, _ = made("multi30k-en-de", "some")
+    for block, picture, numbers in pictures(view):
+        if block.attention:
+            assert picture["scale"] == pytest.approx(np.median(numbers.max(axis=1)), rel=1e-3)
+
+
+def test_heads_read_whole_vectors() -> None:
+    for block in blocks_of(PAPER):
+        if block.attention:
+            words = " ".join(part["words"] for part in parts_of(block, PAPER).values())
+            assert "whole" in words
+            assert "slice" not in words

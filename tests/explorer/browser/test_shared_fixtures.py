@@ -1,0 +1,132 @@
+"""What is computed twice, in Python for exports and in JavaScript for the screen, checked on the same examples.
+
+The examples are in tests/fixtures/; tests/js/*.test.js test the JavaScript on them and are run here, too.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shutil
+import subprocess
+from typing import Any
+
+import numpy as np
+import pytest
+
+from explorer.browser import heads_payload
+from explorer.browser.stepper_payload import encode
+from explorer.charts.palette import N_DASHES, head_stroke
+from explorer.decoding import names
+from explorer.decoding.attention_maps import attention_maps, merge, spans
+from explorer.decoding.coordinates import Place
+from explorer.decoding.head_summary import HeadSummary
+from explorer.decoding.shown_maps import heads_in_view
+from explorer.decoding.view_text import ViewOptions
+from explorer.files.matplotlib_maps import DASHES, lines_of
+from explorer.locale.text import cell_number, weight_percent
+from tests.explorer.planted import planted_trace, planted_view
+from tests.paths import ROOT
+
+NODE = shutil.which("node")
+
+
+def _fixture(name: str) -> Any:
+    return json.loads((ROOT / "tests" / "fixtures" / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def _cases(name: str) -> list[Any]:
+    fixture = _fixture(name)
+    cases = fixture if isinstance(fixture, list) else fixture["cases"]
+    return [pytest.param(case, id=case["name"]) for case in cases]
+
+
+def test_kinds_and_axes_are_called_as_in_the_browser() -> None:
+    fixture = _fixture("names")
+    assert fixture["titles"] == names.KIND_TITLES
+    assert {kind: tuple(titles) for kind, titles in fixture["axes"].items()} == names.AXIS_TITLES
+    assert fixture["predictedRows"] == names.PREDICTED_ROW_TITLE
+
+
+@pytest.mark.parametrize("case", [pytest.param(head, id=head["short"]) for head in _fixture("names")["heads"]])
+def test_heads_are_called_as_in_the_browser(case: dict[str, Any]) -> None:
+    kind, layer, head = case["kind"], case["layer"], case["head"]
+    assert case == {
+        "kind": kind,
+        "layer": layer,
+        "head": head,
+        "title": names.head_title(kind, layer, head),
+        "inKind": names.name_in_kind(layer, head),
+        "inLayer": names.name_in_layer(head),
+        "short": names.short_name(layer, head),
+        "shortHead": names.short_head(head),
+        "layerName": names.layer_name(layer),
+        "shortLayer": names.short_layer(layer),
+    }
+
+
+@pytest.mark.parametrize("case", _cases("word_merging"))
+def test_words_are_merged_as_in_the_browser(case: dict[str, Any]) -> None:
+    rows, columns = spans(case["rowWords"]), spans(case["columnWords"])
+    assert [list(span) for span in rows] == case["rowSpans"]
+    assert [list(span) for span in columns] == case["columnSpans"]
+    assert ["".join(case["rows"][start:end]) for start, end in rows] == case["rowNames"]
+    weights, mask = merge(np.float32(case["weights"]), np.uint8(case["mask"]), rows, columns)
+    assert weights.tolist() == np.float32(case["mergedWeights"]).tolist()
+    assert mask.tolist() == case["mergedMask"]
+
+
+def test_weights_are_written_as_in_the_browser() -> None:
+    fixture = _fixture("weights")
+    assert [cell_number(weight) for weight in fixture["weights"]] == fixture["cells"]
+    assert [weight_percent(weight) for weight in fixture["weights"]] == fixture["percent"]
+
+
+def test_heads_have_the_colours_and_dashes_that_they_have_in_the_browser() -> None:
+    assert [head_stroke(case["head"]) for case in _fixture("head_strokes")] == [
+        (case["colour"], case["dashes"]) for case in _fixture("head_strokes")
+    ]
+    assert len(DASHES) == N_DASHES
+
+
+@pytest.mark.parametrize("case", _cases("line_choice"))
+def test_lines_are_chosen_as_in_the_browser(case: dict[str, Any]) -> None:
+    row = np.where(np.array(case["mask"]) == 0, case["weights"], np.nan)
+    assert [key for _, key, _ in lines_of(row[None], case["mass"])] == case["keys"]
+
+
+@pytest.mark.parametrize("case", _cases("head_list"))
+def test_heads_are_sorted_and_filtered_as_in_the_browser(case: dict[str, Any]) -> None:
+    given = _fixture("head_list")["summary"]
+    shares = {name: np.array(share, dtype=np.float64) for name, share in given["shares"].items()}
+    summary = HeadSummary(np.array(given["effective"], dtype=np.float64), shares, dict.fromkeys(shares, 0.25))
+    layers, heads = range(given["layers"]), range(given["heads"])
+    assert [[summary.role(layer, head) for head in heads] for layer in layers] == given["roles"]
+    maps = attention_maps(planted_trace(layers=(1, given["layers"]), heads=(1, given["heads"])), "cross")
+    listed = heads_in_view("cross", maps, summary, Place("cross", 1, 1, 1), ViewOptions(**case["options"]))
+    assert [[place.layer, place.head] for place in listed] == case["listed"]
+
+
+def test_the_blocks_of_the_examples_are_those_that_the_server_sends(monkeypatch: pytest.MonkeyPatch) -> None:
+    fixture, maps = _fixture("blocks"), attention_maps(planted_trace(), "cross")
+    sent = {
+        "kind": heads_payload.encode_kind(maps, name="view/cross", seq="s"),
+        "numbers": heads_payload.encode_numbers(maps, [(1, 2), (2, 0)], name="view/cross/numbers", seq="s"),
+        "payload": encode(planted_view(), name="here"),
+    }
+    monkeypatch.setattr(heads_payload, "MOST_EXACT", 0)
+    sent["coarse"] = heads_payload.encode_kind(maps, name="view/cross", seq="s")
+    assert {name: base64.b64encode(block).decode() for name, block in sent.items()} == fixture["bytes"]
+    assert maps.weights.tolist() == fixture["cross"]
+    assert heads_payload.head_weights(maps, 2, 0).tolist() == fixture["mean"]
+
+
+def test_the_javascript_passes_its_own_tests() -> None:
+    if NODE is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail("CI runs without node, so that the JavaScript is not tested.")
+        pytest.skip("no node to run JavaScript with")
+    done = subprocess.run([NODE, "--test"], cwd=ROOT / "tests" / "js", capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+    assert "# pass 0" not in done.stdout

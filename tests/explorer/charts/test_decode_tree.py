@@ -1,0 +1,70 @@
+"""The figure of the tree shows the tree: every node once, at the table's position, with an edge to its parent."""
+
+from __future__ import annotations
+
+import html
+
+from explorer.charts.decode_tree import CLOSEST, LETTER, LOOKS, ROOM, hover, tree_figure
+from explorer.decoding.beam_candidates import Branch
+from explorer.decoding.decode_tree import Line, grow
+
+NAMES = {4: "<b>je</b>", 5: "lis", 6: "</script>", 2: "<eos>"}
+BRANCHES = (
+    Branch((4,), -0.1, -0.1, -0.1, "kept"),
+    Branch((6,), -2.5, -2.5, -2.5, "pruned"),
+    Branch((4, 5), -0.2, -0.3, -0.15, "kept"),
+    Branch((4, 5, 2), -0.1, -0.4, -0.13, "ended"),
+)
+
+
+def tree():
+    return grow([Line((4, 6, 2), "path 1", (0.9, 0.1, 1.0))], BRANCHES, NAMES.__getitem__, shown=(4, 5, 2))
+
+
+def test_every_node_is_drawn_once_in_its_place() -> None:
+    drawn = {}
+    for trace in tree_figure(tree()).data:
+        for index, x, y in zip(trace.customdata or (), trace.x, trace.y, strict=False):
+            drawn[index] = (x, y, trace.name)
+    nodes = tree().nodes
+    assert sorted(drawn) == list(range(len(nodes)))
+    for index, node in enumerate(nodes):
+        assert drawn[index] == (len(node.path), node.row, LOOKS[node.fate][0])
+
+
+def test_edges_join_each_node_to_its_parent() -> None:
+    nodes = {(len(node.path), node.row): node for node in tree().nodes}
+    edges = 0
+    for trace in tree_figure(tree()).data:
+        if trace.mode == "lines":
+            for i in range(0, len(trace.x), 4):
+                parent, child = nodes[trace.x[i], trace.y[i]], nodes[trace.x[i + 2], trace.y[i + 2]]
+                assert child.path[:-1] == parent.path
+                edges += 1
+    assert edges == len(nodes) - 1
+
+
+def test_tokens_are_text_and_fates_have_marks_of_their_own() -> None:
+    figure = tree_figure(tree())
+    texts = [text for trace in figure.data for text in trace.text or ()]
+    assert "&lt;b&gt;je&lt;/b&gt;" in texts
+    assert not any("<" in text for text in texts)
+    assert "&lt;/script&gt;" in hover(tree()[6,])
+    assert "score -2.500" in hover(tree()[6,])
+    assert len({look[1] for look in LOOKS.values()}) == len(LOOKS), "no two fates share a symbol"
+
+
+def test_names_fit_between_steps_and_rows() -> None:
+    long = dict.fromkeys(range(3, 120), "Donaudampfschiff")
+    deep = grow([Line((*range(3, 33), 2), "path 1")], (), {**long, 2: "<eos>"}.__getitem__)
+    wide = grow([Line((token, 2), f"path {token}") for token in range(3, 60)], (), {**long, 2: "<eos>"}.__getitem__)
+    for grown in (deep, wide):
+        figure, steps = tree_figure(grown), max(len(node.path) for node in grown.nodes)
+        names = [text for trace in figure.data for text in trace.text or ()]
+        assert len(names) == len(grown.nodes)
+        assert max(len(html.unescape(name)) for name in names) * LETTER <= ROOM / (steps + 1)
+        assert (figure.layout.height - 140) / (1 + max(node.row for node in grown.nodes)) >= CLOSEST
+
+
+def test_a_bare_root_is_drawn() -> None:
+    assert len(tree_figure(grow([], (), str)).data) == 2

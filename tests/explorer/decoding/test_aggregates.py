@@ -1,0 +1,239 @@
+"""Aggregates of attention, each against an independent computation."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from explorer.decoding.aggregates import (
+    contributions,
+    decoder_rollout,
+    encoder_rollout,
+    head_norms,
+    layer_norms,
+    over_heads,
+    over_layers,
+    shares,
+)
+from model.analysis.cross_checks import layer_maps
+from model.analysis.head_details import head_details
+from model.config import EOS, SOS, AttentionKind
+from model.text.tokenizer import CharacterTokenizer, Encoding
+from model.transformer import Transformer
+from tests.explorer.planted import planted_trace
+from tests.tiny import VOCAB, tiny_model
+
+TARGET = CharacterTokenizer([chr(97 + i) for i in range(VOCAB - 4)], [1] * (VOCAB - 4))
+PATH = (5, 9, 4, 11, 2)
+SOURCE_IDS = (6, 4, 12, 7)
+
+
+def weights_of(seed: int, layers: int, heads: int, queries: int, keys: int, *, causal: bool = False) -> np.ndarray:
+    raw = np.random.default_rng(seed).random((layers, heads, queries, keys)) ** 3
+    if causal:
+        raw = np.tril(raw)
+    return (raw / raw.sum(-1, keepdims=True)).astype(np.float32)
+
+
+def encoding() -> Encoding:
+    n = len(SOURCE_IDS)
+    return Encoding(SOURCE_IDS, tuple("abcd"), tuple((i, i + 1) for i in range(n)), tuple(range(n)), "abcd")
+
+
+sizes = st.tuples(*(st.integers(1, 3) for _ in range(5)), st.integers(0, 2**31))
+
+
+# Over heads and layers
+
+
+def test_mean_and_maximum_over_heads_and_layers() -> None:
+    weights = weights_of(0, 2, 3, 4, 5)
+    mean, maximum = over_heads(weights, "mean"), over_heads(weights, "maximum")
+    for layer, query, key in np.ndindex(2, 4, 5):
+        cells = [float(weights[layer, head, query, key]) for head in range(3)]
+        assert mean[layer, query, key] == pytest.approx(sum(cells) / 3, abs=1e-7)
+        assert maximum[layer, query, key] == np.float32(max(cells))
+    np.testing.assert_allclose(mean.sum(-1), 1.0, atol=1e-6)
+    assert (maximum.sum(-1) > 1).all()
+    assert over_layers(maximum, "maximum").shape == (4, 5)
+    np.testing.assert_array_equal(over_layers(maximum, "maximum"), np.maximum(maximum[0], maximum[1]))
+    assert over_layers(mean, "mean").dtype == np.float32
+
+
+def test_the_mean_of_equal_heads_is_that_head_exactly() -> None:
+    one = weights_of(3, 1, 1, 6, 6)
+    np.testing.assert_array_equal(over_heads(np.repeat(one, 7, axis=1), "mean")[0], one[0, 0])
+
+
+# Rollout
+
+
+def by_paths(weights: np.ndarray) -> np.ndarray:
+    """Rollout by hand: the sum, over all routes from a position down to an input, of the product along the route."""
+    layers, _, n, _ = weights.shape
+    mean = weights.astype(np.float64).mean(1)
+    found = np.zeros((n, n))
+    for route in itertools.product(range(n), repeat=layers + 1):  # input first
+        product = 1.0
+        for layer in range(layers):
+            below, above = route[layer], route[layer + 1]
+            product *= 0.5 * mean[layer, above, below] + 0.5 * (above == below)
+        found[route[-1], route[0]] += product
+    return found
+
+
+@given(sizes)
+def test_encoder_rollout_is_the_sum_over_all_routes(size: tuple[int, ...]) -> None:
+    layers, heads, n, _, _, seed = size
+    weights = weights_of(seed, layers, heads, n, n)
+    found = encoder_rollout(weights)
+    assert found.shape == (layers, n, n)
+    np.testing.assert_allclose(found[-1], by_paths(weights), atol=1e-6)
+    np.testing.assert_allclose(found.sum(-1), 1.0, atol=1e-6)
+
+
+def test_rollout_of_a_planted_shift_by_hand() -> None:
+    """One layer, one head, each token looks one to the right: half comes from itself, half from there."""
+    found = encoder_rollout(planted_trace(layers=(1, 1), heads=(1, 1)).encoder[:, :1])[0]
+    np.testing.assert_array_equal(found, 0.5 * np.eye(5) + 0.5 * np.eye(5))
+    shifted = encoder_rollout(planted_trace(layers=(1, 1), heads=(2, 1)).encoder[:, 1:])[0]
+    np.testing.assert_array_equal(shifted, 0.5 * np.eye(5) + 0.5 * np.roll(np.eye(5), 1, axis=1))
+
+
+@given(sizes)
+def test_decoder_rollout_is_the_mixture_of_an_averaging_network(size: tuple[int, ...]) -> None:
+    """Send random embeddings through averaging layers, position by position, and read the mixture off the result."""
+    enc_layers, dec_layers, heads, n_src, n_tgt, seed = size
+    encoder = weights_of(seed, enc_layers, heads, n_src, n_src)
+    decoder = weights_of(seed + 1, dec_layers, heads, n_tgt, n_tgt, causal=True)
+    cross = weights_of(seed + 2, dec_layers, heads, n_tgt, n_src)
+    rng = np.random.default_rng(seed)
+    x, y = rng.normal(size=(n_src, 3)), rng.normal(size=(n_tgt, 3))
+    memory = x.copy()
+    for layer in range(enc_layers):
+        attention = encoder[layer].astype(np.float64).mean(0)
+        memory = np.stack([0.5 * memory[i] + 0.5 * attention[i] @ memory for i in range(n_src)])
+    state = y.copy()
+    for layer in range(dec_layers):
+        own, other = decoder[layer].astype(np.float64).mean(0), cross[layer].astype(np.float64).mean(0)
+        state = np.stack([0.5 * state[i] + 0.5 * own[i] @ state for i in range(n_tgt)])
+        state = np.stack([0.5 * state[i] + 0.5 * other[i] @ memory for i in range(n_tgt)])
+    from_target, from_source = decoder_rollout(decoder, cross, encoder)
+    np.testing.assert_allclose(from_target[-1] @ y + from_source[-1] @ x, state, atol=1e-5)
+    np.testing.assert_allclose(from_target.sum(-1) + from_source.sum(-1), 1.0, atol=1e-5)
+    assert (np.triu(from_target, 1) == 0).all(), "nothing comes from tokens that were not read yet"
+
+
+def test_without_residuals_rollout_is_the_plain_product() -> None:
+    encoder, decoder = weights_of(1, 2, 2, 4, 4), weights_of(2, 2, 2, 3, 3, causal=True)
+    cross = weights_of(3, 2, 2, 3, 4)
+    product = encoder.mean(1)[1] @ encoder.mean(1)[0]
+    np.testing.assert_allclose(encoder_rollout(encoder, residual=False)[-1], product, atol=1e-6)
+    from_target, from_source = decoder_rollout(decoder, cross, encoder, residual=False)
+    assert not from_target.any()
+    np.testing.assert_allclose(from_source[-1], cross.mean(1)[-1] @ product, atol=1e-6)
+
+
+def test_a_row_without_visible_keys_keeps_its_own_value() -> None:
+    weights = weights_of(4, 2, 2, 4, 4)
+    weights[:, :, 2] = 0
+    for residual in (True, False):
+        found = encoder_rollout(weights, residual=residual)
+        np.testing.assert_array_equal(found[:, 2], [[0, 0, 1, 0]] * 2)
+        np.testing.assert_allclose(found.sum(-1), 1.0, atol=1e-6)
+
+
+def test_no_layers_give_no_maps() -> None:
+    assert encoder_rollout(np.zeros((0, 2, 3, 3), np.float32)).shape == (0, 3, 3)
+
+
+# Norm-weighted attention
+
+
+def sublayer_inputs(model: Transformer) -> dict[str, tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]]:
+    """Queries, memory and mask of the first layers' attentions, from the model's parts rather than the recorder."""
+    src, tgt = torch.tensor([[*SOURCE_IDS, 2]]), torch.tensor([[SOS, *PATH[:-1]]])
+    memory = model.encode(src)
+    x, y = model.embed(src, side="src"), model.embed(tgt, side="tgt")
+    encoder, decoder = model.encoder.layers[0], model.decoder.layers[0]
+    first = model.config.norm_first
+    x1, y1 = (encoder.norm1(x), decoder.norm1(y)) if first else (x, y)
+    causal = torch.ones(len(PATH), len(PATH), dtype=torch.bool).tril()
+    after = y + decoder.self_attn(y1, y1, mask=causal)
+    after = after if first else decoder.norm1(after)
+    return {
+        "encoder": (x1, x1, None),
+        "decoder": (y1, y1, causal),
+        "cross": (decoder.norm2(after) if first else after, memory, None),
+    }
+
+
+@pytest.mark.parametrize("changes", [{"norm_first": True}, {"norm_first": False}, {"attention_gate": True}])
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_contributions_of_all_heads_add_up_to_the_sublayers_output(kind: str, changes: dict[str, bool]) -> None:
+    model = tiny_model(**changes)
+    heads = [(kind, 0, head) for head in range(model.config.n_heads(kind))]
+    details = head_details(model, encoding(), TARGET, PATH, heads)
+    with torch.inference_mode():
+        queries, memory, mask = sublayer_inputs(model)[kind]
+        layer = (model.encoder if kind == "encoder" else model.decoder).layers[0]
+        attention = layer.cross_attn if kind == "cross" else layer.self_attn
+        expected = attention(queries, memory, mask=mask)[0].numpy()
+        bias = attention.out_proj.bias.numpy()
+    summed = sum(np.stack([rows.sum(0) for rows in contributions(details[head])]) for head in heads)
+    np.testing.assert_allclose(summed + bias, expected, atol=1e-5)
+
+
+def test_norms_are_kobayashis_from_the_matrices_themselves() -> None:
+    """‖α (x W_V + b_V) W_O‖ with x and the matrices taken from the model, α from the recorder."""
+    model = tiny_model()
+    details = head_details(model, encoding(), TARGET, PATH, [("encoder", 0, h) for h in range(2)])
+    with torch.inference_mode():
+        x = sublayer_inputs(model)["encoder"][1][0].numpy().astype(np.float64)
+    attention = model.encoder.layers[0].self_attn
+    value, bias = attention.v_proj.weight.detach().numpy().T, attention.v_proj.bias.detach().numpy()
+    output = attention.out_proj.weight.detach().numpy().T
+    together = np.zeros((5, 5, 16))
+    for head in range(2):
+        own = slice(8 * head, 8 * head + 8)
+        f = (x @ value[:, own] + bias[own]) @ output[own]  # [key, d_model]
+        alpha = np.stack([row.weights for row in details["encoder", 0, head].rows])
+        vectors = alpha[:, :, None] * f[None]
+        together += vectors
+        np.testing.assert_allclose(
+            head_norms(details["encoder", 0, head], 5), np.linalg.norm(vectors, axis=-1), atol=1e-5
+        )
+    np.testing.assert_allclose(layer_norms(list(details.values()), 5), np.linalg.norm(together, axis=-1), atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_norms_of_one_sentence_go_through_the_gate_as_those_of_the_sample_do(kind: AttentionKind) -> None:
+    """Attention's numbers from recorded vectors, Probe's from one pass of the whole pair."""
+    model = tiny_model(attention_gate=True, norm_first=True)
+    whole = layer_maps(model, (*SOURCE_IDS, EOS), (SOS, *PATH[:-1]))
+    for layer in range(model.config.n_layers(kind)):
+        heads = [(kind, layer, head) for head in range(model.config.n_heads(kind))]
+        details = head_details(model, encoding(), TARGET, PATH, heads)
+        norms = layer_norms(list(details.values()), 5)
+        np.testing.assert_allclose(shares(norms), whole[kind, layer].norms, atol=1e-5)
+        gate = details[heads[0]].rows[0].gate
+        assert gate is not None
+        assert 0 < gate.min() < gate.max() < 1
+
+
+def test_norms_are_zero_where_masked() -> None:
+    details = head_details(tiny_model(), encoding(), TARGET, PATH, [("decoder", 1, 2)])
+    norms = head_norms(details["decoder", 1, 2], len(PATH))
+    assert norms.shape == (5, 5)
+    assert (np.triu(norms, 1) == 0).all()
+    assert (np.diag(norms) > 0).all()
+
+
+def test_shares_sum_to_one_or_zero() -> None:
+    found = shares(np.array([[1.0, 3.0], [0.0, 0.0]], np.float32))
+    np.testing.assert_array_equal(found, [[0.25, 0.75], [0.0, 0.0]])

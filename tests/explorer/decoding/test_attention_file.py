@@ -1,0 +1,145 @@
+"""Attention files of other models: valid ones are shown exactly, all others get a message."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from explorer.decoding.attention_file import (
+    UNKNOWN,
+    labels_and_words,
+    read_own,
+)
+from model.trace import FUTURE, VISIBLE, kinds_of
+from tests.explorer.attention_files import HOSTILE, as_json, npz, tokens, weights_of
+from tests.explorer.planted import planted_trace
+
+# What fits
+
+
+def test_our_own_attention_files_are_read_back(tmp_path: Path) -> None:
+    trace = planted_trace(layers=(3, 2), heads=(1, 4))
+    trace.save_npz(tmp_path / "red.npz")
+    own = read_own((tmp_path / "red.npz").read_bytes(), "red.npz")
+    for kind in ("encoder", "decoder", "cross"):
+        np.testing.assert_array_equal(own.trace.weights(kind), trace.weights(kind))
+        np.testing.assert_array_equal(own.trace.mask(kind), trace.mask(kind))
+    for name in ("src_tokens", "read_tokens", "predicted_tokens", "src_words", "tgt_words"):
+        assert getattr(own.trace, name) == getattr(trace, name)
+    np.testing.assert_array_equal(own.trace.probabilities, trace.probabilities)
+    assert own.notes == ()
+    assert own.name == "red.npz"
+
+
+@pytest.mark.parametrize("write", [npz, as_json])
+def test_one_kind_is_enough(write: Any) -> None:
+    weights = weights_of(12, 12, 5, 5)
+    own = read_own(write(encoder=weights, src_tokens=tokens(5)), "bert")
+    assert kinds_of(own.trace) == ("encoder",)
+    np.testing.assert_array_equal(own.trace.encoder, weights)
+    assert own.trace.read_tokens == own.trace.predicted_tokens == ()
+    rectangular = weights_of(2, 3, 4, 7)
+    own = read_own(write(cross=rectangular, src_tokens=tokens(7), read_tokens=tokens(4)), "cross")
+    assert kinds_of(own.trace) == ("cross",)
+    np.testing.assert_array_equal(own.trace.cross, rectangular)
+    assert own.trace.predicted_tokens == (UNKNOWN,) * 4
+    assert np.isnan(own.trace.probabilities).all()
+    assert own.trace.decoder.shape == (0, 0, 4, 4)
+
+
+@given(st.data())
+def test_any_sizes_are_read_bit_for_bit(data: st.DataObject) -> None:
+    n_src, n_tgt = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 6))
+    shapes = {"encoder": (n_src, n_src), "decoder": (n_tgt, n_tgt), "cross": (n_tgt, n_src)}
+    kinds = data.draw(st.lists(st.sampled_from(sorted(shapes)), unique=True, min_size=1))
+    arrays: dict[str, Any] = {
+        kind: weights_of(data.draw(st.integers(1, 4)), data.draw(st.integers(1, 4)), *shapes[kind], seed=i)
+        for i, kind in enumerate(kinds)
+    }
+    token = st.sampled_from(HOSTILE) | st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
+    given_tokens = {
+        "src_tokens": data.draw(st.lists(token, min_size=n_src, max_size=n_src)),
+        "read_tokens": data.draw(st.lists(token, min_size=n_tgt, max_size=n_tgt)),
+    }
+    own = read_own(as_json(**arrays, **given_tokens), "x.json")
+    assert set(kinds_of(own.trace)) == set(kinds)
+    for kind in kinds:
+        np.testing.assert_array_equal(own.trace.weights(kind), arrays[kind])
+    assert len(own.trace.src_tokens) == n_src
+    assert all(own.trace.src_tokens)
+
+
+def test_leading_axes_may_be_missing_or_hold_a_batch_of_one() -> None:
+    weights = weights_of(1, 1, 3, 3)
+    for shape in ((3, 3), (1, 3, 3), (1, 1, 3, 3), (1, 1, 1, 3, 3)):
+        own = read_own(npz(encoder=weights.reshape(shape), src_tokens=tokens(3)), "x")
+        np.testing.assert_array_equal(own.trace.encoder, weights)
+    layered = weights_of(4, 1, 2, 3, 3)
+    own = read_own(npz(encoder=layered, src_tokens=tokens(3)), "x")
+    np.testing.assert_array_equal(own.trace.encoder, layered[:, 0])
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float64, ">f4"])
+def test_other_precisions_and_byte_orders_are_accepted(dtype: Any) -> None:
+    weights = weights_of(2, 2, 3, 3).astype(dtype)
+    own = read_own(npz(encoder=np.asfortranarray(weights), src_tokens=np.array(tokens(3))), "x")
+    assert own.trace.encoder.dtype == np.float32
+    np.testing.assert_array_equal(own.trace.encoder, weights.astype(np.float32))
+
+
+def test_a_decoder_with_nothing_above_the_diagonal_counts_as_causal() -> None:
+    own = read_own(npz(decoder=weights_of(2, 2, 4, 4, causal=True), read_tokens=tokens(4)), "gpt2")
+    assert own.trace.decoder_mask[0].tolist() == [VISIBLE, FUTURE, FUTURE, FUTURE]
+    assert "masked (future)" in own.notes[0]
+    looks_ahead = read_own(npz(decoder=weights_of(2, 2, 4, 4), read_tokens=tokens(4)), "x")
+    assert not looks_ahead.trace.decoder_mask.any()
+    assert looks_ahead.notes == ()
+
+
+def test_a_given_mask_is_kept() -> None:
+    weights = weights_of(2, 2, 3, 3)
+    weights[..., 2] = 0
+    weights /= weights.sum(-1, keepdims=True)
+    mask = np.zeros((3, 3), int)
+    mask[:, 2] = 2
+    own = read_own(npz(encoder=weights, encoder_mask=mask, src_tokens=tokens(3)), "x")
+    np.testing.assert_array_equal(own.trace.encoder_mask, mask)
+    own = read_own(as_json(encoder=weights, encoder_mask=mask, src_tokens=tokens(3)), "x")
+    np.testing.assert_array_equal(own.trace.encoder_mask, mask)
+
+
+def test_rows_that_do_not_sum_to_one_are_mentioned() -> None:
+    own = read_own(npz(encoder=weights_of(1, 1, 3, 3) / 2, src_tokens=tokens(3)), "x")
+    assert "do not sum to 1 (off by up to 0.5)" in own.notes[0]
+
+
+def test_the_content_names_the_view() -> None:
+    one, two = (read_own(npz(encoder=weights_of(1, 1, 3, 3, seed=s), src_tokens=tokens(3)), "x") for s in (1, 2))
+    again = read_own(npz(encoder=weights_of(1, 1, 3, 3, seed=1), src_tokens=tokens(3)), "other name")
+    assert one.seq == again.seq != two.seq
+
+
+@pytest.mark.parametrize(
+    ("given", "labels", "words"),
+    [
+        (["▁Hello", "▁wor", "ld", "</s>"], ("Hello", "wor", "ld", "</s>"), (0, 1, 1, -1)),
+        (
+            ["[CLS]", "em", "##bed", "##ding", "s", "[SEP]"],
+            ("[CLS]", "em", "bed", "ding", "s", "[SEP]"),
+            (-1, 0, 0, 0, 1, -1),
+        ),
+        (["The", "Ġcat", "Ġs", "at"], ("The", "cat", "s", "at"), (0, 1, 2, 2)),
+        (["a", "b", "<eos>"], ("a", "b", "<eos>"), (0, 1, -1)),
+        (["▁", "x"], ("␣", "x"), (0, 0)),
+        (["##", "a"], ("##", "a"), (0, 1)),
+        (["", "y" * 200], ("␣", "y" * 59 + "…"), (0, 1)),
+        ([], (), ()),
+    ],
+)
+def test_subword_markers_become_words(given: list[str], labels: tuple[str, ...], words: tuple[int, ...]) -> None:
+    assert labels_and_words(given) == (labels, words)

@@ -1,0 +1,241 @@
+"""Attention files that do not fit, are damaged, or are something else: a message, and nothing is unpickled."""
+
+from __future__ import annotations
+
+import io
+import json
+import tracemalloc
+import zipfile
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from explorer.decoding.attention_file import (
+    MAX_BYTES,
+    MAX_TOKENS,
+    OwnAttention,
+    OwnAttentionError,
+    read_own,
+)
+from model.trace import AttentionTrace, kinds_of
+from tests.explorer.attention_files import as_json, npz, tokens, weights_of
+
+# What does not fit
+
+
+@pytest.mark.parametrize(
+    ("arrays", "said"),
+    [
+        ({}, "none of the arrays encoder, decoder and cross"),
+        ({"attention": np.zeros((1, 1, 2, 2))}, "none of the arrays"),
+        ({"encoder": weights_of(1, 1, 3, 3)}, "needs src_tokens"),
+        ({"cross": weights_of(1, 1, 2, 3), "src_tokens": tokens(3)}, "needs read_tokens, a list of 2"),
+        ({"encoder": weights_of(1, 1, 3, 3), "src_tokens": tokens(4)}, "3 queries, but src_tokens has 4"),
+        ({"encoder": weights_of(1, 1, 3, 4), "src_tokens": tokens(3)}, "4 keys, but src_tokens has 3"),
+        ({"encoder": np.full((1, 1, 2, 2), np.nan), "src_tokens": tokens(2)}, "not a number"),
+        ({"encoder": np.full((1, 1, 2, 2), -0.5), "src_tokens": tokens(2)}, "between 0 and 1"),
+        ({"encoder": np.full((1, 1, 2, 2), 7.0), "src_tokens": tokens(2)}, "between 0 and 1"),
+        ({"encoder": np.full((1, 1, 2, 2), 1e300), "src_tokens": tokens(2)}, "not a number"),
+        ({"encoder": np.zeros(3), "src_tokens": tokens(3)}, "[layer, head, query, key]"),
+        ({"encoder": np.zeros((1, 2, 1, 1, 3, 3)), "src_tokens": tokens(3)}, "[layer, head, query, key]"),
+        ({"encoder": np.zeros((1, 0, 2, 2)), "src_tokens": tokens(2)}, "empty axes"),
+        ({"encoder": np.zeros((2, 2)), "src_tokens": np.zeros(2)}, "strings"),
+        ({"encoder": np.zeros((2, 2)), "src_tokens": np.array([["a"], ["b"]])}, "plain list of strings"),
+        ({"encoder": weights_of(2, 2), "src_tokens": tokens(2), "encoder_mask": np.eye(3)}, "encoder_mask must be"),
+        ({"encoder": weights_of(2, 2), "src_tokens": tokens(2), "encoder_mask": 9 * np.eye(2)}, "other values than 0"),
+        ({"encoder": weights_of(2, 2), "src_tokens": tokens(2), "encoder_mask": np.eye(2)}, "masks cells"),
+        ({"encoder": weights_of(2, 2), "src_tokens": tokens(2), "src_words": np.array([0.5, 1])}, "whole numbers"),
+        ({"encoder": weights_of(2, 2), "src_tokens": tokens(2), "src_words": np.arange(3)}, "src_words"),
+        (
+            {"decoder": weights_of(2, 2), "read_tokens": tokens(2), "probabilities": np.array([2.0, 0])},
+            "must lie between",
+        ),
+        ({"decoder": weights_of(2, 2), "read_tokens": tokens(2), "probabilities": np.zeros(5)}, "probabilities"),
+        ({"decoder": weights_of(2, 2), "read_tokens": tokens(2), "predicted_tokens": ["a"]}, "predicted_tokens"),
+        ({"encoder": weights_of(1, 1, 2, 2), "src_tokens": tokens(MAX_TOKENS + 1)}, "1,02"),
+    ],
+)
+@pytest.mark.parametrize("write", [npz, as_json])
+def test_what_does_not_fit_gets_a_message(write: Any, arrays: dict[str, Any], said: str) -> None:
+    with pytest.raises(OwnAttentionError) as refused:
+        read_own(write(**arrays), "odd.npz")
+    assert said in str(refused.value)
+    assert str(refused.value).startswith("odd.npz cannot be shown: ")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "neither an .npz file nor JSON"),
+        (b"PK", "not a readable .npz"),
+        (b"PK\x03\x04" + b"\x00" * 50, "not a readable .npz"),
+        (b"\x93NUMPY", "neither"),
+        (b"\xff\xfe{}", "neither"),
+        (b"[1, 2]", "not an object"),
+        (b'{"encoder": [[1, 2], [3]], "src_tokens": ["a", "b"]}', "of equal length"),
+        (b'{"encoder": [["x"]], "src_tokens": ["a"]}', "nested lists of numbers"),
+        (b'{"encoder": [[null]], "src_tokens": ["a"]}', "not a number"),
+        (b'{"encoder": [[NaN]], "src_tokens": ["a"]}', "not a number"),
+        (b'{"encoder": {"a": 1}, "src_tokens": ["a"]}', "nested lists"),
+        (b'{"encoder": [[1]], "src_tokens": "a"}', "plain list of strings"),
+        (b'{"encoder": [[1]], "src_tokens": [1]}', "plain list of strings"),
+        (b'{"encoder": [[1e400]], "src_tokens": ["a"]}', "not a number"),
+        (b'{"encoder": ' + b"9" * 5000 + b"}", "JSON"),
+        (b"[" * 100_000, "neither"),
+        (b'{"encoder": ' + b"[" * 80 + b"1" + b"]" * 80 + b"}", "nested lists"),
+    ],
+)
+def test_files_that_are_something_else_get_a_message(content: bytes, said: str) -> None:
+    with pytest.raises(OwnAttentionError, match=r"cannot be shown") as refused:
+        read_own(content, "x")
+    assert said in str(refused.value)
+
+
+def test_a_file_of_objects_is_never_unpickled() -> None:
+    class Trap:
+        def __reduce__(self) -> tuple[Any, ...]:
+            return (pytest.fail, ("unpickled",))
+
+    for arrays in (
+        {"encoder": np.array([[Trap()]], dtype=object), "src_tokens": ["a"]},
+        {"encoder": np.eye(1), "src_tokens": np.array([Trap()], dtype=object)},
+    ):
+        with pytest.raises(OwnAttentionError, match="must hold"):
+            read_own(npz(**arrays), "x")
+
+
+def bomb(shape: tuple[int, ...], payload: int, dtype: str) -> bytes:
+    """A small archive whose array declares `shape` but holds `payload` zero bytes."""
+    member = io.BytesIO()
+    np.lib.format.write_array_header_1_0(member, {"descr": dtype, "fortran_order": False, "shape": shape})
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        with archive.open("encoder.npy", "w") as inside:
+            inside.write(member.getvalue())
+            for _ in range(payload // 2**20):
+                inside.write(bytes(2**20))
+        archive.writestr("src_tokens.npy", b"")
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("shape", "payload", "dtype"),
+    [
+        ((12, 12, 2048, 2048), 2**20, "<f4"),
+        ((1, 1, 10**9, 10**9), 2**20, "<f4"),
+        ((2**62, 2**62), 2**20, "<f4"),
+        ((8, 8, 128, 128), 128 * 2**20, "<f4"),
+        ((2, 2), 2**20, "<U100000000"),
+        ((-5, 2), 2**20, "<f4"),
+    ],
+)
+def test_what_is_declared_too_large_is_never_allocated(shape: tuple[int, ...], payload: int, dtype: str) -> None:
+    content = bomb(shape, payload, dtype)
+    assert len(content) < 2**20
+    tracemalloc.start()
+    try:
+        with pytest.raises(OwnAttentionError):
+            read_own(content, "bomb.npz")
+        assert tracemalloc.get_traced_memory()[1] < 64 * 2**20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "shape", "payload", "said"),
+    [
+        ("src_tokens", "<U1", (2,), b"\x00\x00\x11\x00" * 2, "holds numbers that are no characters."),
+        ("src_tokens", "<U0", (2,), b"", "not a readable .npz"),
+        ("encoder", "<f4", (10**400,), b"", "encoder declares far too many entries"),
+        ("encoder", "<f4", (1,) * 70, b"\x00" * 4, "not a readable .npz"),
+        ("encoder", "<f4", (1, 2), b"\x00" * 4, "encoder is truncated."),
+    ],
+)
+def test_headers_that_no_array_has_get_a_short_message(
+    name: str, dtype: str, shape: tuple[int, ...], payload: bytes, said: str
+) -> None:
+    member, file = io.BytesIO(), io.BytesIO()
+    np.lib.format.write_array_header_1_0(member, {"descr": dtype, "fortran_order": False, "shape": shape})
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr(f"{name}.npy", member.getvalue() + payload)
+    with pytest.raises(OwnAttentionError) as refused:
+        read_own(file.getvalue(), "odd.npz")
+    assert said in str(refused.value)
+    assert len(str(refused.value)) < 250
+    assert "\n" not in str(refused.value)
+
+
+def test_a_file_beyond_the_limit_is_not_read() -> None:
+    with pytest.raises(OwnAttentionError, match="at most"):
+        read_own(b"PK" + bytes(MAX_BYTES), "x")
+
+
+def readable(content: bytes) -> OwnAttention | None:
+    try:
+        return read_own(content, "fuzz")
+    except OwnAttentionError:
+        return None
+
+
+GOOD = {
+    "npz": npz(
+        encoder=weights_of(2, 2, 3, 3), cross=weights_of(1, 2, 2, 3), src_tokens=tokens(3), read_tokens=tokens(2)
+    ),
+    "json": as_json(
+        encoder=weights_of(1, 2, 3, 3), cross=weights_of(1, 1, 2, 3), src_tokens=tokens(3), read_tokens=tokens(2)
+    ),
+}
+
+
+@given(st.sampled_from(sorted(GOOD)), st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), max_size=12))
+@example("npz", [])
+@example("json", [])
+def test_a_damaged_file_is_shown_or_refused_with_a_message(which: str, damage: list[tuple[int, int]]) -> None:
+    content = bytearray(GOOD[which])
+    for at, value in damage:
+        content[at % len(content)] = value
+    found = readable(bytes(content))
+    if not damage:
+        assert found is not None
+    if found is not None:
+        assert isinstance(found.trace, AttentionTrace)
+        for kind in kinds_of(found.trace):
+            assert np.isfinite(found.trace.weights(kind)).all()
+
+
+@given(st.sampled_from(sorted(GOOD)), st.floats(0, 1))
+def test_a_file_that_was_cut_off_is_refused(which: str, part: float) -> None:
+    content = GOOD[which][: int(part * (len(GOOD[which]) - 1))]
+    assert readable(content) is None
+
+
+@given(st.binary(max_size=400), st.booleans())
+def test_noise_is_refused(noise: bytes, zipped: bool) -> None:
+    assert readable(b"PK\x03\x04" + noise if zipped else noise) is None
+
+
+@given(
+    hnp.arrays(st.sampled_from([np.float32, np.float64, np.int64, np.bool_, "S3", "U2"]), hnp.array_shapes(max_dims=6))
+)
+def test_any_array_is_shown_or_refused(array: np.ndarray) -> None:
+    readable(npz(encoder=array, src_tokens=tokens(array.shape[-1])))
+    readable(npz(encoder=np.eye(2), src_tokens=array))
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.floats() | st.text(max_size=3),
+        lambda c: (
+            st.lists(c, max_size=4) | st.dictionaries(st.sampled_from(["encoder", "src_tokens", "a"]), c, max_size=3)
+        ),
+        max_leaves=12,
+    )
+)
+def test_any_json_is_shown_or_refused(value: Any) -> None:
+    readable(json.dumps(value).encode())
+    readable(json.dumps({"encoder": value, "src_tokens": ["a"]}).encode())
+    readable(json.dumps({"encoder": [[1.0]], "src_tokens": value, "encoder_mask": value}).encode())

@@ -1,0 +1,120 @@
+"""The tree of a beam search and of chosen paths, compared with the search itself and with brute force."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from explorer.decoding.beam_candidates import Branch, branches_of
+from explorer.decoding.decode_tree import MAX_NODES, Line, Tree, grow, tree_caption, tree_table
+from model.config import EOS
+from model.decoding.beam import beam_search, hypotheses
+from model.decoding.search import ENDED, PRUNED, length_penalty
+from tests.model.tables import GARDEN_PATH, A, B, TableModel, beam, random_tables
+
+NAMES = {A: "A", B: "B", EOS: "<eos>"}
+
+
+def label(i: int) -> str:
+    return NAMES.get(i, str(i))
+
+
+def searched(model: TableModel, width: int = 2, penalty: str = "none") -> tuple[list, tuple[Branch, ...]]:
+    steps = list(beam_search(model.step, model.start(), limit=6, config=beam(width, penalty)))
+    return steps, branches_of(steps)
+
+
+def test_the_garden_path_by_hand() -> None:
+    _, branches = searched(TableModel([GARDEN_PATH]))
+    by_path = {branch.path: branch for branch in branches}
+    assert math.exp(by_path[A,].log_prob) == pytest.approx(0.55)
+    assert math.exp(by_path[B, EOS].total) == pytest.approx(0.45 * 0.9)
+    assert by_path[B, EOS].fate == "ended"
+    assert by_path[A, A].fate == "kept"
+    tree = grow([Line((B, EOS), "hypothesis 1", (0.45, 0.9))], branches, label, shown=(B, EOS))
+    assert tree[()].token == "<sos>"
+    assert [tree[path].fate for path in ((B,), (B, EOS), (A,))] == ["shown", "shown", "kept"]
+    assert tree[B, EOS].names == ("hypothesis 1",)
+    assert "Its best hypothesis is “B <eos>” with score" in tree_caption(tree)
+
+
+def test_a_score_of_0_is_the_best_there_can_be() -> None:
+    """A log-probability of 0 is certainty, not a missing score."""
+    certain, likely = Branch((A, EOS), 0.0, 0.0, 0.0, "ended"), Branch((B, EOS), -0.1, -0.1, -0.05, "ended")
+    tree = grow([], [Branch((A,), 0.0, 0.0, 0.0, "kept"), Branch((B,), 0.0, 0.0, 0.0, "kept"), likely, certain], label)
+    assert "Its best hypothesis is “A <eos>” with score 0.000." in tree_caption(tree)
+
+
+@given(random_tables(), st.integers(1, 3), st.sampled_from(["none", "mean", "gnmt"]))
+def test_branches_are_all_that_the_search_weighed(model: TableModel, width: int, penalty: str) -> None:
+    steps, branches = searched(model, width, penalty)
+    table = model.tables[0]
+    for branch in branches:
+        *before, token = branch.path
+        assert math.exp(branch.log_prob) == pytest.approx(table.get(tuple(before), {EOS: 1.0})[token], rel=1e-4)
+        probabilities = [table.get(branch.path[:i], {EOS: 1.0})[token] for i, token in enumerate(branch.path)]
+        assert branch.total == pytest.approx(sum(map(math.log, probabilities)), rel=1e-4, abs=1e-5)
+        assert branch.score == pytest.approx(branch.total / length_penalty(penalty, 1.0, len(branch.path)), rel=1e-4)
+    finite = sum(int(step.totals.isfinite().sum()) for step in steps)
+    assert len(branches) == len({branch.path for branch in branches}) == finite
+    assert sum(b.fate == "ended" for b in branches) == sum(int((step.slots == ENDED).sum()) for step in steps)
+    dropped = sum(int(((step.slots == PRUNED) & step.totals.isfinite()).sum()) for step in steps)
+    assert sum(b.fate == "pruned" for b in branches) == dropped
+    ended = {b.path for b in branches if b.fate == "ended"}
+    for found in hypotheses(steps, 1, width)[0]:
+        assert (found.path in ended) == found.finished
+
+
+@given(random_tables(), st.integers(1, 3), st.booleans())
+def test_every_node_has_its_parent_and_a_place_of_its_own(model: TableModel, width: int, pruned: bool) -> None:
+    _, branches = searched(model, width)
+    lines = [Line((A, B, A), "fork 1", (0.1, 0.2, 0.3)), Line((B, 9), "fork 2")]
+    tree = grow(lines, branches, label, shown=(A, B, A), pruned=pruned)
+    seen: set[tuple[int, ...]] = set()
+    for node in tree.nodes:
+        assert node.path[:-1] in seen or not node.path
+        seen.add(node.path)
+    assert seen == {
+        path[:i] for path in [b.path for b in branches if pruned or b.fate != "pruned"] for i in range(9)
+    } | {line.path[:i] for line in lines for i in range(4)}
+    places = [(len(node.path), node.row) for node in tree.nodes]
+    assert len(set(places)) == len(places)
+    assert {node.row for node in tree.nodes} == set(range(max(node.row for node in tree.nodes) + 1))
+    assert all(tree[(A, B, A)[:i]].row == 0 for i in range(4)), "the path on screen is a straight line at the top"
+    assert len(tree_table(tree)) == len(tree.nodes) - 1
+
+
+def test_paths_that_begin_alike_share_their_nodes() -> None:
+    tree = grow([Line((4, 5, 2), "own", (0.5, 0.25, 1.0)), Line((4, 6, 2), "fork 1")], (), label, shown=(4, 6, 2))
+    assert len(tree.nodes) == 6
+    assert tree[4, 5].probability == 0.25
+    assert [tree[path].fate for path in ((4,), (4, 5), (4, 6))] == ["shown", "path", "shown"]
+    assert tree.texts()[4, 6, 2] == "A 6 <eos>"
+    assert tree_caption(tree).startswith("2 whole paths, 5 tokens in all.")
+    [row] = [row for row in tree_table(tree) if row["end of"] == "own"]
+    assert (row["step"], row["token"], row["after"], row["probability (%)"]) == (3, "<eos>", "A B", 100.0)
+
+
+def test_a_large_tree_loses_its_worst_dropped_branches_and_says_so() -> None:
+    kept = [Branch((4,) * n, -0.1, -0.1 * n, -0.1 * n, "kept") for n in range(1, 101)]
+    dropped = [Branch((*(4,) * (i % 100), 5 + i), -1.0, -float(i), -float(i), "pruned") for i in range(900)]
+    tree = grow([], [*kept, *dropped], label)
+    assert len(tree.nodes) == MAX_NODES
+    assert tree.left_out == 1001 - MAX_NODES
+    scores = [node.score for node in tree.nodes if node.fate == "pruned"]
+    assert min(scores) == -float(len(scores) - 1)
+    assert f"the worst {tree.left_out} dropped branches" in tree_caption(tree)
+
+
+def test_a_path_longer_than_the_recursion_limit_is_drawn() -> None:
+    tree = grow([Line((4,) * 2000, "long")], (), label)
+    assert len(tree.nodes) == 2001
+    assert {node.row for node in tree.nodes} == {0}
+
+
+def test_an_empty_tree_has_its_root() -> None:
+    assert grow([], (), label) == Tree((grow([], (), label).nodes[0],))
+    assert tree_table(grow([], (), label)) == []

@@ -1,0 +1,149 @@
+"""What lies outside what a shipped model can do is said beside its answer; what lies inside is not."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from explorer.decoding import domain
+from explorer.decoding.translator import Translation, Translator
+from model.checkpoint import load_model
+from model.config import DecodeConfig
+from model.data import get_task
+from model.data.task import Task
+from model.edits import HeadEdit, HeadEdits
+from model.folder import SHIPPED
+from tests.paths import CHECKPOINTS
+
+CORPUS = CHECKPOINTS.parents[1] / "shared" / "multi30k"
+
+
+@cache
+def translator(name: str) -> Translator:
+    return Translator(load_model(CHECKPOINTS / name))
+
+
+def task_of(name: str) -> Task:
+    return get_task(str(translator(name).loaded.summary["task"]))
+
+
+def translated(name: str, text: str) -> Translation:
+    return translator(name).translate(text, DecodeConfig())
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_shipped_model_says_what_it_was_trained_on(name: str) -> None:
+    assert task_of(name).story
+    assert task_of(name).trained_on
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_the_examples_are_within_its_reach(name: str) -> None:
+    task = task_of(name)
+    for prompt in task.examples:
+        if task.longest and len(prompt.source) > task.longest:
+            continue
+        assert domain.warning(translated(name, prompt.source), task) == "", prompt.source
+
+
+@pytest.mark.parametrize("text", ["你好 世界", "مرحبا بالعالم", "👩‍👩‍👧 🏳️‍🌈"])
+def test_letters_of_another_script_are_named(text: str) -> None:
+    said = domain.warning(translated("multi30k-en-de", text), task_of("multi30k-en-de"))
+    assert said.startswith("Trained on descriptions of photographs in English: this is far from them")
+    assert f"“{text[0]}”" in said
+    assert "never occurred in training" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("multi30k-en-de", "Zwei kleine Kinder spielen im Park Fußball."),
+        ("multi30k-en-de", "The parliament adopted the resolution on fiscal policy yesterday."),
+        ("multi30k-de-en", "Two young children are playing football in the park."),
+    ],
+)
+def test_another_language_or_subject_leaves_it_unsure(name: str, text: str) -> None:
+    shown = translated(name, text)
+    said = domain.warning(shown, task_of(name))
+    assert f"only {100 * domain.confidence(shown):.0f}" in said
+    assert "far from them" in said
+
+
+def test_words_in_pieces_are_named() -> None:
+    far = translated("multi30k-en-de", "The parliament adopted the resolution on fiscal policy yesterday.")
+    assert "“parliament”" in domain.warning(far, task_of("multi30k-en-de"))
+
+
+def test_a_shredded_word_is_named_even_where_the_model_is_sure() -> None:
+    shown = translated("multi30k-en-de", "A man in an unbelievably large hat is standing.")
+    assert domain.confidence(shown) >= task_of("multi30k-en-de").confidence > domain.LOW
+    said = domain.warning(shown, task_of("multi30k-en-de"))
+    assert "It had to spell “unbelievably” in more than 6 pieces." in said
+    assert "far from them" in said
+    assert domain.warning(translated("multi30k-en-de", "A man in a hat is standing."), task_of("multi30k-en-de")) == ""
+
+
+def test_longer_than_trained() -> None:
+    said = domain.warning(translated("reverse", "abcdefghijklmnopqrst"), task_of("reverse"))
+    assert "It has 20 tokens; the longest in training had 16." in said
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("adjective-swap", "I read red cats", "“cats” never occurred in training"),
+        ("adjective-swap", "The central bank raised rates", "“The”, “central”, “bank” and “raised” and 1 more never"),
+        ("adjective-swap", "I read red", "It is none of the 591 sentences of its task"),
+        ("adjective-swap-unmasked", "red red red red", "It is none of the 591 sentences"),
+        ("dates", "مرحبا", "never occurred in training"),
+        ("dates", "hello world", "it nearly always gives more than 99 %."),
+        ("dates", "3 March 2024 at noon", "to its likeliest letter (geometric mean); on"),
+        ("dates", "31 February 2024", "there may be no such day"),
+        ("phrases-en-de", "I am a doctor", "sentences of its task"),
+        ("phrases-en-de", "The weather is nice", "“weather” and “nice” never occurred"),
+        ("reverse", "HELLO", "never occurred in training"),
+        ("reverse-lstm", "a1b2", "“1” and “2” never occurred"),
+    ],
+)
+def test_the_small_models_say_what_they_cannot_know(name: str, text: str, reason: str) -> None:
+    said = domain.warning(translated(name, text), task_of(name))
+    assert said.startswith(f"Trained on {task_of(name).trained_on}: this is far from them, so do not trust the answer.")
+    assert reason in said
+
+
+def test_case_and_a_full_stop_make_no_other_sentence() -> None:
+    assert domain.warning(translated("adjective-swap", "i READ red books"), task_of("adjective-swap")) == ""
+
+
+@pytest.mark.parametrize("name", ["dates", "reverse", "reverse-lstm"])
+def test_sentences_of_the_task_are_not_doubted(name: str) -> None:
+    task = task_of(name)
+    doubted = [e.source for e in task.splits["valid"][:20] if domain.warning(translated(name, e.source), task)]
+    assert doubted == []
+
+
+def test_confidence_is_the_geometric_mean_of_the_likeliest() -> None:
+    shown = translated("reverse", "headlight")
+    likeliest = shown.trace.top_probabilities[:, 0].astype(float)
+    assert domain.confidence(shown) == pytest.approx(float(np.prod(likeliest)) ** (1 / len(likeliest)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in SHIPPED if name.startswith("multi30k")])
+def test_nearly_all_validation_sentences_are_above_the_usual_confidence(name: str) -> None:
+    if not CORPUS.is_dir():
+        pytest.skip("the corpus is not here; a folder `shared/multi30k` beside the checkout would be read")
+    task = get_task(name, data_dir=CORPUS)
+    sure = [domain.confidence(translated(name, example.source)) for example in task.splits["valid"][::5]]
+    assert 0.95 <= np.mean(np.array(sure) > task.confidence) < 0.97, "0.95 with two digits"
+
+
+def test_nothing_is_said_of_an_edited_translation() -> None:
+    name = "multi30k-en-de"
+    edit = HeadEdits(tuple(HeadEdit("cross", layer, head, "zero") for layer in range(4) for head in range(4)))
+    text = "Two young children are playing football in the park."
+    shown = translator(name).translate(text, DecodeConfig(), edit=edit)
+    assert domain.confidence(shown) < task_of(name).confidence
+    assert domain.warning(shown, task_of(name)) == ""

@@ -1,0 +1,144 @@
+"""A single map, its figure, its caption and its table agree with each other and with the planted numbers."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from explorer.charts.attention_map import map_figure
+from explorer.decoding.attention_maps import attention_maps
+from explorer.decoding.captions import map_caption
+from explorer.decoding.labelled_map import LabelledMap, difference, head_map, labelled
+from explorer.decoding.map_tables import map_table
+from tests.explorer.planted import planted_trace
+
+HOSTILE = ("</script>", "<b>x</b>", "the", "the", "人工", "שלום", "👩‍👩‍👧", "&amp;")
+
+
+def planted(kind: str, layer: int = 1, head: int = 1) -> LabelledMap:
+    return head_map(attention_maps(planted_trace(), kind), layer, head)
+
+
+def test_a_planted_head_is_labelled_as_it_is() -> None:
+    shown = planted("cross", 1, 2)
+    assert shown.title == "Cross-attention, layer 1, head 2"
+    assert shown.row_labels[:2] == ("1 <sos>", "2 je")
+    assert shown.predicted[:2] == ("je", "lis")
+    assert shown.column_labels[1] == "2 read"
+    assert map_caption(shown) == "The largest weight is 1.000, where “1 <sos>” looks at “2 read”."
+    row = map_table(shown)[1]
+    assert row == {"query": "2 je", "predicts": "lis", "1 i": 0, "2 read": 0, "3 red": 1, "4 books": 0, "5 <eos>": 0}
+
+
+def test_head_0_is_the_mean_and_others_must_exist() -> None:
+    mean = planted("encoder", 2, 0)
+    both = [planted("encoder", 2, head).values for head in (1, 2)]
+    np.testing.assert_array_equal(mean.values, (both[0] + both[1]) / 2)
+    assert mean.title == "Encoder self-attention, layer 2, mean over its heads"
+    for layer, head in ((0, 1), (3, 1), (1, 3), (1, -1)):
+        with pytest.raises(IndexError, match="no layer"):
+            planted("encoder", layer, head)
+
+
+def test_masked_cells_have_no_number_anywhere() -> None:
+    shown = planted("decoder")
+    assert "10 of 25 cells are masked" in map_caption(shown)
+    assert map_table(shown)[0]["2 je"] is None
+    figure = map_figure(shown)
+    assert np.isnan(np.asarray(figure.data[0].z, float)).sum() == 10
+    ground, marks = figure.data[1:]
+    np.testing.assert_array_equal(np.asarray(ground.z, float) == 1, shown.mask != 0)
+    assert len(marks.x) == 10
+    assert set(marks.hovertext) == {"masked: future"}
+
+
+def test_the_figure_has_queries_as_rows_and_keys_as_columns() -> None:
+    shown = planted("cross", 1, 2)
+    figure = map_figure(shown)
+    np.testing.assert_array_equal(np.asarray(figure.data[0].z, np.float32), shown.values)
+    assert figure.layout.yaxis.range == (4.5, -0.5), "query 1 on top"
+    assert figure.layout.xaxis.side == "top"
+    assert figure.layout.xaxis.title.text == "source (key)"
+    assert figure.layout.yaxis.title.text == "decoder reads (query)"
+    assert figure.layout.yaxis.ticktext[1] == "2 je → lis"
+    assert (figure.data[0].zmin, figure.data[0].zmax) == (0, 1)
+
+
+def test_a_single_row_is_no_strip_of_tall_cells() -> None:
+    whole = head_map(attention_maps(planted_trace(), "cross"), 2, 2)
+    parts = {"values": whole.values[:1], "mask": whole.mask[:1]}
+    one = dataclasses.replace(whole, rows=whole.rows[:1], predicted=whole.predicted[:1], **parts)
+    figure = map_figure(one)
+    last, first = figure.layout.yaxis.range
+    assert first == -0.5
+    assert last - first > 1.5, "one row has more than a third of the height to spare below it"
+    [name] = (note for note in figure.layout.annotations if note.text == f"row: {whole.row_title}")
+    assert name.y == pytest.approx(1 - 1 / (last - first)), "the axis is named at the lower edge of the row"
+
+
+def test_tokens_are_never_markup_in_the_figure() -> None:
+    trace = planted_trace(HOSTILE, ("<sos>", "</s>"))
+    figure = map_figure(head_map(attention_maps(trace, "cross"), 1, 1))
+    assert figure.layout.xaxis.ticktext[0] == "1 &lt;/script&gt;"
+    assert figure.layout.yaxis.ticktext[0] == "1 &lt;sos&gt; → &lt;/s&gt;"
+    assert len(set(figure.layout.xaxis.ticktext)) == len(HOSTILE), "repeated words stay apart"
+
+
+def test_a_difference_is_signed_and_needs_equal_sizes() -> None:
+    one, other = planted("cross", 1, 1), planted("cross", 1, 2)
+    both = difference(one, other, "B − A")
+    assert both is not None
+    np.testing.assert_array_equal(both.values, other.values - one.values)
+    assert both.signed
+    assert both.scale == 1.0
+    assert map_caption(both).startswith("The largest difference is -1.000, where “1 <sos>” looks at “1 i”.")
+    assert (map_figure(both).data[0].zmin, map_figure(both).data[0].zmax) == (-1, 1)
+    assert map_caption(difference(one, one, "")) == "Both maps are equal in every cell."
+    small = head_map(attention_maps(planted_trace(("a",), ("<sos>",)), "cross"), 1, 1)
+    assert difference(one, small, "") is None
+
+
+def test_a_free_scale_ends_at_the_largest_visible_number() -> None:
+    maps = attention_maps(planted_trace(), "decoder")
+    values = np.full((5, 5), 0.5, np.float32)
+    values[0, 4] = 9  # masked, so it does not count
+    assert labelled(maps, values, "norms", unit="length", top=None).scale == 0.5
+    assert labelled(maps, np.zeros((5, 5), np.float32), "nothing", top=None).scale == 1.0
+    blind = LabelledMap("t", values, np.ones((5, 5), np.uint8), maps.rows, maps.columns, "r", "c")
+    assert map_caption(blind) == "Every cell of this map is masked."
+
+
+@pytest.mark.parametrize("size", [1, 100])
+def test_one_token_and_a_hundred_draw(size: int) -> None:
+    trace = planted_trace(tuple(f"s{i}" for i in range(size)), tuple(f"t{i}" for i in range(size)))
+    for kind in ("encoder", "decoder", "cross"):
+        figure = map_figure(head_map(attention_maps(trace, kind), 1, 1))
+        assert len(figure.layout.xaxis.ticktext) <= 80
+        assert np.asarray(figure.data[0].z).shape == (size, size)
+
+
+def test_a_single_row_is_low_and_still_names_both_axes() -> None:
+    whole = planted("cross")
+    one = dataclasses.replace(
+        whole, values=whole.values[:1], mask=whole.mask[:1], rows=whole.rows[:1], predicted=whole.predicted[:1]
+    )
+    figure, full = map_figure(one), map_figure(whole)
+    assert figure.layout.height < full.layout.height - 80
+    assert figure.layout.annotations[0].text == f"row: {whole.row_title}"
+    assert figure.layout.xaxis.title.text == whole.column_title
+
+
+def test_numbers_are_written_only_where_there_is_room() -> None:
+    shown = planted("decoder")
+    written = map_figure(shown).data[0].text
+    assert [list(row) for row in written[:2]] == [["1", "", "", "", ""], ["1", "0", "", "", ""]]
+    both = difference(planted("cross", 1, 1), planted("cross", 1, 2), "B minus A")
+    assert both is not None
+    assert {text for row in map_figure(both).data[0].text for text in row} <= {"0", "+1", "-1"}
+    few = labelled(
+        attention_maps(planted_trace(HOSTILE + HOSTILE[:4]), "cross"), np.full((5, 12), 0.25, np.float32), "x"
+    )
+    assert map_figure(few).data[0].text is None, "in half of the page, twelve numbers would overlap"
+    assert map_figure(few, wide=True).data[0].text[0][0] == ".25"

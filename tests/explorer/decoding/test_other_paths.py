@@ -1,0 +1,99 @@
+"""Hypotheses and chosen paths as lists to open, and the tree of all of them, on translations of `reverse`."""
+
+from __future__ import annotations
+
+import pytest
+
+from explorer.decoding.decode_tree import tree_of
+from explorer.decoding.examples import Prompt, hint_for
+from explorer.decoding.other_paths import Fork, OtherPath, chosen_paths, fork_of, hypotheses
+from explorer.decoding.translator import Translation, Translator
+from model.checkpoint import load_model
+from model.config import DecodeConfig
+from tests.paths import ROOT
+
+TEXT = "abc"
+
+
+@pytest.fixture(scope="module")
+def reverse() -> Translator:
+    return Translator(load_model(ROOT / "checkpoints" / "reverse"))
+
+
+@pytest.fixture(scope="module")
+def own(reverse: Translator) -> Translation:
+    return reverse.translate(TEXT, DecodeConfig(method="beam", beam_size=3))
+
+
+def forked(reverse: Translator, shown: Translation, step: int) -> tuple[Translation, Fork]:
+    """The second likeliest token at a step, and greedy after that."""
+    token = int(shown.trace.top_ids[step - 1][1])
+    translation = reverse.translate(TEXT, DecodeConfig(), prefix=(*shown.path[: step - 1], token))
+    return translation, fork_of(shown, translation, step, token)
+
+
+def test_a_fork_says_what_was_chosen_in_place_of_what(reverse: Translator, own: Translation) -> None:
+    translation, fork = forked(reverse, own, 2)
+    assert (fork.path, fork.text, fork.step) == (translation.path, translation.text, 2)
+    assert fork.instead == own.trace.predicted_tokens[1] == "b"
+    assert fork.chosen == own.trace.top_tokens[1][1] == translation.trace.predicted_tokens[1]
+    assert fork.probability == float(own.trace.top_probabilities[1][1])
+    with pytest.raises(ValueError, match="not in list"):
+        fork_of(own, translation, 2, -1)
+
+
+def test_hypotheses_are_listed_best_first_and_the_best_is_the_models_own(own: Translation) -> None:
+    listed = hypotheses(own, own)
+    assert [each.text for each in listed] == [f"{rank}. {own.candidates[rank - 1].text}" for rank in (1, 2, 3)]
+    assert [each.path for each in listed] == [None, own.candidates[1].path, own.candidates[2].path]
+    assert [each.is_shown for each in listed] == [True, False, False]
+    best = own.candidates[0]
+    assert listed[0].detail == f"score {best.score:.3f} · log-probability {best.log_prob:.3f} nats"
+
+
+def test_without_beam_search_there_are_no_hypotheses(reverse: Translator) -> None:
+    greedy = reverse.translate(TEXT, DecodeConfig())
+    assert hypotheses(greedy, greedy) == ()
+
+
+def test_a_hypothesis_that_has_not_ended_says_so(reverse: Translator) -> None:
+    cut = reverse.translate(TEXT, DecodeConfig(method="beam", beam_size=2, max_length=2))
+    assert [each.detail.endswith("nats · cut off") for each in hypotheses(cut, cut)] == [True, True]
+
+
+def test_chosen_paths_begin_with_the_models_own(reverse: Translator, own: Translation) -> None:
+    assert chosen_paths(own, own, [], on_own_path=True) == ()
+    translation, fork = forked(reverse, own, 2)
+    first, second = chosen_paths(own, translation, [fork], on_own_path=False)
+    assert first == OtherPath(own.text, "the model's own choice", None, 0, False)
+    assert (second.text, second.path, second.step, second.is_shown) == (translation.text, fork.path, 2, True)
+    assert second.detail.startswith(f"step 2: “{fork.chosen}” (")
+    assert second.detail.endswith("%) instead of “b”")
+
+
+def test_the_tree_names_every_path_where_it_ends(reverse: Translator, own: Translation) -> None:
+    translation, _ = forked(reverse, own, 2)
+    label = reverse.loaded.target.label
+    tree = tree_of(own, own, [translation], own, label)
+    assert tree[own.path].names == ("the model's own choice", "on screen", "hypothesis 1")
+    assert "path 1 you chose" in tree[translation.path].names
+    for rank, candidate in enumerate(own.candidates, start=1):
+        assert f"hypothesis {rank}" in tree[candidate.path].names
+    assert {branch.path for branch in own.branches} <= {node.path for node in tree.nodes}
+    probabilities = [tree[own.path[:end]].probability for end in range(1, len(own.path) + 1)]
+    assert probabilities == pytest.approx(own.trace.probabilities.tolist(), rel=1e-4)
+
+
+def test_a_tree_without_a_search_has_only_whole_paths(reverse: Translator, own: Translation) -> None:
+    translation, _ = forked(reverse, own, 2)
+    tree = tree_of(own, translation, [translation], None, reverse.loaded.target.label)
+    ends = {own.path, translation.path}
+    assert {node.path for node in tree.nodes} == {path[:end] for path in ends for end in range(len(path) + 1)}
+    assert tree[translation.path].names == ("on screen", "path 1 you chose")
+
+
+def test_a_hint_is_a_sentence(own: Translation) -> None:
+    prompts = (Prompt("abc", "the diagonal"), Prompt("aba", "Which a?"))
+    assert hint_for("abc", prompts, own) == "What to look for: the diagonal."
+    assert hint_for("aba", prompts, own) == "What to look for: Which a?"
+    assert hint_for("xyz", prompts, own) == ""

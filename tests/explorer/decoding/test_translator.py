@@ -1,0 +1,231 @@
+"""Typed text in, translation, notes and trace out."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from explorer.decoding.translator import InputError, Translator
+from model.checkpoint import load_model
+from model.config import EOS, SOS, DecodeConfig
+from model.edits import HeadEdit, HeadEdits
+from tests.explorer.toy_models import save_toy
+
+GREEDY = DecodeConfig(max_length=6)
+
+
+@pytest.fixture(scope="module")
+def words(tmp_path_factory: pytest.TempPathFactory) -> Translator:
+    folder: Path = tmp_path_factory.mktemp("checkpoints") / "words"
+    save_toy(folder, "adjective-swap")
+    return Translator(load_model(folder))
+
+
+@pytest.fixture(scope="module")
+def letters(tmp_path_factory: pytest.TempPathFactory) -> Translator:
+    folder: Path = tmp_path_factory.mktemp("checkpoints") / "letters"
+    save_toy(folder, "reverse")
+    return Translator(load_model(folder))
+
+
+def test_rows_are_labelled_with_what_they_read_and_predict(words: Translator) -> None:
+    shown = words.translate("I read red books", GREEDY)
+    trace = shown.trace
+    assert trace.src_tokens == ("i", "read", "red", "books", "<eos>")
+    assert trace.read_tokens[0] == "<sos>"
+    assert trace.read_tokens[1:] == trace.predicted_tokens[:-1]
+    assert trace.encoder.shape == (1, 2, 5, 5)
+    assert trace.cross.shape == (2, 4, len(shown.path), 5)
+    assert shown.notes[-1].startswith("The model did not end") == (not shown.finished)
+
+
+@pytest.mark.parametrize("text", ["", " ", "\t\n", "\u00a0  ", "\u2003"])
+def test_nothing_typed_gets_a_message(words: Translator, text: str) -> None:
+    with pytest.raises(InputError, match="type a sentence"):
+        words.translate(text, GREEDY)
+
+
+def test_unknown_words_are_named(words: Translator) -> None:
+    some = words.translate("I read purple books", GREEDY)
+    assert some.source.unknown == (False, False, True, False)
+    assert some.source.tokens[2] == "purple"
+    assert any("purple" in note and "<unk>" in note for note in some.notes)
+    every = words.translate("quantum chromodynamics", GREEDY)
+    assert any("knows none" in note for note in every.notes)
+
+
+@pytest.mark.parametrize("text", ["word " * 5000, "x" * 300_000, "I read red books " * 200])
+def test_a_text_longer_than_the_model_reads_is_cut_with_a_note(
+    words: Translator, letters: Translator, text: str
+) -> None:
+    for model in (words, letters):
+        shown = model.translate(text, GREEDY)
+        assert len(shown.source) <= model.max_source_tokens
+        assert len(shown.trace.src_tokens) == len(shown.source) + 1
+        if len(model.loaded.source.encode(text[:4000])) > model.max_source_tokens:
+            assert any("at most" in note for note in shown.notes)
+
+
+def test_a_character_of_two_tokens_at_the_limit_is_cut_too(tmp_path: Path) -> None:
+    """Lower-casing turns İ into two code points: a cut after it would never get shorter."""
+    save_toy(tmp_path / "dates", "dates")
+    dates = Translator(load_model(tmp_path / "dates"))
+    for text in ("İ" * 40, "a" + "İ" * 5000):
+        shown = dates.translate(text, GREEDY)
+        assert len(shown.source) <= dates.max_source_tokens
+        assert any("at most" in note for note in shown.notes)
+
+
+def test_long_unknown_words_are_shortened_and_one_long_token_is_not_called_many(words: Translator) -> None:
+    shown = words.translate("x" * 5000, GREEDY)
+    assert all(len(note) < 250 for note in shown.notes)
+    assert not any("at most" in note for note in shown.notes)
+    assert any("characters were read" in note for note in shown.notes)
+
+
+def test_a_text_that_just_fits_is_not_cut(letters: Translator) -> None:
+    text = "ab" * 23 + "c"
+    shown = letters.translate(text, GREEDY)
+    assert len(shown.source) == letters.max_source_tokens == 47
+    assert shown.source.text == text
+    assert not any("at most" in note for note in shown.notes)
+
+
+def test_a_prefix_is_forced_and_decoding_continues(words: Translator) -> None:
+    own = words.translate("I read red books", GREEDY)
+    other = int(own.trace.top_ids[1][3])
+    forked = words.translate("I read red books", GREEDY, prefix=(own.path[0], other))
+    assert forked.path[:2] == (own.path[0], other)
+    assert forked.n_forced == 2
+    assert forked.seq != own.seq
+    np.testing.assert_array_equal(forked.trace.cross[:, :, 0], own.trace.cross[:, :, 0])
+    again = words.translate("I read red books", DecodeConfig(), prefix=forked.path)
+    assert again.path[: len(forked.path)] == forked.path
+
+
+@pytest.mark.parametrize("prefix", [(10**6,), (-1,), (SOS,), (0,), (EOS, 5)])
+def test_a_path_of_another_model_is_refused(words: Translator, prefix: tuple[int, ...]) -> None:
+    with pytest.raises(InputError, match="does not fit"):
+        words.translate("I read red books", GREEDY, prefix=prefix)
+
+
+def test_beam_candidates_come_best_first_and_the_best_is_shown(words: Translator) -> None:
+    shown = words.translate("I read red books", DecodeConfig(method="beam", beam_size=3, max_length=6))
+    scores = [candidate.score for candidate in shown.candidates]
+    assert len(scores) == 3
+    assert scores == sorted(scores, reverse=True)
+    assert shown.path == shown.candidates[0].path
+
+
+def test_the_same_seed_draws_the_same_sentence(words: Translator) -> None:
+    paths = [words.translate("I read", DecodeConfig(method="sample", seed=s, max_length=6)).path for s in (1, 1, 2)]
+    assert paths[0] == paths[1] != paths[2]
+
+
+@given(st.text(min_size=1, max_size=80))
+@example("🏳️‍🌈 👨‍👩‍👧")
+@example("مرحبا بالعالم")
+@example("你好世界")
+@example("</script><img src=x onerror=alert(1)>")
+@example("\x00\x07\x1b[31m")
+@example("\ud800")
+@example("e\u0301" * 10)
+def test_any_text_is_translated_or_refused_with_a_message(words: Translator, letters: Translator, text: str) -> None:
+    for model in (words, letters):
+        try:
+            shown = model.translate(text, GREEDY)
+        except InputError:
+            assert not model.loaded.source.encode(text).ids or not text.strip()
+            continue
+        assert shown.trace.src_tokens[-1] == "<eos>"
+        assert all(shown.trace.src_tokens)
+        for weights in (shown.trace.encoder, shown.trace.decoder, shown.trace.cross):
+            np.testing.assert_allclose(weights.sum(-1), 1.0, atol=1e-5)
+
+
+def test_a_typed_target_is_forced_with_its_probabilities(words: Translator) -> None:
+    forced = words.force("I read red books", "je lis des livres rouges")
+    target = words.loaded.target
+    assert forced.path == (*target.encode("je lis des livres rouges").ids, EOS)
+    assert forced.trace.read_tokens == ("<sos>", *(target.label(i) for i in forced.path[:-1]))
+    assert forced.finished
+    ids = torch.tensor([[SOS, *forced.path[:-1]]])
+    src = torch.tensor([[*forced.source.ids, EOS]])
+    with torch.inference_mode():
+        logits = words.loaded.model(src, ids)[0].numpy().astype(np.float64)
+    logits[:, [0, SOS]] = -np.inf
+    raised = np.exp(logits - logits.max(-1, keepdims=True))
+    expected = (raised / raised.sum(-1, keepdims=True))[range(len(forced.path)), list(forced.path)]
+    np.testing.assert_allclose(forced.trace.probabilities, expected, atol=1e-5)
+    again = words.translate("I read red books", DecodeConfig(), prefix=forced.path)
+    assert again.seq == forced.seq, "the path in a link shows the same"
+
+
+def test_a_forced_target_notes_what_it_could_not_use(words: Translator, letters: Translator) -> None:
+    unknown = words.force("I read", "je zwiebel")
+    assert any("zwiebel" in note and "target vocabulary" in note for note in unknown.notes)
+    assert unknown.path[1] == 3
+    long = letters.force("abc", "ab" * 100)
+    assert len(long.path) == 48
+    assert long.path[-1] != EOS
+    assert any("at most 48 target tokens" in note for note in long.notes)
+    for nothing in ("", " \t"):
+        with pytest.raises(InputError, match="target sentence"):
+            words.force("I read", nothing)
+    with pytest.raises(InputError, match="nothing to translate"):
+        words.force(" ", "je")
+
+
+@given(st.text(min_size=1, max_size=60))
+@example("</script>")
+@example("\ud800")
+@example("人工知能 🏳️‍🌈")
+def test_any_target_is_forced_or_refused_with_a_message(letters: Translator, target: str) -> None:
+    try:
+        forced = letters.force("abc", target)
+    except InputError:
+        assert not target.strip() or not letters.loaded.target.encode(target).ids
+        return
+    assert len(forced.trace.read_tokens) == len(forced.path)
+    assert np.isfinite(forced.trace.probabilities).all()
+
+
+def test_details_are_of_the_translation_and_need_its_edit(words: Translator) -> None:
+    edit = HeadEdits((HeadEdit("cross", 0, 0, "uniform"),))
+    shown = words.translate("I read red books", GREEDY, edit=edit)
+    with pytest.raises(ValueError, match="same edit"):
+        words.details(shown, [("cross", 0, 0)])
+    row = words.details(shown, [("cross", 0, 0)], edit=edit)["cross", 0, 0].rows[0]
+    np.testing.assert_array_equal(row.weights, shown.trace.cross[0, 0, 0])
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_norms_have_the_shape_of_the_weights_and_their_zeros(words: Translator, kind: str) -> None:
+    shown = words.translate("I read red books", GREEDY)
+    each, together = words.norms(shown, kind)
+    weights = shown.trace.weights(kind)
+    assert each.shape == weights.shape
+    assert together.shape == (weights.shape[0], *weights.shape[2:])
+    np.testing.assert_array_equal(each == 0, weights == 0)
+    assert (together <= each.sum(1) + 1e-5).all(), "at most the sum over the heads"
+
+
+def test_beam_search_brings_its_branches(words: Translator) -> None:
+    shown = words.translate("I read red books", DecodeConfig(method="beam", beam_size=3, max_length=6))
+    by_path = {branch.path: branch for branch in shown.branches}
+    for candidate in shown.candidates:
+        assert by_path[candidate.path].total == pytest.approx(candidate.log_prob)
+    assert words.translate("I read red books", GREEDY).branches == ()
+
+
+def test_threads_that_share_a_translator_get_their_own_answers(words: Translator) -> None:
+    texts = [f"I read {colour} {thing}" for colour in ("red", "green", "blue") for thing in ("books", "cars") * 2]
+    with ThreadPoolExecutor(len(texts)) as pool:
+        read = pool.map(lambda text: " ".join(words.translate(text, GREEDY).trace.src_tokens), texts)
+        assert list(read) == [f"{text.lower()} <eos>" for text in texts]

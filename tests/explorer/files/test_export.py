@@ -1,0 +1,312 @@
+"""Exported numbers are the trace's own, masked cells are empty, and every figure opens, whatever the tokens are."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import struct
+import threading
+import tomllib
+import xml.etree.ElementTree as ElementTree
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from explorer.charts.palette import ATTENTION_SCALE, HEAD_COLOURS
+from explorer.decoding.attention_file import read_own
+from explorer.decoding.attention_maps import attention_maps
+from explorer.decoding.head_summary import summarise
+from explorer.decoding.view_text import parse_view
+from explorer.files.data_files import CSV_COLUMNS, csv_bytes, npz_bytes
+from explorer.files.figure_files import Format, draw
+from explorer.files.fonts import FIRST, fonts_for
+from explorer.files.matplotlib_maps import levels, lines_of, masked_runs
+from model.trace import kinds_of
+from tests.explorer.planted import planted_trace
+from tests.explorer.shown_maps import VIEWS, noisy, on_screen
+from tests.paths import ROOT
+
+# Numbers
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_csv_holds_the_traces_own_float32_and_nothing_where_masked(view: str, kind: str) -> None:
+    trace = noisy()
+    shown = on_screen(trace, view, kind)
+    rows = list(csv.DictReader(io.StringIO(csv_bytes(shown).decode("utf-8-sig"))))
+    assert tuple(rows[0]) == CSV_COLUMNS
+    assert len(rows) == sum(one.values.size for one in shown.maps)
+    for row in rows:
+        weights, layer, head = trace.weights(row["kind"]), int(row["layer"]), int(row["head"])
+        query, key = (int(row[name].split(" ", 1)[0]) - 1 for name in ("query", "key"))
+        code = trace.mask(row["kind"])[query, key]
+        assert row["mask"] == ("future" if code else "")
+        assert (row["weight"] == "") == bool(code)
+        if code:
+            continue
+        own = weights[layer - 1, head - 1] if head else weights[layer - 1].astype(np.float64).mean(0).astype(np.float32)
+        assert np.float32(row["weight"]).tobytes() == own[query, key].tobytes(), "bit for bit"
+        if row["kind"] != "encoder":
+            assert row["predicts"].split(" ", 1)[0] == str(query + 2)
+
+
+def test_no_cell_of_the_csv_can_begin_a_formula() -> None:
+    for row in csv.reader(io.StringIO(csv_bytes(on_screen(noisy(), "heads")).decode("utf-8-sig"))):
+        assert not any(cell[:1] in "=+-@" for cell in row if cell)
+
+
+@pytest.mark.parametrize("kinds", [("encoder",), ("decoder",), ("cross",), ("encoder", "decoder", "cross")])
+def test_npz_opens_again_with_equal_arrays_and_masks(kinds: tuple[str, ...]) -> None:
+    trace = noisy()
+    content = npz_bytes(trace, kinds)
+    with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+        for kind in kinds:
+            assert archive[kind].dtype == np.float32
+            np.testing.assert_array_equal(archive[kind], trace.weights(kind))
+            np.testing.assert_array_equal(archive[f"{kind}_mask"], trace.mask(kind))
+            assert not archive[kind][..., archive[f"{kind}_mask"] != 0].any()
+    own = read_own(content, "again.npz")
+    assert kinds_of(own.trace) == kinds
+    for kind in kinds:
+        np.testing.assert_array_equal(own.trace.weights(kind), trace.weights(kind))
+
+
+# What is on screen
+
+
+def test_the_grid_is_sorted_and_filtered_as_the_view_says() -> None:
+    trace = noisy()
+    summary = summarise(attention_maps(trace, "encoder"))
+    by_keys = on_screen(trace, "heads.by-keys", "encoder")
+    keys = [summary.effective[place.index] for place in by_keys.places]
+    assert keys == sorted(keys)
+    by_share = on_screen(trace, "heads.by-previous", "encoder")
+    shares = [summary.shares["previous"][place.index] for place in by_share.places]
+    assert shares == sorted(shares, reverse=True)
+    assert [place.index for place in on_screen(trace, "heads", "encoder").places] == [
+        (layer, head) for layer in range(2) for head in range(3)
+    ]
+    planted = planted_trace()
+    only = on_screen(planted, "heads.role-itself", "encoder")
+    assert [place.index for place in only.places] == [(0, 0)], "only this planted head looks at itself"
+    assert only.notes == ("1.0 keys, itself 100 %",)
+    with pytest.raises(ValueError, match="No head passes"):
+        on_screen(planted, "heads.role-mirror", "encoder")
+    with pytest.raises(ValueError, match="No head passes"):
+        on_screen(noisy(), "heads.most-10", "encoder")
+
+
+def test_all_kinds_side_by_side_share_one_scale() -> None:
+    shown = on_screen(noisy(), "heads.beside.max")
+    assert {place.kind for place in shown.places} == {"encoder", "decoder", "cross"}
+    assert len({one.top for one in shown.maps}) == 1
+    assert shown.maps[0].top == max(one.values.max() for one in shown.maps)
+
+
+def test_rows_beyond_the_step_are_absent_and_labels_follow_the_alignment() -> None:
+    stepped = on_screen(noisy(), "head.steps", row=2).maps[0]
+    assert stepped.rows == ("<sos>", "je")
+    assert stepped.values.shape[0] == 2
+    aligned = on_screen(noisy(), "head.next").maps[0]
+    assert aligned.rows == ("je", "lis", "=cmd", "<eos>")
+    assert aligned.row_title == "decoder predicts (query)"
+    assert aligned.predicted == ()
+
+
+def test_the_strip_and_the_lines_say_what_they_show() -> None:
+    shown = on_screen(planted_trace(), "text", "cross", 1, 2)
+    assert shown.caption == "“2 je” looks at “3 red” (100 %)."
+    assert shown.title == "Cross-attention, layer 1, head 2: what “2 je” looks at"
+    assert "hold 80 %" in on_screen(planted_trace(), "lines").caption
+    edited = on_screen(planted_trace(edits=("cross layer 1 head 1: zero",)), "heads")
+    assert edited.caption.endswith("Edited: cross layer 1 head 1: zero.")
+
+
+@given(st.text(max_size=60))
+def test_any_view_from_an_address_is_read(text: str) -> None:
+    assert parse_view(text).view in ("heads", "head", "lines", "text")
+    assert 10 <= parse_view(f"lines.mass-{text}").mass <= 100
+
+
+def test_lines_hold_the_share_that_is_asked_for() -> None:
+    values = np.array([[0.5, 0.3, 0.2], [1.0, 0.0, 0.0], [np.nan, 0.6, 0.4]])
+    found = lines_of(values, 80)
+    assert [line[:2] for line in found] == [(0, 0), (0, 1), (1, 0), (2, 1), (2, 2)]
+    assert len(lines_of(values, 100)) == 6
+
+
+# Figures
+
+
+def test_exported_figures_have_the_colours_of_the_light_theme() -> None:
+    light = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["theme"]["light"]
+    assert light["chartSequentialColors"] == list(ATTENTION_SCALE)
+    assert light["chartCategoricalColors"] == list(HEAD_COLOURS)
+
+
+def test_colours_follow_the_numbers() -> None:
+    one = on_screen(noisy(), "head", "decoder").maps[0]
+    shades = levels(one, "unit")
+    assert np.isnan(shades[one.mask != 0]).all()
+    np.testing.assert_allclose(shades[one.mask == 0], one.values[one.mask == 0], rtol=1e-6)
+    logs = levels(one, "log")
+    seen = one.values[one.mask == 0]
+    np.testing.assert_allclose(logs[one.mask == 0], np.clip(1 + np.log10(seen) / 4, 0, 1), atol=1e-6)
+
+
+@given(st.integers(0, 2**24 - 1))
+def test_masked_stretches_cover_the_masked_cells_and_no_other(bits: int) -> None:
+    mask = np.array([bits >> i & 1 for i in range(24)], np.uint8).reshape(4, 6)
+    again = np.zeros_like(mask)
+    for row, start, end in masked_runs(mask):
+        again[row, start:end] += 1
+    np.testing.assert_array_equal(again, mask)
+
+
+def check_png(content: bytes) -> tuple[int, int]:
+    """Width and height of a PNG file whose parts all check out."""
+    assert content.startswith(b"\x89PNG\r\n\x1a\n")
+    at, ends = 8, b""
+    while at < len(content):
+        (length,) = struct.unpack(">I", content[at : at + 4])
+        ends = content[at + 4 : at + 8]
+        data = content[at + 4 : at + 8 + length]
+        assert zlib.crc32(data) == struct.unpack(">I", content[at + 8 + length : at + 12 + length])[0]
+        at += 12 + length
+    assert ends == b"IEND"
+    width, height = struct.unpack(">II", content[16:24])
+    return width, height
+
+
+def check(content: bytes, kind: Format) -> str:
+    """The text of a figure that opens: "" for PNG."""
+    if kind == "png":
+        assert min(check_png(content)) > 100
+        return ""
+    if kind == "pdf":
+        assert content.startswith(b"%PDF-")
+        assert content.rstrip().endswith(b"%%EOF")
+        return ""
+    root = ElementTree.fromstring(content)
+    assert root.tag.endswith("svg")
+    assert not [node for node in root.iter() if node.tag.endswith(("script", "foreignObject"))]
+    for node in root.iter():
+        for name, value in node.attrib.items():
+            if name.endswith("href"):
+                assert value.startswith(("#", "data:image/png;base64,"))
+    return "".join(root.itertext())
+
+
+@pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
+@pytest.mark.parametrize("view", VIEWS)
+def test_every_view_is_drawn_with_any_tokens(view: str, kind: Format) -> None:
+    shown = on_screen(noisy(), view)
+    drawing = draw(shown, kind)
+    text = check(drawing.content, kind)
+    if kind == "svg":
+        assert shown.title in text
+        assert "Sentence: <b>x</b>" in text
+        if view.startswith(("head.", "lines")):
+            assert "=cmd" in text
+            assert "$x^2$" in text
+
+
+@pytest.mark.parametrize("size", [1, 2, 100])
+@pytest.mark.parametrize("view", ["heads", "head", "lines", "text"])
+def test_one_token_and_a_hundred_are_drawn(size: int, view: str) -> None:
+    trace = planted_trace(tuple(f"s{i}" for i in range(size)), tuple(f"t{i}" for i in range(size)), layers=(1, 2))
+    check(draw(on_screen(trace, view, "decoder", row=1), "svg").content, "svg")
+
+
+def test_a_head_in_svg_says_its_numbers_axes_and_labels() -> None:
+    text = check(draw(on_screen(planted_trace(), "head"), "svg").content, "svg")
+    for part in ("decoder reads (query)", "source (key)", "1 <sos> → je", "3 red", "weight"):
+        assert part in text
+    assert re.search(r">\s*1\s*<", draw(on_screen(planted_trace(), "head"), "svg").content.decode()), "a weight of 1"
+    masked = check(draw(on_screen(planted_trace(), "head", "decoder"), "svg").content, "svg")
+    assert "hatched" in masked
+
+
+def labels_in(svg: bytes) -> list[str]:
+    """The texts of an SVG figure, stripped."""
+    return [text.strip("\u200e \n") for text in ElementTree.fromstring(svg).itertext()]
+
+
+def test_all_heads_name_their_tokens() -> None:
+    trace = planted_trace(("I", "read", "books"), ("<sos>", "je", "lis"), layers=(2, 2), heads=(3, 3))
+    cross = labels_in(draw(on_screen(trace, "heads", "cross"), "svg").content)
+    assert [cross.count(row) for row in ("1 <sos> → je", "2 je → lis")] == [2, 2], "beside the first head of each layer"
+    assert [cross.count(key) for key in ("1 I", "2 read", "3 books")] == [3, 3, 3], "above the heads of the first layer"
+    assert {"source (key)", "decoder reads (query)"} <= set(cross)
+    encoder = labels_in(draw(on_screen(trace, "heads", "encoder"), "svg").content)
+    assert encoder.count("2 read") == 2 + 3, "as rows and as columns"
+
+
+def test_a_head_keeps_its_colour_whatever_is_shown_beside_it() -> None:
+    def colours_of(heads: str) -> dict[str, str]:
+        svg = draw(on_screen(noisy(heads=(3, 3)), f"lines.h-{heads}"), "svg").content.decode()
+        pairs = re.findall(r'style="[^"]*fill: (#\w{6})[^"]*"[^>]*>\s*(head \d|mean over its heads)\s*<', svg)
+        return {name: colour for colour, name in pairs}
+
+    assert colours_of("2-3") == {"head 2": HEAD_COLOURS[1], "head 3": HEAD_COLOURS[2]}
+    three = colours_of("0-1-3")
+    assert (three["head 1"], three["head 3"]) == (HEAD_COLOURS[0], HEAD_COLOURS[2])
+    assert three["mean over its heads"] not in HEAD_COLOURS
+
+
+def test_the_title_counts_heads_without_their_mean() -> None:
+    assert on_screen(noisy(heads=(4, 4)), "lines.h-0-1-2-3-4").title.endswith("4 heads and the mean over all heads")
+
+
+def test_the_sentence_of_several_heads_is_shaded_by_their_mean() -> None:
+    shown = on_screen(noisy(heads=(3, 3)), "text.h-1-2-3")
+    assert [place.head for place in shown.places] == [1, 2, 3]
+    mean = np.mean([one.values[shown.row] for one in shown.maps], axis=0)
+    labels = labels_in(draw(shown, "svg").content)
+    assert f"{int(100 * mean[4] + 0.5)} %" in labels
+    assert {"head 1", "head 2", "head 3"} <= set(labels)
+
+
+def test_the_same_view_gives_the_same_file() -> None:
+    for kind in ("png", "svg", "pdf"):
+        assert (
+            draw(on_screen(planted_trace(), "head"), kind).content
+            == draw(on_screen(planted_trace(), "head"), kind).content
+        )
+
+
+def test_many_sessions_may_draw_at_once() -> None:
+    shown = [on_screen(planted_trace(), view) for view in ("heads", "head", "lines", "text")]
+    expected = [draw(one, "svg").content for one in shown]
+    found: dict[int, bytes] = {}
+
+    def work(i: int) -> None:
+        found[i] = draw(shown[i % 4], "svg").content
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [found[i] for i in range(8)] == expected * 2
+
+
+def test_characters_without_a_font_are_named() -> None:
+    families, missing = fonts_for(["plain text → ‖x‖"])
+    assert families[0] == FIRST
+    assert missing == ""
+    assert fonts_for(["\U000e0101\U0010fffd"])[1] == "\U0010fffd", "invisible marks need no font"
+    drawing = draw(on_screen(planted_trace(("\U0010fffd",), ("<sos>",)), "head"), "png")
+    assert "\U0010fffd" in drawing.note
+    assert draw(on_screen(planted_trace(), "head"), "png").note == ""
+
+
+@given(st.lists(st.text(max_size=8), min_size=1, max_size=4))
+def test_any_text_is_drawn(tokens: list[str]) -> None:
+    clean = [token.encode("utf-8", "replace").decode() for token in tokens]
+    check(draw(on_screen(planted_trace(clean, ("<sos>",)), "head"), "svg").content, "svg")

@@ -1,0 +1,134 @@
+"""A manifest says exactly which view to open; a manifest from an unknown source does no harm."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from explorer.decoding.selection import Selection, from_query
+from explorer.files.manifest import MAX_BYTES, ManifestError, link, manifest_text, model_hash, read_manifest
+from model.config import ATTENTION_KINDS
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+selections = st.builds(
+    Selection,
+    model=texts.filter(bool),
+    text=texts,
+    path=st.none() | st.lists(st.integers(0, 9999), min_size=1, max_size=9).map(tuple),
+    step=st.integers(0, 500),
+    kind=st.sampled_from(ATTENTION_KINDS),
+    layer=st.integers(0, 12),
+    head=st.integers(0, 12),
+    view=st.sampled_from(["", "head.log", "lines.words.mass-60.h-1-3"]),
+    panel=st.sampled_from(["", "cell", "export"]),
+    cell=st.none() | st.tuples(st.integers(1, 500), st.integers(0, 500)),
+)
+
+
+def text_of(selection: Selection, **changes: Any) -> str:
+    given = {"path": (5, 9, 2), "translation": "je lis", "edits": (), "model_hash": "ab" * 32} | changes
+    return manifest_text(selection, **given)
+
+
+@given(selections)
+@example(Selection(model="m", text="</script>\u2028 👩‍👩‍👧 שלום"))
+def test_manifest_and_link_give_back_the_very_selection(selection: Selection) -> None:
+    found = read_manifest(text_of(selection).encode())
+    assert found.selection == selection
+    assert found.path == (5, 9, 2)
+    assert found.model_hash == "ab" * 32
+    assert found.problems == ()
+    again, problems = from_query(dict(parse_qsl(link(selection).partition("?")[2], keep_blank_values=True)))
+    assert again == selection
+    assert problems == []
+
+
+def test_a_text_too_long_for_a_link_is_whole_in_the_manifest() -> None:
+    selection = Selection(model="m", text="word " * 5000, path=(4, 2), cell=(1, 1))
+    assert read_manifest(text_of(selection).encode()).selection == selection
+    assert "text=" not in link(selection)
+
+
+def test_it_names_versions_hash_and_edits() -> None:
+    values = json.loads(text_of(Selection(model="m", text="t"), edits=("cross layer 1 head 2: zero",)))
+    assert values["model"] == {"name": "m", "sha256": "ab" * 32}
+    assert values["edits"] == ["cross layer 1 head 2: zero"]
+    assert set(values["versions"]) == {"python", "numpy", "torch", "streamlit", "matplotlib", "spacy"}
+    assert "missing" not in values["versions"].values()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\xff",
+        b"[]",
+        b"{}",
+        b"nothing",
+        b"[" * 50_000,
+        b'{"manifest_version": 2}',
+        b'{"manifest_version": 1}',
+        b'{"manifest_version": 1, "model": {"name": 5}, "text": "x"}',
+        b'{"manifest_version": 1, "model": {"name": "m"}, "text": ["x"]}',
+        b" " * (MAX_BYTES + 1),
+    ],
+)
+def test_what_is_not_a_manifest_gets_a_message(content: bytes) -> None:
+    with pytest.raises(ManifestError):
+        read_manifest(content)
+
+
+def test_invalid_parts_are_dropped_and_named() -> None:
+    values = json.loads(text_of(Selection(model="m", text="t", path=(5, 2))))
+    values["selection"] = {
+        "path": "x",
+        "kind": "sideways",
+        "step": "first",
+        "model": "evil",
+        "text": "evil",
+    }
+    values["target_ids"] = [1, "2"]
+    found = read_manifest(json.dumps(values).encode())
+    assert (found.selection.model, found.selection.text, found.selection.path) == ("m", "t", None)
+    assert found.path == ()
+    assert len(found.problems) == 4
+    values["selection"] = {"layer": 3, "kind": "encoder"}
+    ids, selection = read_manifest(json.dumps(values).encode()).problems
+    assert "'target_ids[1]'" in ids
+    assert "'selection" in selection
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=4), lambda c: st.lists(c, max_size=3)))
+def test_any_values_are_read_or_refused(value: Any) -> None:
+    for name in ("manifest_version", "model", "text", "target_ids", "selection"):
+        values = json.loads(text_of(Selection(model="m", text="t"))) | {name: value}
+        try:
+            found = read_manifest(json.dumps(values).encode())
+        except ManifestError:
+            continue
+        assert isinstance(found.selection, Selection)
+
+
+@given(st.lists(st.tuples(st.integers(0, 10**4), st.integers(0, 255)), max_size=8))
+def test_a_damaged_manifest_is_read_or_refused(damage: list[tuple[int, int]]) -> None:
+    content = bytearray(text_of(Selection(model="m", text="t", path=(5, 2), cell=(2, 3))).encode())
+    for at, value in damage:
+        content[at % len(content)] = value
+    try:
+        read_manifest(bytes(content))
+    except ManifestError:
+        assert damage
+
+
+def test_the_hash_is_of_the_weights(tmp_path: Path) -> None:
+    import hashlib
+
+    (tmp_path / "model.safetensors").write_bytes(b"weights")
+    assert model_hash(tmp_path) == hashlib.sha256(b"weights").hexdigest()
+    assert model_hash(tmp_path / "gone") == ""

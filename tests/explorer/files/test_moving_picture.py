@@ -1,0 +1,92 @@
+"""The stepping as GIF and APNG: one frame per step, with the labels of the screen, and nothing but the file."""
+
+from __future__ import annotations
+
+import io
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from explorer.decoding.coordinates import Place
+from explorer.decoding.stage import sentence_of, stage_steps
+from explorer.files import moving_picture as module
+from explorer.files.figure_files import drawing
+from explorer.files.moving_picture import LAST_MS, STEP_MS, MovingFormat, drawn_steps, figure_of, moving_picture
+from tests.explorer.planted import planted_trace
+
+TRACE = planted_trace()
+
+
+@pytest.fixture(scope="module")
+def images() -> list[Image.Image]:
+    return drawn_steps(TRACE, Place("cross", 1, 2), "planted")
+
+
+@pytest.mark.parametrize("kind", ["gif", "png"])
+def test_a_frame_per_step_each_as_long_as_it_should_be(images: list[Image.Image], kind: MovingFormat) -> None:
+    content = moving_picture(images, kind)
+    assert len(content) < 400_000
+    frames, durations = [], []
+    with Image.open(io.BytesIO(content)) as picture:
+        assert picture.format == kind.upper()
+        assert picture.n_frames == len(TRACE.read_tokens) == 5
+        assert picture.info["loop"] == 0
+        for i in range(picture.n_frames):
+            picture.seek(i)
+            frames.append(np.asarray(picture.convert("RGB"), dtype=int))
+            durations.append(picture.info["duration"])
+    assert durations == [STEP_MS] * 4 + [LAST_MS]
+    for one, other in pairwise(frames):
+        assert (abs(one - other).max(axis=-1) > 60).mean() > 0.001, "frames differ"
+
+
+def texts(step: int, place: Place) -> list[str]:
+    shown = list(stage_steps(TRACE, place))
+    with drawing(TRACE.src_tokens):
+        figure = figure_of(shown[step], TRACE.src_tokens, shown[-1].target, "planted · title")
+    return [text.get_text() for text in figure.axes[0].texts]
+
+
+def test_the_first_and_the_last_frame_are_labelled_as_the_screen() -> None:
+    place = Place("cross", 1, 2)  # row t looks at source token t + 1
+    first, last = texts(0, place), texts(4, place)
+    assert {"planted · title", "step 1 of 5", "1 i", "5 <eos>", "1 <sos>", "2 je"} <= set(first)
+    assert "3 lis" not in first, "what is not written yet is not there"
+    assert "reads 1 <sos> → predicts je: looks at 2 read 100 %" in first
+    assert {"step 5 of 5", "5 rouge", "6 <eos>"} <= set(last)
+    assert "reads 5 rouge → predicts <eos>: looks at 1 i 100 %" in last
+
+
+def test_the_weights_of_each_kind_are_those_of_the_trace() -> None:
+    for place, step, key in (
+        (Place("decoder", 1, 1), 3, 2),
+        (Place("cross", 2, 1), 1, 2),
+        (Place("cross", 1, 1), 1, 1),
+    ):
+        one = list(stage_steps(TRACE, place))[step]
+        assert int(np.argmax(one.weights)) == key
+        assert one.origin == ("target", step + 1)
+    decoder = list(stage_steps(TRACE, Place("decoder", 1, 0)))
+    assert [len(one.weights) for one in decoder] == [1, 2, 3, 4, 5], "no word that is not read yet"
+    encoder = next(stage_steps(TRACE, Place("encoder", 1, 1)))
+    assert encoder.origin[0] == "source"
+    assert "looks at" in sentence_of(encoder, TRACE.src_tokens)
+
+
+def test_a_long_decoding_is_cut_and_the_picture_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_STEPS", 2)
+    seen, told = [], []
+    monkeypatch.setattr(
+        module, "_image", lambda one, source, whole, title: seen.append(title) or Image.new("RGB", (8, 8))
+    )
+    assert len(drawn_steps(TRACE, Place("cross", 1, 0), "planted", lambda *at: told.append(at))) == 2
+    assert seen[0].endswith("· the first 2 steps")
+    assert told == [(1, 2), (2, 2)]
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_every_kind_and_strange_tokens_are_drawn(kind: str) -> None:
+    trace = planted_trace(["מלה", "$x^2$", "<eos>"], ["<sos>", "日本"])
+    assert len(drawn_steps(trace, Place(kind, 1, 0), "planted")) == 2

@@ -1,0 +1,208 @@
+"""`show`: any model's tensors as a page, with one clear sentence for what does not fit."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from explorer.files import show
+from explorer.files.tensors import by_layer
+from explorer.notebook import AttentionError
+from model.trace import AttentionTrace
+from tests.explorer.files.unpacked import header_of, weights_of
+from tests.explorer.planted_heads import heads_trace
+from tests.paths import ROOT
+
+SOURCE, TARGET = ["▁the", "▁c", "at", "</s>"], ["<pad>", "die", "Katze"]
+
+
+def rows(*shape: int, causal: bool = False, seed: int = 0) -> np.ndarray:
+    """Random rows that sum to 1, of this shape."""
+    weights = np.random.default_rng(seed).gamma(0.5, size=shape) + 1e-6
+    if causal:
+        weights = np.tril(weights)
+    return (weights / weights.sum(-1, keepdims=True)).astype(np.float32)
+
+
+def layers(n: int, *shape: int, causal: bool = False) -> list[torch.Tensor]:
+    """What Hugging Face returns: a tensor [1, head, query, key] for each layer."""
+    return [torch.from_numpy(rows(1, *shape, causal=causal, seed=seed)).requires_grad_() for seed in range(n)]
+
+
+def steps_of(whole: list[torch.Tensor], *, cached: bool, grows: bool) -> list[list[torch.Tensor]]:
+    """The same maps as `generate` returns them, with or without a cache."""
+    length = whole[0].shape[2]
+    return [
+        [layer[:, :, t if cached else 0 : t + 1, : t + 1 if grows else None] for layer in whole] for t in range(length)
+    ]
+
+
+def test_an_encoder_decoder_of_another_library_arrives_to_the_last_bit() -> None:
+    encoder, decoder, cross = layers(2, 3, 4, 4), layers(3, 2, 3, 3, causal=True), layers(3, 2, 3, 4)
+    page = show(encoder=encoder, decoder=decoder, cross=cross, source=SOURCE, target=TARGET, title="T5")
+    got = weights_of(page.html)
+    for kind, given in (("encoder", encoder), ("decoder", decoder), ("cross", cross)):
+        np.testing.assert_array_equal(got[kind], torch.cat(given).detach().numpy())
+    header = header_of(page.html)
+    assert header["views"] == ["steps", "heads"]
+    assert header["recordings"][0]["heads"]["source"] == {"tokens": ["the", "c", "at", "</s>"], "words": [0, 1, 1, -1]}
+
+
+@pytest.mark.parametrize(("kind", "side"), [("encoder", "source"), ("decoder", "target")])
+def test_one_kind_is_enough(kind: str, side: str) -> None:
+    given: dict[str, Any] = {kind: layers(2, 2, 3, 3, causal=kind == "decoder"), side: ["a", "b", "c"]}
+    header = header_of(show(**given).html)
+    assert header["views"] == ["heads"]
+    assert header["recordings"][0]["heads"]["order"] == [kind]
+
+
+@pytest.mark.parametrize("cached", [True, False])
+def test_generated_steps_are_joined(cached: bool) -> None:
+    decoder, cross = layers(2, 2, 3, 3, causal=True), layers(2, 2, 3, 4)
+    page = show(
+        decoder=steps_of(decoder, cached=cached, grows=True),
+        cross=steps_of(cross, cached=cached, grows=False),
+        source=SOURCE,
+        target=[*TARGET, "</s>"],
+    )
+    got = weights_of(page.html)
+    np.testing.assert_array_equal(got["decoder"], torch.cat(decoder).detach().numpy())
+    np.testing.assert_array_equal(got["cross"], torch.cat(cross).detach().numpy())
+    target = header_of(page.html)["recordings"][0]["heads"]["target"]
+    assert (target["tokens"], target["predicted"]) == (TARGET, ["die", "Katze", "</s>"])
+
+
+def test_a_prompt_comes_in_one_step_and_the_rest_one_by_one() -> None:
+    whole = rows(1, 2, 5, 5, causal=True)
+    steps = [[whole[:, :, :3, :3]], [whole[:, :, 3:4, :4]], [whole[:, :, 4:5]]]
+    np.testing.assert_array_equal(by_layer("decoder", steps)[0], whole)
+
+
+def test_other_forms_of_the_same() -> None:
+    whole = rows(2, 3, 4, 4)
+    for given in (
+        whole,
+        whole[:, None],
+        list(whole),
+        [torch.from_numpy(one).bfloat16().float() for one in whole[:, None]],
+    ):
+        assert by_layer("encoder", given)[0].shape == whole.shape
+    half = by_layer("encoder", [torch.from_numpy(one[None]).bfloat16() for one in whole])[0]
+    np.testing.assert_allclose(half, whole, rtol=0.01)
+
+
+def broken(cell: tuple[int, ...], value: float) -> np.ndarray:
+    weights = rows(2, 3, 4, 4)
+    weights[cell] = value
+    return weights
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({}, "Give either a trace or a file"),
+        ({"encoder": []}, "empty list.*eager"),
+        ({"encoder": [None, None], "source": SOURCE}, "Layer 1 of encoder is missing.*eager"),
+        ({"encoder": layers(1, 2, 4, 4)}, "encoder needs source=, a list of 4 tokens"),
+        ({"encoder": layers(1, 2, 4, 4), "source": ["a"]}, "encoder has 4 queries, but source has 1 token"),
+        ({"cross": layers(1, 2, 3, 4), "source": ["a"], "target": TARGET}, "cross has 4 keys, but source has 1 token"),
+        ({"encoder": layers(1, 2, 4, 4), "source": [1, 2, 3, 4]}, "source has to be a list of strings"),
+        ({"encoder": layers(1, 2, 4, 4), "source": "abcd"}, "source has to be a list of strings"),
+        ({"encoder": [rows(2, 1, 4, 4)], "source": SOURCE}, "Layer 1 of encoder has a batch of 2"),
+        ({"encoder": [rows(4, 4)], "source": SOURCE}, "not .batch of 1, head, query, key"),
+        ({"encoder": [rows(2, 4, 4), rows(3, 4, 4)], "source": SOURCE}, "Layer 2 of encoder is .3, 4, 4."),
+        ({"encoder": rows(4, 4), "source": SOURCE}, "has to be a list with a tensor"),
+        ({"encoder": broken((1, 2, 3, 0), np.nan), "source": SOURCE}, "layer 2, head 3, row 4, holds .* not a number"),
+        ({"encoder": broken((0, 1, 2, 3), -0.5), "source": SOURCE}, "layer 1, head 2, row 3, holds -0.5"),
+        ({"encoder": broken((0, 0, 1), 0.5), "source": SOURCE}, r"layer 1, head 1, row 2, sums to 2, .*model\.eval"),
+        ({"encoder": [["a"]], "source": SOURCE}, "not an array of numbers"),
+        ({"decoder": [[rows(1, 2, 1, 1)], [rows(1, 2, 1, 3)]], "target": TARGET}, "Step 2 of decoder"),
+        ({"encoder": rows(1, 1, 4, 4), "source": SOURCE, "kind": "cross"}, "kind is 'cross', of which there is no"),
+        ({"encoder": rows(1, 1, 4, 4), "source": SOURCE, "view": "grid"}, "view begins with one of steps"),
+        ({"encoder": rows(1, 1, 4, 4), "source": SOURCE, "theme": "blue"}, "theme is auto, light or dark"),
+        ({"encoder": rows(1, 1, 4, 4), "source": SOURCE, "digits": 9}, "digits is a number from 1 to 4"),
+        ({"attention": 5}, "A int cannot be shown"),
+        ({"attention": "nowhere.npz"}, "nowhere.npz"),
+    ],
+)
+def test_what_does_not_fit_is_one_clear_sentence(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(AttentionError, match=says):
+        show(**given)
+
+
+def test_files_and_traces(tmp_path: Path) -> None:
+    trace = heads_trace()
+    trace.save_npz(tmp_path / "red.npz")
+    (tmp_path / "own.json").write_text('{"encoder": [[0.25, 0.75], [0, 1]], "src_tokens": ["a", "b"]}')
+    for given in (trace, tmp_path / "red.npz", str(tmp_path / "red.npz")):
+        got = weights_of(show(given).html)
+        np.testing.assert_array_equal(got["cross"], trace.cross)
+    own = show(tmp_path / "own.json")
+    np.testing.assert_array_equal(weights_of(own.html)["encoder"], [[[[0.25, 0.75], [0, 1]]]])
+    assert "<title>own.json</title>" in own.html
+
+
+def test_rounded_weights_are_those_that_are_written() -> None:
+    weights = rows(2, 2, 4, 4)
+    exact, rounded = (show(encoder=weights, source=SOURCE, digits=digits).html for digits in (None, 4))
+    np.testing.assert_allclose(weights_of(rounded)["encoder"], weights, atol=5.1e-5)
+    assert "rounded to 4 decimals" in rounded
+    assert "rounded" not in exact.partition("<footer>")[2].partition("</footer>")[0]
+
+
+def test_only_many_weights_are_rounded_unless_asked_and_the_page_says_so() -> None:
+    few = rows(2, 2, 4, 4)
+    np.testing.assert_array_equal(weights_of(show(encoder=few, source=SOURCE).html)["encoder"], few)
+    many, tokens = rows(5, 1, 201, 201), [f"t{i}" for i in range(201)]
+    html = show(encoder=many, source=tokens).html
+    np.testing.assert_allclose(weights_of(html)["encoder"], many, atol=5.1e-5)
+    assert "rounded to 4 decimals; 0 stands for less than 0.00005." in html
+    np.testing.assert_array_equal(weights_of(show(encoder=many, source=tokens, digits=None).html)["encoder"], many)
+
+
+def test_the_frame_of_a_notebook_is_closed(tmp_path: Path) -> None:
+    page = show(encoder=rows(1, 1, 2, 2), source=["</script><script>", '"><img src=x>'], title="<b>&\"'")
+    frame = page._repr_html_()
+    assert frame.count("<") == 2, "everything else is escaped"
+    assert 'sandbox="allow-scripts"' in frame
+    assert "<b>&" not in page.html
+    assert "Content-Security-Policy" in page.html
+    assert page.save(tmp_path / "a.html").read_text(encoding="utf-8") == page.html
+    assert "save" in repr(page)
+
+
+def test_numpy_alone_is_needed() -> None:
+    """Neither PyTorch nor Streamlit nor any other package of requirements.txt is imported."""
+    program = """
+import sys
+class Block:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] not in {*sys.stdlib_module_names, "numpy", "model", "explorer", "_distutils_hack"}:
+            raise ImportError(name)
+sys.meta_path.insert(0, Block())
+import numpy as np
+from explorer.files import show
+half = np.full((1, 1, 2, 2), 0.5)
+print(len(show(encoder=half, decoder=half, cross=half, source=["a", "b"], target=["c", "d"]).html))
+"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert int(ran.stdout) < 120_000
+
+
+def test_a_trace_without_attention() -> None:
+    trace = heads_trace()
+    empty = {
+        kind: np.zeros((0, 0, *getattr(trace, kind).shape[2:]), np.float32) for kind in ("encoder", "decoder", "cross")
+    }
+    import dataclasses
+
+    bare: AttentionTrace = dataclasses.replace(trace, **empty)
+    with pytest.raises(AttentionError, match="no attention"):
+        show(bare)

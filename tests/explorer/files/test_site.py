@@ -1,0 +1,114 @@
+"""`python -m explorer.site`: pages of recorded translations and their index."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from explorer.decoding.translator import Translator
+from explorer.files.site_command import main
+from explorer.files.site_recorded import recorded, runners_up
+from model.checkpoint import find_model, load_model
+from model.commands import CommandError
+from model.config import DecodeConfig
+from tests.explorer.files.unpacked import header_of, weights_of
+from tests.explorer.toy_models import save_toy
+from tests.paths import ROOT
+
+MODELS = ROOT / "checkpoints"
+TWELVE_WORDS = "A young man in a red shirt plays the guitar on stage."
+
+
+@pytest.fixture(scope="module")
+def translator() -> Translator:
+    return Translator(load_model(find_model(MODELS, "multi30k-en-de")))
+
+
+def test_a_sentence_of_twelve_words_fits_400_kilobytes_with_all_code(translator: Translator) -> None:
+    example = recorded(translator, TWELVE_WORDS, 1, forks=3)
+    assert len(TWELVE_WORDS.split()) == 12
+    assert len(example.page) <= 400_000
+    assert len(recorded(translator, TWELVE_WORDS, 1, forks=0).page) <= 200_000
+
+
+def test_every_recording_is_exactly_what_the_model_computed(translator: Translator) -> None:
+    example = recorded(translator, TWELVE_WORDS, 1, forks=2)
+    html = example.page.decode()
+    header = header_of(html)
+    own = header["recordings"][0]["stepper"]["target"]["predicted_ids"]
+    for number, one in enumerate(header["recordings"]):
+        path = one["stepper"]["target"]["predicted_ids"]
+        again = translator.translate(TWELVE_WORDS, DecodeConfig(), prefix=path)
+        assert list(again.path) == path
+        for kind, weights in weights_of(html, number).items():
+            np.testing.assert_array_equal(weights, getattr(again.trace, kind))
+        row = one["step"] - 1
+        if number:
+            assert own[:row] == path[:row]
+            assert header["recordings"][0]["forks"][row][str(path[row])] in range(1, number + 1)
+    assert example.n_forks == 2
+
+
+def test_the_likeliest_other_tokens_are_followed_in_order(translator: Translator) -> None:
+    shown = translator.translate(TWELVE_WORDS, DecodeConfig())
+    chosen = runners_up(shown, 3)
+    assert chosen == sorted(chosen)
+    probabilities = shown.trace.top_probabilities
+    taken = [float(probabilities[row, rank]) for row, rank in chosen]
+    others = [
+        float(p)
+        for row in range(len(shown.path))
+        for rank, p in enumerate(probabilities[row])
+        if (row, rank) not in chosen and int(shown.trace.top_ids[row, rank]) != shown.path[row]
+    ]
+    assert min(taken) >= max(others)
+    assert runners_up(shown, 0) == []
+
+
+def test_a_folder_has_an_index_of_all_its_pages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    checkpoints = tmp_path / "models"
+    save_toy(checkpoints / "adjective-swap", "adjective-swap")
+    out = tmp_path / "site"
+    given = [str(out), "I read <b>red", "We eat", "--model", "adjective-swap", "--checkpoints", str(checkpoints)]
+    assert main(given) == 0
+    assert "2 pages" in capsys.readouterr().out
+    index = (out / "index.html").read_text(encoding="utf-8")
+    links = re.findall(r'href="([^"]+)"', index)
+    assert links == ["adjective-swap-1.html", "adjective-swap-2.html"]
+    assert all('<a href="index.html">' in (out / link).read_text(encoding="utf-8") for link in links)
+    assert {path.name for path in out.iterdir()} == {*links, "index.html"}
+    assert "I read &lt;b&gt;red" in index
+    assert "<script" not in index
+    assert index.count("<h1") == 1
+    assert "<title>" in index
+    with pytest.raises(CommandError, match=r"exists already.*--overwrite"):
+        main(given)
+    assert main([*given, "--overwrite"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["page.html"], "One page shows one sentence and one model"),
+        (["page.html", "a", "b", "--model", "reverse"], "One page shows one sentence"),
+        (["x", "--forks", "99"], "--forks is a number from 0 to 12"),
+        (["x", "--checkpoints", "/nowhere-at-all"], "There is no trained model in /nowhere-at-all"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: list[str], says: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CommandError, match=says):
+        main(given)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_page(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    assert main([str(page), "--model", "reverse", "--checkpoints", str(MODELS), "attention"]) == 0
+    header = header_of(page.read_text(encoding="utf-8"))
+    assert header["recordings"][0]["text"] == "noitnetta"
