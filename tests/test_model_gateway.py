@@ -37,7 +37,7 @@ LOADERS = {"load_model", "load_snapshot", "Translator"}
 
 def drawing_sources() -> list[Path]:
     """The files to check: the packages above the gateway, and the gateway's neighbours."""
-    rooms = [ROOT / "explorer" / room for room in ("web", "screens", "components")] + [ROOT / "pages"]
+    rooms = [ROOT / "explorer" / room for room in ("web", "screens", "browser")] + [ROOT / "pages"]
     found = [path for room in rooms for path in room.rglob("*.py")] + [ROOT / "app.py"]
     return [path for path in found if path.relative_to(ROOT).as_posix() != GATEWAY]
 

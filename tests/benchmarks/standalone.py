@@ -14,8 +14,8 @@ from time import perf_counter
 
 from playwright.sync_api import Browser, Error, sync_playwright
 
-from explorer.files import show
 from explorer.files.show import MOST_DIGITS, MOST_EXACT, Digits
+from explorer.notebook import show
 from model.trace import AttentionTrace
 from tests.benchmarks.grid import PEER, their_times, trace_of
 from tests.benchmarks.page import SCREEN

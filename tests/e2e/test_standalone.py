@@ -13,10 +13,10 @@ from playwright.sync_api import FrameLocator, Locator, Page, expect
 from explorer.browser.heads_state import HeadsView
 from explorer.browser.stepper_payload import StepperView
 from explorer.decoding.attention_maps import attention_maps
-from explorer.files import show
 from explorer.files.packing import Recording
 from explorer.files.site_command import main
 from explorer.files.standalone_page import page as page_of
+from explorer.notebook import show
 from model.trace import AttentionTrace
 from tests.browser import Server, settle
 from tests.explorer.planted_heads import random_trace

@@ -14,7 +14,7 @@ import numpy as np
 from tests.explorer.files.unpacked import header_of, weights_of
 from tests.paths import ROOT
 
-NOTEBOOK = ROOT / "explorer" / "notebook" / "example.ipynb"
+NOTEBOOK = ROOT / "explorer" / "files" / "example.ipynb"
 
 # A kernel in short: cells share their names, and the value of a last expression is what a cell shows.
 KERNEL = """

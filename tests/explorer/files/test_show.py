@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 import torch
 
-from explorer.files import show
 from explorer.files.tensors import by_layer
-from explorer.notebook import AttentionError
+from explorer.notebook import AttentionError, show
 from model.trace import AttentionTrace
 from tests.explorer.files.unpacked import header_of, weights_of
 from tests.explorer.planted_heads import heads_trace
@@ -187,7 +186,7 @@ class Block:
             raise ImportError(name)
 sys.meta_path.insert(0, Block())
 import numpy as np
-from explorer.files import show
+from explorer.notebook import show
 half = np.full((1, 1, 2, 2), 0.5)
 print(len(show(encoder=half, decoder=half, cross=half, source=["a", "b"], target=["c", "d"]).html))
 """

@@ -78,7 +78,7 @@ def test_a_quoted_token_is_no_term_and_nothing_is_markup() -> None:
 def test_each_term_has_its_own_address_and_the_views_link_to_terms_that_exist() -> None:
     addresses = {address_of(entry.term) for entry in GLOSSARY}
     assert len(addresses) == len(GLOSSARY)
-    components = ROOT / "explorer" / "components"
+    components = ROOT / "explorer" / "browser"
     texts = [path.read_text(encoding="utf-8") for path in components.rglob("*") if path.suffix in (".js", ".html")]
     linked = {link for text in texts for link in re.findall(r'href[=:] ?["`](#term-[\w-]+)["`]', text)}
     named = re.search(r"KIND_TERMS = \{(.*)\}", (components / "js" / "terms.js").read_text(encoding="utf-8"))
