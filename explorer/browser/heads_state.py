@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from explorer.browser.heads_payload import Head
-from explorer.browser.model_diagram import ModelDiagram
 from explorer.decoding.attention_maps import Form, has_subwords
 from explorer.decoding.coordinates import Place
+from explorer.decoding.model_diagram import ModelDiagram
 from explorer.decoding.view_text import is_view, parse_view
 from explorer.locale.text import printable
 from model.config import AttentionKind

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.browser.machine_blocks import MEMORY, Block
 from explorer.browser.machine_payload import Opened, full_colour, is_target, pack
+from explorer.decoding.machine_blocks import MEMORY, Block
 from model.analysis.point_code import NoCode, code_of
 from model.config import ATTENTION_KINDS, ModelConfig
 from model.points import points

@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from explorer.browser import machine_words
-from explorer.browser.machine_blocks import MEMORY, Block
-from explorer.browser.model_diagram import ModelDiagram
+from explorer.decoding.machine_blocks import MEMORY, Block
+from explorer.decoding.model_diagram import ModelDiagram
 from explorer.locale import glossary
 from explorer.locale.text import printable
 from model.config import AttentionKind, ModelConfig

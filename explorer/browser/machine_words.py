@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from explorer.browser.machine_blocks import Block
+from explorer.decoding.machine_blocks import Block
 from explorer.locale.text import plural
 from model.config import ModelConfig
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from explorer.browser.model_diagram import ModelDiagram
 from explorer.browser.stepper_payload import StepperView
 from explorer.decoding.choices import chosen_rows
+from explorer.decoding.model_diagram import ModelDiagram
 
 if TYPE_CHECKING:
     from explorer.decoding.translator import Translation

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.browser.model_diagram import ModelDiagram
 from explorer.decoding.coordinates import Place
+from explorer.decoding.model_diagram import ModelDiagram
 from explorer.locale.text import printable
 from model.config import ATTENTION_KINDS, AttentionKind
 from model.decoding.temperature import TEMPERATURES

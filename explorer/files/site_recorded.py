@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from explorer.browser.model_diagram import diagram_of
 from explorer.decoding.choices import step_worth_seeing
 from explorer.decoding.coordinates import Place
+from explorer.decoding.model_diagram import diagram_of
 from explorer.decoding.translator import Translation, Translator
 from explorer.files.stepping import Told, translation_page
 from explorer.locale.text import percent, quoted

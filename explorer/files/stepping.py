@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from explorer.browser.heads_state import HeadsView
-from explorer.browser.model_diagram import ModelDiagram
 from explorer.browser.stepper_of_translation import stepper_of
+from explorer.decoding.model_diagram import ModelDiagram
 from explorer.files.packing import Recording
 from explorer.files.standalone_page import View, page
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from explorer.browser.heads import HeadsResult, HeadsView, cell_of, heads_view
-from explorer.browser.model_diagram import diagram_of
 from explorer.browser.stepper import stepper
 from explorer.browser.stepper_of_translation import stepper_of
 from explorer.browser.stepper_state import StepperResult
 from explorer.decoding.examples import opening_step
+from explorer.decoding.model_diagram import diagram_of
 from explorer.web import runtime, session
 from explorer.web.open_translation import OpenTranslation
 from explorer.web.stepping_page import TAKEN

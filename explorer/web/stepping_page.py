@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from explorer.browser.model_diagram import diagram_of
 from explorer.decoding.coordinates import Place
+from explorer.decoding.model_diagram import diagram_of
 from explorer.decoding.other_paths import chosen_paths
 from explorer.decoding.selection import Selection
 from explorer.decoding.translator import Translation

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page
 
-from explorer.browser.model_diagram import diagram_of
 from explorer.browser.stepper_payload import StepperView
+from explorer.decoding.model_diagram import diagram_of
 from model.config import ModelConfig
 from model.decoding.temperature import TEMPERATURES, log_sums
 from tests.e2e.stepper_bench import Bench

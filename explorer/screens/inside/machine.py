@@ -8,13 +8,13 @@ import re
 import streamlit as st
 
 from explorer.browser.machine import Departure, machine, step_reported
-from explorer.browser.machine_blocks import ADDED, MEMORY
 from explorer.browser.machine_details import check_opened, encode_details
 from explorer.browser.machine_payload import MachineView, Opened, encode
-from explorer.browser.model_diagram import whole_diagram_of
 from explorer.byte_cache import cached
 from explorer.decoding.examples import opening_step
+from explorer.decoding.machine_blocks import ADDED, MEMORY
 from explorer.decoding.model_description import ModelDescription
+from explorer.decoding.model_diagram import whole_diagram_of
 from explorer.decoding.selection import to_query
 from explorer.decoding.translator import Translation
 from explorer.screens.inside.computation import walked

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import torch
 
-from explorer.browser.machine_blocks import MEMORY, Block, blocks_of
 from explorer.browser.machine_details import check_opened, encode_details, pooled
 from explorer.browser.machine_payload import NUMBERS, MachineView, Opened, encode, full_colour, is_target, unpack
 from explorer.browser.machine_words import parts_of
-from explorer.browser.model_diagram import whole_diagram_of
+from explorer.decoding.machine_blocks import MEMORY, Block, blocks_of
+from explorer.decoding.model_diagram import whole_diagram_of
 from explorer.decoding.translator import Translation, Translator
 from explorer.locale.glossary import address_of
 from model.analysis.whole_run import added_positions, whole_runs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from explorer.browser.model_diagram import diagram_of
+from explorer.decoding.model_diagram import diagram_of
 from model.config import ATTENTION_KINDS, ModelConfig
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from explorer.browser.machine_blocks import Block, blocks_of
+from explorer.decoding.machine_blocks import Block, blocks_of
 from model.config import AttentionKind, ModelConfig
 
 FEED_FORWARD, LSTM_CELL = "feed_forward", "lstm"
