@@ -38,10 +38,18 @@ def widgets(at: AppTest) -> dict[str, Any]:
 
 
 def starts(at: AppTest) -> list[dict[str, Any]]:
-    """The position at which the attention views were told to start."""
-    told = [json.loads(element.proto.json) for element in at.get("bidi_component") if element.proto.json]
-    found = [each.get("start") or each.get("header", {}).get("start") for each in told]
-    return [start for start in found if start]
+    """The place at which the views of heads were told to start, as it was then written: from 0, and rows by side."""
+    views = [each.proto for each in at.get("bidi_component") if each.proto.component_name == "headlight_heads"]
+    places = [json.loads(view.json)["start"] for view in views]
+    return [
+        {
+            **{name: place[name] for name in ("kind", "layer", "head", "view")},
+            "step": place["step"] - 1,
+            "source": place["row"] - 1 if place["kind"] == "encoder" else 0,
+            "col": None if place["column"] is None else place["column"] - 1,
+        }
+        for place in places
+    ]
 
 
 def opened(link: dict[str, Any]) -> AppTest:

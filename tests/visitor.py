@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import struct
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
@@ -14,9 +13,9 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import ClientConnection, connect
 
+from explorer.browser import wire
+
 PATIENCE_SECONDS = 60.0
-# These fields of the header belong to one visitor; all others must be equal for everybody.
-PLACE = ("step", "kind", "layer", "head")
 
 
 class Trouble(AssertionError):
@@ -34,12 +33,11 @@ class Shown:
 
     @classmethod
     def of(cls, payload: bytes) -> Shown:
-        """Read a block as explorer.browser.stepper_payload lays it out."""
-        (length,) = struct.unpack_from("<I", payload)
-        header: dict[str, Any] = json.loads(payload[4 : 4 + length])
-        rest = json.dumps({key: value for key, value in header.items() if key not in PLACE}, sort_keys=True)
-        digest = hashlib.sha256(rest.encode() + payload[4 + length :]).hexdigest()
-        return cls(header["model"], header["seq"], len(header["target"]["tokens"]), digest)
+        """Read the message of a decoding."""
+        header, _ = wire.read(payload)
+        decoding = header["decoding"]
+        rows = len(decoding["target"]["tokens"])
+        return cls(decoding["model"], header["seq"], rows, hashlib.sha256(payload).hexdigest())
 
 
 @dataclass
@@ -58,6 +56,7 @@ class Visitor:
     _field_fragment: str = ""
     _stepper: str = ""
     _fragment: str = ""
+    _turn: int = 0
     _text: str = ""
     _at: dict[str, Any] = field(default_factory=dict)
 
@@ -81,7 +80,8 @@ class Visitor:
 
     async def look(self, step: int, layer: int, head: int) -> float:
         """Report a step and a head as the stepper does after a pause; seconds until the page has answered."""
-        self._at = {"seq": self.shown.seq, "step": step, "kind": "cross", "layer": layer, "head": head}
+        place = {"kind": "cross", "layer": layer, "head": head, "step": step, "row": step, "column": None, "view": ""}
+        self._at = {"seq": self.shown.seq, "turn": self._turn, "place": place, "wanted": []}
         message = BackMsg()
         message.rerun_script.fragment_id = self._fragment
         seconds = await self._run(message)
@@ -132,5 +132,6 @@ class Visitor:
             self._field, self._field_fragment = element.text_input.id, message.delta.fragment_id
         if what == "bidi_component" and element.bidi_component.component_name == "headlight_stepper":
             self._stepper, self._fragment = element.bidi_component.id, message.delta.fragment_id
-        if what == "bidi_component" and element.bidi_component.component_name == "headlight_decoding":
+            self._turn = json.loads(element.bidi_component.json)["turn"]
+        if what == "bidi_component" and element.bidi_component.component_name == "headlight_carrier":
             self.shown = Shown.of(element.bidi_component.bytes)

@@ -1,19 +1,18 @@
 """What the film shows: one kind of attention, all heads at once, at several steps of a training run.
 
-The block of bytes is laid out as in stepper_payload.py: length, JSON header, then the weights of one frame after the
-other, each [layer, head, query, key], one byte a weight (255 = 1). One frame makes a still picture, without the slider.
+The message (wire.py) has an array for each frame: its weights [layer, head, query, key], one byte a weight (255 = 1).
+One frame makes a still picture, without the slider.
 """
 
 from __future__ import annotations
 
-import json
-import struct
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from explorer.browser import wire
 from explorer.locale.text import plural, printable
 from model.config import AttentionKind
 from model.trace import AttentionTrace
@@ -65,7 +64,7 @@ class Place:
 
 
 def encode(film: Film) -> bytes:
-    """The film as the block of bytes described at the top of this file.
+    """The film as the message described at the top of this file.
 
     Raises:
         ValueError: there is no frame, or a frame's labels do not fit its weights.
@@ -95,9 +94,8 @@ def encode(film: Film) -> bytes:
             for frame in film.frames
         ],
     }
-    text = json.dumps(header, separators=(",", ":")).encode("ascii")
-    weights = (np.rint(np.clip(frame.weights, 0, 1) * 255).astype(np.uint8).tobytes() for frame in film.frames)
-    return struct.pack("<I", len(text)) + text + b"".join(weights)
+    weights = (np.rint(np.clip(frame.weights, 0, 1) * 255).astype(np.uint8) for frame in film.frames)
+    return wire.write(header, {f"{i}": array for i, array in enumerate(weights)})
 
 
 def place_from(message: Any, film: Film) -> Place:

@@ -1,4 +1,4 @@
-"""What the machine shows of an opened block, as one block of bytes (see machine_payload.py for its form).
+"""What the machine shows of an opened block, as one message (see machine_payload.py for its form).
 
 - `arrays`: of an attention block, the weights of all heads; of a head, its queries, keys, values, scores, masked
   scores, weights and output; how queries, keys and values arise: the vectors that go in, the matrices, and
@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.browser.machine_payload import Opened, full_colour, is_target, pack
+from explorer.browser import wire
+from explorer.browser.machine_payload import Opened, full_colour, is_target
 from explorer.decoding.machine_blocks import MEMORY, Block
 from model.analysis.point_code import NoCode, code_of
 from model.config import ATTENTION_KINDS, ModelConfig
@@ -66,7 +67,6 @@ def encode_details(
     model: nn.Module,
     title_of: Callable[[str], str],
     *,
-    name: str,
     seq: str,
     step: int,
     before: Block | None = None,
@@ -99,26 +99,16 @@ def encode_details(
     if block.attention:
         arrays |= _attention(block, opened.head, run, model)
     header = {
-        "name": name,
+        "part": "details",
         "seq": seq,
         "step": step,
         "opened": asdict(opened),
         "numbers": numbers,
         "code": _code(model, block),
-        "arrays": _layout(arrays),
         "heads": run[f"{block.name}.weights"].shape[1] if block.attention else 0,
         "full": full_colour(arrays["heads"]) if block.attention else 1.0,
     }
-    return pack(header, list(arrays.values()))
-
-
-def _layout(arrays: Mapping[str, Floats]) -> dict[str, Any]:
-    """Where each array begins, and its shape."""
-    found, end = {}, 0
-    for name, array in arrays.items():
-        found[name] = {"at": end, "shape": list(array.shape)}
-        end += array.size
-    return found
+    return wire.write(header, arrays)
 
 
 def _rows(operation: Operation, head: int) -> Floats:

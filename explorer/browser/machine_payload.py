@@ -1,7 +1,6 @@
-"""The data of the machine as one block of bytes: the whole diagram of one decoding, small enough to send at once.
+"""The data of the machine as one message (wire.py): the whole diagram of one decoding, small enough to send at once.
 
-The block is a header as in stepper_payload.py, JSON padded to a multiple of 4 bytes, and then float32 numbers, to which
-each block's `picture` in the header points:
+Its one array, `numbers`, is float32, and each block's `picture` in the header points into it:
 
 - `rows`: the first numbers of each token's vector, [row, number], as recorded at the block's result. For the positions,
   the vectors that are added; for the logits, those of the likeliest tokens.
@@ -11,21 +10,19 @@ each block's `picture` in the header points:
 Rows of the target are those of a run over the whole path: a causal row is the same at every step. A decoder that is not
 causal computes all rows anew at every step; then row r of step t (both from 0) is at t · (t + 1) / 2 + r.
 
-What is opened comes in a block of its own (machine_details.py).
+What is opened comes in a message of its own (machine_details.py).
 """
 
 from __future__ import annotations
 
-import json
-import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.browser import machine_words
+from explorer.browser import machine_words, wire
 from explorer.decoding.machine_blocks import MEMORY, Block
 from explorer.decoding.model_diagram import ModelDiagram
 from explorer.locale import glossary
@@ -81,23 +78,8 @@ class MachineView:
         return not self.config.causal
 
 
-def pack(header: Mapping[str, Any], arrays: Sequence[Floats]) -> bytes:
-    """A header and arrays of numbers as one block."""
-    text = json.dumps(header, separators=(",", ":"), allow_nan=False).encode("ascii")
-    text += b" " * (-len(text) % 4)
-    body = b"".join(np.ascontiguousarray(array, dtype="<f4").tobytes() for array in arrays)
-    return struct.pack("<I", len(text)) + text + body
-
-
-def unpack(payload: bytes) -> tuple[dict[str, Any], Floats]:
-    """The header and all numbers of a block."""
-    (length,) = struct.unpack_from("<I", payload)
-    header: dict[str, Any] = json.loads(payload[4 : 4 + length])
-    return header, np.frombuffer(payload, "<f4", offset=4 + length)
-
-
-def encode(view: MachineView, *, name: str) -> bytes:
-    """The view as the block described at the top of this file; `name` says which machine it is for.
+def encode(view: MachineView) -> bytes:
+    """The view as the message described at the top of this file.
 
     Raises:
         ValueError: there are not as many runs as the model needs, or a recorded value is not a number.
@@ -126,10 +108,8 @@ def encode(view: MachineView, *, name: str) -> bytes:
             "picture": pictures[block.reads[0]] if block.name == MEMORY else pictures.get(block.name),
         }
     header = {
-        "name": name,
+        "part": "machine",
         "seq": view.seq,
-        "step": view.step,
-        "opened": asdict(view.opened),
         "model": printable(view.model),
         "trained": view.trained,
         "stepwise": view.stepwise,
@@ -150,7 +130,7 @@ def encode(view: MachineView, *, name: str) -> bytes:
             "probabilities": [_numbers(row) for row in trace.top_probabilities],
         },
     }
-    return pack(header, arrays)
+    return wire.write(header, {"numbers": np.concatenate([np.ravel(array) for array in arrays])})
 
 
 def is_target(block: Block) -> bool:

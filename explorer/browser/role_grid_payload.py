@@ -1,7 +1,7 @@
-"""The data of the grids of thumbnails: a header in JSON, then one byte for each cell of each map.
+"""The data of the grids of thumbnails: a message (wire.py) with one byte for each cell of each map.
 
-The block is laid out as those of heads_payload.py are. A byte is the share of the grid's largest cell, 255 for all of
-it: as many steps as the colour scale has, and no number is read from them.
+A byte is the share of the grid's largest cell, 255 for all of it: as many steps as the colour scale has, and no number
+is read from them.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from explorer.browser.heads_payload import block
+from explorer.browser import wire
 from explorer.charts.palette import HEAD_COLOURS
 from explorer.decoding.names import index_name
 from explorer.probing.role_grid import RoleGrid
@@ -28,7 +29,7 @@ def encode(grids: Sequence[RoleGrid], *, choosing: bool) -> bytes:
         if not np.isfinite(grid.maps).all():
             raise ValueError(f"The mean maps of the {grid.kind} heads hold a value that is not a number.")
     header = {"choosing": choosing, "grids": [_header(grid) for grid in grids]}
-    return block(header, b"".join(_bytes(grid) for grid in grids))
+    return wire.write(header, {grid.kind: _bytes(grid) for grid in grids})
 
 
 def head_from(message: Any, grids: Sequence[RoleGrid]) -> tuple[RoleGrid, tuple[int, int]] | None:
@@ -70,5 +71,5 @@ def _header(grid: RoleGrid) -> dict[str, Any]:
     }
 
 
-def _bytes(grid: RoleGrid) -> bytes:
-    return np.rint(255 * np.clip(grid.maps / grid.largest, 0, 1)).astype(np.uint8).tobytes()
+def _bytes(grid: RoleGrid) -> NDArray[np.uint8]:
+    return np.rint(255 * np.clip(grid.maps / grid.largest, 0, 1)).astype(np.uint8)

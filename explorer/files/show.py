@@ -13,12 +13,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from explorer.browser.heads_state import HeadsView
-from explorer.browser.stepper_payload import StepperView
 from explorer.decoding.attention_file import UNKNOWN, OwnAttentionError, read_own, trace_of
+from explorer.decoding.decoding import Decoding, place_in
 from explorer.decoding.view_text import is_view
-from explorer.files.packing import Recording
-from explorer.files.standalone_page import THEMES, Theme, page
+from explorer.files.standalone_page import THEMES, Recording, Theme, page
 from explorer.files.tensors import AttentionError, by_layer, check_rows
 from explorer.locale.text import plural
 from model.config import ATTENTION_KINDS, AttentionKind
@@ -117,19 +115,14 @@ def show(
     weights = b"".join(trace.weights(one).tobytes() for one in kinds)
     seq = hashlib.sha256(weights).hexdigest()[:16]
     options = "" if view == "steps" else view
-    heads = HeadsView(trace, seq, model, kind or kinds[-1], layer, head, step=1, view=options)
-    steps = None
-    if "cross" in kinds:
-        start = heads.start()
-        steps = StepperView(
-            trace, seq, model, _predicted_ids(trace), kind=start["kind"], layer=start["layer"], head=start["head"]
-        )
     count = sum(trace.weights(one).size for one in kinds)
     content = page(
-        [Recording(heads, steps)],
+        [Recording(Decoding(trace, seq, model, _predicted_ids(trace)))],
+        place_in(trace, kind=kind or kinds[-1], layer=layer, head=head, step=1),
         title=model,
         facts=notes,
         view="steps" if view in ("", "steps") else "heads",
+        options=options,
         digits=(MOST_DIGITS if count > MOST_EXACT else None) if digits == "auto" else digits,
         theme_name=theme,
     )

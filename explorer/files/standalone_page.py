@@ -12,11 +12,17 @@ import html
 import struct
 import zlib
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from explorer.browser import assets
+import numpy as np
+
+from explorer.browser import assets, wire
+from explorer.browser.payload import encode
+from explorer.browser.structs import Position
+from explorer.decoding.coordinates import Place
+from explorer.decoding.decoding import Decoding
 from explorer.files import standalone_theme as theme
-from explorer.files.packing import Recording, pack
 from explorer.locale.glossary import address_of, explain
 from explorer.locale.text import printable
 
@@ -32,41 +38,80 @@ _TERMS = ("attention weight", "temperature", "layer", "self-attention", "cross-a
 ADVICE = "Attention weights show where one layer read information from. They do not say why the model decided so."
 
 
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """One decoding of a page that stands alone; decodings whose predicted ids begin alike are forks of each other.
+
+    `text` and `detail` name it where there are several: the translation, and what is special about it. `step` is where
+    it leaves the recording that it is a fork of, from 1.
+    """
+
+    decoding: Decoding
+    text: str = ""
+    detail: str = ""
+    step: int = 1
+
+
 def page(
     recordings: Sequence[Recording],
+    place: Place,
     *,
     title: str,
     facts: Sequence[str] = (),
     at: int = 0,
     view: View = "steps",
+    options: str = "",
     digits: int | None = None,
     theme_name: Theme = "auto",
     index: str = "",
 ) -> bytes:
-    """The file. It opens with recording `at`, where its views say that they start.
+    """The file. It opens with recording `at`, at a place in it; `options` are those of the views of heads.
 
-    `facts` are sentences below the views, `index` is the address of a page that leads to this one. Without `steps` in
-    the recordings, there are only the views of heads. For `digits`, see :func:`explorer.files.packing.pack`.
+    `facts` are sentences below the views, `index` is the address of a page that leads to this one. Without
+    cross-attention in the recordings, there are only the views of heads. With `digits`, weights are rounded to so many
+    decimals, at most 4.
 
     Raises:
         ValueError: a weight is not a number.
     """
-    shown = recordings[at].heads
-    start = shown.start()
-    views: list[View] = ["steps", "heads"] if all(one.steps for one in recordings) else ["heads"]
-    place = {"kind": start["kind"], "layer": start["layer"], "head": start["head"], "step": start["step"] + 1}
+    crossing = all(one.decoding.trace.cross.size for one in recordings)
+    views: list[View] = ["steps", "heads"] if crossing else ["heads"]
     about: dict[str, Any] = {
         "views": views,
         "view": view if view in views else views[0],
         "at": at,
-        "place": {**place, "view": shown.view},
+        "place": asdict(Position.of(place, options or "heads")),
         "terms": {address_of(term): [entry.term, entry.plain, entry.explanation] for term, entry in _terms()},
+        "recordings": [
+            {
+                "seq": one.decoding.seq,
+                "text": printable(one.text),
+                "detail": printable(one.detail),
+                "step": one.step,
+                "forks": forks,
+            }
+            for one, forks in zip(recordings, forks_of(recordings), strict=True)
+        ],
+    }
+    messages = {
+        f"{i}": np.frombuffer(encode(one.decoding, digits=digits), np.uint8) for i, one in enumerate(recordings)
     }
     least = f"{0.5 * 10 ** -(digits or 0):.{(digits or 0) + 1}f}"
     remarks = [f"Weights are rounded to {digits} decimals; 0 stands for less than {least}."] if digits else []
-    return _document(
-        title, [*facts, *remarks, ADVICE], views, pack(recordings, about, digits=digits), theme_name, index
-    )
+    return _document(title, [*facts, *remarks, ADVICE], views, wire.write(about, messages), theme_name, index)
+
+
+def forks_of(recordings: Sequence[Recording]) -> list[list[dict[int, int]]]:
+    """For each recording and row: which recording continues from another token, by that token's id."""
+    forks: list[list[dict[int, int]]] = [[{} for _ in one.decoding.trace.read_tokens] for one in recordings]
+    paths = [one.decoding.predicted_ids for one in recordings]
+    for i, path in enumerate(paths):
+        for j, other in enumerate(paths):
+            pairs = enumerate(zip(path, other, strict=False))
+            row = next((row for row, (mine, its) in pairs if mine != its), None)
+            if row is not None and row < len(forks[i]):
+                forks[i][row].setdefault(other[row], j)
+    return forks
 
 
 def _terms() -> list[tuple[str, Any]]:

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from explorer.browser.heads_state import HeadsView
-from explorer.browser.stepper_of_translation import stepper_of
+from explorer.decoding.decoding import Decoding
 from explorer.decoding.model_diagram import ModelDiagram
-from explorer.files.packing import Recording
-from explorer.files.standalone_page import View, page
+from explorer.files.standalone_page import Recording, View, page
 
 if TYPE_CHECKING:
     from explorer.decoding.coordinates import Place
@@ -47,33 +45,25 @@ def translation_page(
     different: dict[tuple[int, ...], Told] = {}
     for one in [*decodings, Told(shown, "the path that was on screen")]:
         different.setdefault(one.translation.path, one)
-    recordings = []
-    for one in different.values():
-        at = one.translation
-        steps = stepper_of(
-            at,
-            step=place.step,
-            kind=place.kind,
-            layer=place.layer,
-            head=place.head,
-            trained=trained,
-            chosen_by=one.chosen_by,
-            diagram=diagram,
+    recordings = [
+        Recording(
+            Decoding.of(one.translation, trained=trained, chosen_by=one.chosen_by, diagram=diagram),
+            one.translation.text,
+            one.detail,
+            max(one.step, 1),
         )
-        heads = HeadsView(
-            trace=at.trace,
-            seq=at.seq,
-            model=at.model,
-            kind=place.kind,
-            layer=place.layer,
-            head=place.head,
-            step=place.step,
-            view=options,
-            trained=trained,
-            diagram=diagram,
-        )
-        recordings.append(Recording(heads, steps, at.text, one.detail, max(one.step, 1), at.path))
+        for one in different.values()
+    ]
     edits = f" Heads were changed: {'; '.join(shown.trace.edits)}." if shown.trace.edits else ""
     about = f"Translated by the model {shown.model}.{edits}"
     opened = list(different).index(shown.path)
-    return page(recordings, title=shown.source.text, facts=[about, *facts], at=opened, view=view, index=index)
+    return page(
+        recordings,
+        place,
+        title=shown.source.text,
+        facts=[about, *facts],
+        at=opened,
+        view=view,
+        options=options,
+        index=index,
+    )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from explorer.browser.heads import HeadsResult, HeadsView, cell_of, heads_view
-from explorer.browser.stepper import stepper
-from explorer.browser.stepper_of_translation import stepper_of
-from explorer.browser.stepper_state import StepperResult
+from explorer.browser.heads import HeadsResult, cell_of, heads_view
+from explorer.browser.stepper import StepperResult, stepper
+from explorer.decoding.coordinates import Place
+from explorer.decoding.decoding import Decoding, place_in
 from explorer.decoding.examples import opening_step
 from explorer.decoding.model_diagram import diagram_of
 from explorer.web import runtime, session
@@ -15,18 +15,7 @@ from explorer.web.stepping_page import TAKEN
 
 def draw_stepper(opened: OpenTranslation, *, key: str) -> StepperResult:
     """Draw the stepper; the session moves with it."""
-    selection, shown = session.selection(), opened.shown
-    view = stepper_of(
-        shown,
-        step=selection.step or opening_step(opened.summary, opened.shown),
-        kind=selection.kind,
-        layer=selection.layer or None,
-        head=selection.head,
-        trained=bool(opened.summary["trained"]),
-        diagram=diagram_of(runtime.describe(shown.model).model_config),
-        chosen_by="chosen" if opened.selection.path is not None else TAKEN[session.decode_config().method],
-    )
-    result = stepper(view, key=key)
+    result = stepper(decoding_of(opened), _place(opened), key=key)
     at = result.place
     session.move(step=at.step, kind=at.kind, layer=at.layer, head=at.head)
     return result
@@ -35,22 +24,27 @@ def draw_stepper(opened: OpenTranslation, *, key: str) -> StepperResult:
 def draw_heads(opened: OpenTranslation, *, key: str, explains: bool) -> HeadsResult:
     """Draw all heads, one head, lines or the sentence; the session moves with the view."""
     selection = session.selection()
-    view = HeadsView(
-        trace=opened.shown.trace,
-        seq=opened.shown.seq,
-        model=opened.shown.model,
-        kind=selection.kind,
-        layer=selection.layer,
-        head=selection.head,
-        step=selection.step or opening_step(opened.summary, opened.shown),
-        cell=selection.cell,
-        view=selection.view,
-        trained=bool(opened.summary["trained"]),
-        explains=explains,
-        # A lesson shows the figure with as few controls as it can.
-        diagram=diagram_of(runtime.describe(opened.shown.model).model_config) if explains else None,
-    )
-    result = heads_view(view, key=key)
+    place = _place(opened, selection.cell)
+    # A lesson shows the figure with as few controls as it can.
+    result = heads_view(decoding_of(opened), place, selection.view, key=key, explains=explains, compact=not explains)
     at = result.place
     session.move(kind=at.kind, layer=at.layer, head=at.head, step=at.step, cell=cell_of(at), view=result.view)
     return result
+
+
+def decoding_of(opened: OpenTranslation) -> Decoding:
+    """The translation on screen as every view receives it."""
+    return Decoding.of(
+        opened.shown,
+        trained=bool(opened.summary["trained"]),
+        chosen_by="chosen" if opened.selection.path is not None else TAKEN[session.decode_config().method],
+        diagram=diagram_of(runtime.describe(opened.shown.model).model_config),
+    )
+
+
+def _place(opened: OpenTranslation, cell: tuple[int, int] | None = None) -> Place:
+    """The session's place in this translation."""
+    selection = session.selection()
+    step = selection.step or opening_step(opened.summary, opened.shown)
+    kind, layer, head = selection.kind, selection.layer, selection.head
+    return place_in(opened.shown.trace, kind=kind, layer=layer, head=head, step=step, cell=cell)

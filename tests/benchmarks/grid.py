@@ -32,26 +32,39 @@ PEER = "BertViz's model_view"
 
 APP = """
 import streamlit as st
-from explorer.browser.copy_link import copy_link
-from explorer.browser.heads import HeadsView, heads_view
-from explorer.web.figures import freeze_after
-from tests.benchmarks.grid import N_SHOWN, trace_of
 
-st.set_page_config(layout="wide")
-copy_link(key="copy")  # is on every page of the app, so the browser has loaded Streamlit's component code by then
-name = st.query_params["size"]
-size = tuple(int(part) for part in name.split("-"))
-made = st.cache_resource(trace_of, max_entries=64, show_spinner=False)
-for number in range(1, 1 + N_SHOWN):
-    made(*size, number)  # creating the arrays is not part of the measurement
-freeze_after(name)  # as the pages do
-if st.button("Show"):
-    st.session_state["shown"] = st.session_state.get("shown", 0) + 1
-if "shown" in st.session_state:
-    number = st.session_state["shown"]
-    # Caches are keyed by the name of the decoding: a name that no earlier tab used finds empty caches.
-    seq = f"{name}-{st.query_params['tab']}-{number}"
-    heads_view(HeadsView(made(*size, number), seq, "random", kind="encoder"), key="heads")
+
+def page():
+    from explorer.browser.copy_link import copy_link
+    from explorer.browser.heads import heads_view
+    from explorer.decoding.decoding import Decoding, place_in
+    from explorer.web.figures import freeze_after
+    from tests.benchmarks.grid import N_SHOWN, trace_of
+
+    st.set_page_config(layout="wide")
+    copy_link(key="copy")  # is on every page of the app, so the browser has loaded Streamlit's component code by then
+    name = st.query_params["size"]
+    size = tuple(int(part) for part in name.split("-"))
+    made = st.cache_resource(trace_of, max_entries=64, show_spinner=False)
+    for number in range(1, 1 + N_SHOWN):
+        made(*size, number)  # creating the arrays is not part of the measurement
+    freeze_after(name)  # as the pages do
+    if st.button("Show"):
+        st.session_state["shown"] = st.session_state.get("shown", 0) + 1
+    if "shown" in st.session_state:
+        number = st.session_state["shown"]
+        # Caches are keyed by the name of the decoding: a name that no earlier tab used finds empty caches.
+        seq = f"{name}-{st.query_params['tab']}-{number}"
+        trace = made(*size, number)
+        heads_view(Decoding(trace, seq, "random"), place_in(trace, kind="encoder"), "", key="heads")
+
+
+if __name__ == "__main__":
+    page()
+else:
+    from explorer.browser import assets
+
+    app = st.App(__file__, routes=assets.routes())
 """
 
 # Stands in for require.js, given that both libraries are loaded.

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import json
 from typing import Any
 
 from playwright.sync_api import Locator, Page
 
-from explorer.browser import assets, heads
-from explorer.browser.heads import HeadsView
-from explorer.browser.heads_payload import encode_kind, encode_numbers
-from explorer.decoding.attention_maps import Form, attention_maps
+from explorer.browser import assets
+from explorer.browser.payload import encode
+from explorer.browser.structs import Position
+from explorer.decoding.decoding import Decoding, place_in
 from model.config import AttentionKind
 from model.trace import AttentionTrace, kinds_of
 from tests.e2e.stepper_bench import lightness, pixels, theme
 
 MOUNT = """async ({pack, frame, variables, width}) => {
+  delete globalThis.__headlightModules; // a new page has no modules and no decodings
   document.body.style = `margin: 0; padding: 16px; background: ${variables["--st-background-color"]}`;
   const host = document.createElement("div");
   host.id = "host";
@@ -34,12 +36,9 @@ MOUNT = """async ({pack, frame, variables, width}) => {
   const [views, bring] = [await link(pack, "heads"), await link(frame, "carrier")];
   window.calls = [];
   const say = (name, value) => calls.push({ name, value: JSON.parse(JSON.stringify(value)) });
-  window.show = (header) => {
-    bring.default({ data: header });
-    const data = { name: header.name };
-    window.unmount ??= views.default({ data, parentElement: root, setStateValue: say, setTriggerValue: say });
+  window.show = (data) => {
+    window.unmount = views.default({ data, parentElement: root, setStateValue: say, setTriggerValue: say });
   };
-  window.unmount = null;
   window.carry = (text) => bring.default({ data: Uint8Array.from(atob(text), (c) => c.charCodeAt(0)) });
 }"""
 
@@ -62,22 +61,20 @@ class HeadsBench:
 
     def send(self, trace: AttentionTrace, *, kinds: tuple[AttentionKind, ...] | None = None, **changes: Any) -> None:
         """Do what the server does for a new decoding or when it moves the views."""
-        self.view = HeadsView(**({"trace": trace, "seq": "first", "model": "planted"} | changes))
+        place = {name: changes.pop(name) for name in ("kind", "layer", "head", "step", "cell") if name in changes}
+        view = changes.pop("view", "heads")
+        flags = {name: changes.pop(name, False) for name in ("explains", "compact")}
+        self.decoding = Decoding(**({"trace": trace, "seq": "first", "model": "planted"} | changes))
         self.turn += 1
-        header = heads.header(self.view, self.view.start(), turn=self.turn, name="here")
-        for kind in kinds_of(trace) if kinds is None else kinds:
-            self.carry(kind)
-        self.page.evaluate("header => show(header)", header)
+        start = dataclasses.asdict(Position.of(place_in(trace, **place), view))
+        self.carry(*(kinds_of(trace) if kinds is None else kinds), with_header=True)
+        data = {"seq": self.decoding.seq, "turn": self.turn, "start": start, **flags}
+        self.page.evaluate("data => show(data)", data)
         self.frame()
 
-    def carry(self, kind: AttentionKind, form: Form | None = None) -> None:
-        """Deliver the block of one kind, in the form that the view requests."""
-        maps = attention_maps(self.view.trace, kind, form or heads.form_of(self.view.view, kind))
-        self._carry(encode_kind(maps, name=f"here/{kind}", seq=self.view.seq))
-
-    def carry_numbers(self, kind: AttentionKind, *given: tuple[int, int]) -> None:
-        maps = attention_maps(self.view.trace, kind, heads.form_of(self.view.view, kind))
-        self._carry(encode_numbers(maps, given, name=f"here/{kind}/numbers", seq=self.view.seq))
+    def carry(self, *kinds: AttentionKind, with_header: bool = False) -> None:
+        """Deliver some kinds of the decoding."""
+        self._carry(encode(self.decoding, kinds, with_header=with_header))
 
     def _carry(self, block: bytes) -> None:
         self.page.evaluate("text => { carry(text); }", base64.b64encode(block).decode())
@@ -117,7 +114,8 @@ class HeadsBench:
         self.page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def calls(self) -> list[dict[str, Any]]:
-        return self.page.evaluate("() => calls")
+        """What the views have said; of a report, the place alone, with the kinds that they need."""
+        return [_placed(call) for call in self.page.evaluate("() => calls")]
 
     def plot(self, kind: str) -> tuple[float, float, float, int, int]:
         """Where the cells of the large map are on its canvas: left, top, size, rows drawn, columns (CSS pixels)."""
@@ -174,3 +172,8 @@ class HeadsBench:
     def written(self) -> dict[str, tuple[float, float]]:
         """The last position of each text."""
         return {text: (x, y) for text, x, y in self.page.evaluate("() => window.written")}
+
+
+def _placed(call: dict[str, Any]) -> dict[str, Any]:
+    value = call["value"]
+    return call | {"value": value["place"] | {"wanted": value["wanted"]}} if call["name"] == "at" else call

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import json
 import tomllib
 from typing import Any
@@ -10,10 +11,13 @@ from typing import Any
 from playwright.sync_api import Locator, Page
 
 from explorer.browser import assets
-from explorer.browser.stepper_payload import StepperView, encode
+from explorer.browser.payload import encode
+from explorer.browser.structs import Position
+from tests.explorer.planted import Planted
 from tests.paths import ROOT
 
 MOUNT = """async ({pack, frame, variables, width}) => {
+  delete globalThis.__headlightModules; // a new page has no modules and no decodings
   document.body.style = `margin: 0; padding: 16px; background: ${variables["--st-background-color"]}`;
   const host = document.createElement("div");
   host.id = "host";
@@ -31,12 +35,15 @@ MOUNT = """async ({pack, frame, variables, width}) => {
   const [stepper, bring] = [await link(pack, "stepper"), await link(frame, "carrier")];
   window.calls = [];
   const say = (name, value) => calls.push({ name, value });
-  window.send = (text) => bring.default({ data: Uint8Array.from(atob(text), (c) => c.charCodeAt(0)) });
+  window.send = ([text, data]) => {
+    bring.default({ data: Uint8Array.from(atob(text), (c) => c.charCodeAt(0)) });
+    window.latest = data;
+    mount();
+  };
   window.mount = () => {
-    const data = { name: "here" };
+    const data = window.latest;
     window.unmount = stepper.default({ data, parentElement: root, setStateValue: say, setTriggerValue: say });
   };
-  mount();
 }"""
 
 
@@ -81,25 +88,35 @@ class Bench:
     def __init__(self, page: Page) -> None:
         self.page = page
         page.set_viewport_size({"width": 1040, "height": 768})
+        self.seq, self.turn = "", 0
 
-    def mount(self, view: StepperView, *, dark: bool = False, width: int = 1000) -> None:
+    def mount(self, view: Planted, *, dark: bool = False, width: int = 1000) -> None:
         variables = theme("dark" if dark else "light")
         self.page.set_content("<!doctype html><html><body><input id=elsewhere></body></html>")
         parts = {"pack": json.loads(assets.pack("stepper")), "frame": json.loads(assets.pack("frame"))}
         self.page.evaluate(MOUNT, {**parts, "variables": variables, "width": f"{width}px"})
         self.send(view)
 
-    def send(self, view: StepperView) -> None:
-        """Do what Streamlit does when the data change."""
-        self.page.evaluate("text => { send(text); }", base64.b64encode(encode(view, name="here")).decode())
+    def send(self, view: Planted) -> None:
+        """Do what the server does for a decoding; the same one starts no new turn."""
+        self.page.evaluate("sent => { send(sent); }", self._sent(view))
 
-    def press_and_send(self, key: str, view: StepperView) -> None:
+    def press_and_send(self, key: str, view: Planted) -> None:
         """Press a key and send new data at the same moment, before the key's report is due."""
-        script = """([key, text]) => {
+        script = """([key, sent]) => {
           document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, composed: true }));
-          send(text);
+          send(sent);
         }"""
-        self.page.evaluate(script, [key, base64.b64encode(encode(view, name="here")).decode()])
+        self.page.evaluate(script, [key, self._sent(view)])
+
+    def _sent(self, view: Planted) -> list[Any]:
+        """The message and the data of the view."""
+        decoding, place = view
+        self.turn += decoding.seq != self.seq
+        self.seq = decoding.seq
+        start = dataclasses.asdict(Position.of(place, ""))
+        data = {"seq": decoding.seq, "turn": self.turn, "start": start, "explains": False, "compact": False}
+        return [base64.b64encode(encode(decoding)).decode(), data]
 
     def __call__(self, selector: str) -> Locator:
         return self.page.locator(f"#host {selector}")
@@ -122,7 +139,9 @@ class Bench:
         self.frame()
 
     def calls(self) -> list[dict[str, Any]]:
-        return self.page.evaluate("() => calls")
+        """What the view has said; of a report, the place alone."""
+        said = self.page.evaluate("() => calls")
+        return [call | {"value": call["value"]["place"]} if call["name"] == "at" else call for call in said]
 
     def plot(self, kind: str) -> tuple[float, float, float, int, int]:
         """Where the cells of a heatmap are on its canvas: left, top, size, rows drawn, columns (CSS pixels)."""

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page
 
-from explorer.browser.stepper_payload import StepperView
 from explorer.decoding.model_diagram import diagram_of
 from model.config import ModelConfig
 from model.decoding.temperature import TEMPERATURES, log_sums
 from tests.e2e.stepper_bench import Bench
-from tests.explorer.planted import planted_trace, planted_view
+from tests.explorer.planted import Planted, planted_trace, planted_view
 
 # The ten likeliest of each row, and the one token that is left over.
 WHOLE = np.append(0.5 ** np.arange(1, 11), 0.5**10)
@@ -22,7 +21,7 @@ def bench(page: Page) -> Bench:
     return Bench(page)
 
 
-def view(**changes: object) -> StepperView:
+def view(**changes: object) -> Planted:
     trace = planted_trace(layers=(3, 2))
     sums = log_sums(np.tile(np.log(WHOLE), (len(trace.read_tokens), 1)).astype(np.float32))
     diagram = diagram_of(ModelConfig(n_encoder_layers=3, n_decoder_layers=2, n_encoder_heads=2, n_decoder_heads=2))

@@ -78,7 +78,7 @@ def test_sorting_and_filtering_by_the_numbers(bench: HeadsBench) -> None:
     table = [row.split("\t") for row in bench("tbody tr").all_inner_texts()]
     assert [f"L{row[0]} H{row[1]}" for row in table] == shown(), "table and grid agree on the order"
     bench.choose("most", "1.5")
-    few = int((summarise(attention_maps(bench.view.trace, "cross")).effective <= 1.5).sum())
+    few = int((summarise(attention_maps(bench.decoding.trace, "cross")).effective <= 1.5).sum())
     assert bench(".tile").count() == few
     assert (f"{few} of 6 heads" in bench.text(".caption")) == (few < 6)
 
@@ -109,8 +109,8 @@ def test_grid_to_head_to_cell_by_keyboard(bench: HeadsBench) -> None:
     bench.page.wait_for_timeout(400)
     said = bench.calls()[-1]
     assert said["name"] == "at"
-    where = {name: said["value"][name] for name in ("kind", "layer", "head", "step", "col", "view")}
-    assert where == {"kind": "cross", "layer": 1, "head": 2, "step": 3, "col": 1, "view": "head"}
+    where = {name: said["value"][name] for name in ("kind", "layer", "head", "step", "column", "view")}
+    assert where == {"kind": "cross", "layer": 1, "head": 2, "step": 4, "column": 2, "view": "head"}
 
 
 def test_arrows_go_up_and_down_between_layers(bench: HeadsBench) -> None:
@@ -261,22 +261,7 @@ def test_only_up_to_this_step_leaves_later_rows_out(bench: HeadsBench) -> None:
     assert bench.plot("cross")[3] == N
 
 
-# Large models: one byte for the picture, float32 for every number
-
-
-def test_numbers_wait_for_float32(bench: HeadsBench) -> None:
-    words = [f"w{i}" for i in range(100)]
-    trace = random_trace([*words[:99], "<eos>"], ["<sos>", *words[:99]])
-    key = int(trace.cross[1, 0, 49].argmax())
-    bench.mount(trace, kind="cross", layer=2, head=1, view="head", step=50, cell=(50, key + 1))
-    assert "weight …" in bench.text(".cell")
-    assert "looks at" in bench.text(".caption")
-    assert "…" in bench.text(".caption")
-    bench.carry_numbers("cross", (2, 1))
-    assert f"weight {trace.cross[1, 0, 49, key]:.4f}" in bench.text(".cell")
-    assert "…" not in bench.text(".caption")
-    bench.click('.tile[value="cross 3 2"]')
-    assert "weight …" in bench.text(".cell"), "another head's numbers are not there yet"
+# Large models: kinds come when they are needed
 
 
 def test_another_kind_loads_when_it_is_opened(bench: HeadsBench) -> None:

@@ -134,7 +134,6 @@ def test_long_columns_scroll_to_what_is_looked_at(bench: HeadsBench) -> None:
     for query in range(60):
         trace.cross[:, :, query, 79 - query] = 1.0
     bench.mount(trace, kind="cross", layer=1, head=1, view="lines", step=60)
-    bench.carry_numbers("cross", (1, 1))
 
     def in_view(tokens: str, at: int) -> bool:
         seen, own = bench(tokens.split()[0]).bounding_box(), bench(tokens).nth(at).bounding_box()
@@ -228,7 +227,7 @@ def test_what_is_reported_reopens_the_same_view(bench: HeadsBench) -> None:
     at = bench.calls()[-1]["value"]
     assert at["view"] == view
     drawn, caption = bench(".body canvas").get_attribute("data-lines"), bench.text(".caption")
-    bench.mount(trace, kind=at["kind"], layer=at["layer"], head=at["head"], step=at["step"] + 1, view=at["view"])
+    bench.mount(trace, kind=at["kind"], layer=at["layer"], head=at["head"], step=at["step"], view=at["view"])
     assert (bench(".body canvas").get_attribute("data-lines"), bench.text(".caption")) == (drawn, caption)
 
 
@@ -258,9 +257,7 @@ def test_words_put_subwords_together(bench: HeadsBench) -> None:
     assert bench.plot("cross")[3:] == (5, 5)
     bench.click(".options")
     bench("input[name=words]").check()
-    bench.page.wait_for_function("() => calls.some((call) => call.value.view === 'head.words')")
-    bench.view = dataclasses.replace(bench.view, view="head.words")
-    bench.carry("cross")
+    bench.frame()
     assert bench.plot("cross")[3:] == (3, 3)
     share = trace.cross[0, 0, 1:4, :3].astype(float).sum(axis=-1).mean()
     bench.open_table()

@@ -12,6 +12,9 @@ from model.trace import AttentionTrace
 from tests.e2e.stepper_bench import Bench
 from tests.explorer.planted import planted_trace, planted_view
 
+# Where the view reports to be at step 1 of the mean of layer 2.
+POSITION = {"kind": "cross", "layer": 2, "head": 0, "step": 1, "row": 1, "column": None, "view": ""}
+
 
 @pytest.fixture
 def bench(page: Page) -> Bench:
@@ -43,9 +46,7 @@ def test_a_burst_of_keys_is_as_many_steps_and_one_message(bench: Bench) -> None:
     assert shown == [f"step {i} of 20" for i in range(2, 17)]
     assert told == 0
     bench.page.wait_for_timeout(400)
-    assert bench.calls() == [
-        {"name": "at", "value": {"seq": "first", "step": 16, "kind": "cross", "layer": 2, "head": 0}}
-    ]
+    assert bench.calls() == [{"name": "at", "value": {**POSITION, "step": 16, "row": 16}}]
 
 
 def test_a_key_is_painted_in_the_next_frame(bench: Bench) -> None:
@@ -123,7 +124,7 @@ def test_space_pauses(stopped: Bench) -> None:
     assert [call["value"]["step"] for call in bench.calls()] == [2]
 
 
-def test_only_a_new_seq_changes_the_position(bench: Bench) -> None:
+def test_only_a_new_turn_changes_the_position(bench: Bench) -> None:
     bench.mount(planted_view(step=2))
     assert bench.step() == "step 2 of 5"
     bench.press("End")
@@ -260,8 +261,10 @@ def test_alternatives_and_fork(bench: Bench) -> None:
     assert bench.calls() == []  # the token that is predicted anyway
     bench(".option").nth(2).focus()
     bench.press("Enter")
-    place = {"seq": "first", "step": 2, "kind": "cross", "layer": 1, "head": 1}
-    assert bench.calls() == [{"name": "fork", "value": {**place, "token_id": 201}}]
+    place = {"layer": 1, "head": 1, "step": 2, "row": 2}
+    assert bench.calls() == [
+        {"name": "fork", "value": {"seq": "first", "place": {**POSITION, **place}, "token_id": 201}}
+    ]
 
 
 def test_a_prediction_outside_the_likeliest_is_listed_too(bench: Bench) -> None:
@@ -288,7 +291,7 @@ def test_layer_and_head_are_chosen_per_kind_and_reported(bench: Bench) -> None:
     assert "layer 1 · head 4 (of 5)" in bench.text("figure.cross small")
     assert "layer 1 · mean of 5 heads" in bench.text("figure.decoder small")
     bench.page.wait_for_timeout(400)
-    assert bench.calls()[-1]["value"] == {"seq": "first", "step": 1, "kind": "encoder", "layer": 2, "head": 0}
+    assert bench.calls()[-1]["value"] == {**POSITION, "kind": "encoder"}
 
 
 def test_caption_and_table_say_what_the_payload_says(bench: Bench) -> None:

@@ -26,7 +26,10 @@ def test_choose_an_experiment_and_run_it_again(visit: Callable[[str], Page]) -> 
     expect(page.get_by_test_id("stVegaLiteChart").first).to_be_visible()
 
     # A list closes when the page moves below it: as charts are drawn, or as the click itself scrolls to the box.
+    # Of the experiment before, a box of the same name stays until the charts above are drawn.
     variant = page.get_by_role("combobox", name="Variant")
+    expect(variant).to_have_count(1)
+    expect(variant).to_have_value("pre-norm")
     variant.scroll_into_view_if_needed()
     rest(page, PATIENCE)
     variant.click()

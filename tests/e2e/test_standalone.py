@@ -10,11 +10,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import FrameLocator, Locator, Page, expect
 
-from explorer.browser.heads_state import HeadsView
-from explorer.browser.stepper_payload import StepperView
 from explorer.decoding.attention_maps import attention_maps
-from explorer.files.packing import Recording
+from explorer.decoding.decoding import Decoding, place_in
 from explorer.files.site_command import main
+from explorer.files.standalone_page import Recording
 from explorer.files.standalone_page import page as page_of
 from explorer.notebook import show
 from model.trace import AttentionTrace
@@ -53,13 +52,12 @@ def file(traces: tuple[AttentionTrace, AttentionTrace], tmp_path_factory: pytest
     """A page with a translation and one fork."""
     recordings = [
         Recording(
-            HeadsView(trace, name, "planted", "cross", step=1), StepperView(trace, name, "planted", path),
-            text=" ".join(trace.predicted_tokens), detail=name, step=2, path=path,
+            Decoding(trace, name, "planted", path), text=" ".join(trace.predicted_tokens), detail=name, step=2,
         )
         for trace, name, path in zip(traces, ("own", "fork"), (OWN, OTHER), strict=True)
     ]  # fmt: skip
     path = tmp_path_factory.mktemp("pages") / "page.html"
-    path.write_bytes(page_of(recordings, title="The cat sat", facts=["Model planted."]))
+    path.write_bytes(page_of(recordings, place_in(traces[0], step=1), title="The cat sat", facts=["Model planted."]))
     return path
 
 

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from explorer.browser.stepper_payload import StepperView
+from explorer.decoding.coordinates import Place
+from explorer.decoding.decoding import Decoding, place_in
 from model.trace import AttentionTrace, future_mask
 
 ALTERNATIVES = 10
+
+
+class Planted(NamedTuple):
+    """A decoding, and where a view of it opens."""
+
+    decoding: Decoding
+    place: Place
 
 
 def planted_trace(
@@ -59,11 +68,12 @@ def planted_trace(
     )
 
 
-def planted_view(trace: AttentionTrace | None = None, **changes: object) -> StepperView:
-    """A view of a planted trace, by default at step 1 of the mean over heads of the last layer."""
+def planted_view(trace: AttentionTrace | None = None, **changes: Any) -> Planted:
+    """A planted trace, by default opened at step 1 of the mean over heads of the last layer."""
     trace = trace or planted_trace()
+    place = {name: changes.pop(name) for name in ("kind", "layer", "head", "step") if name in changes}
     settings = {"seq": "first", "model": "planted", "predicted_ids": tuple(int(i) for i in trace.top_ids[:, 0])}
-    return StepperView(trace=trace, **(settings | changes))
+    return Planted(Decoding(trace, **(settings | changes)), place_in(trace, **({"step": 1} | place)))
 
 
 def _words(tokens: Sequence[str]) -> tuple[int, ...]:

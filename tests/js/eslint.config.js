@@ -49,6 +49,6 @@ export default [
   },
   {
     files: ["tests/js/**/*.js"],
-    languageOptions: { globals: { Event: "readonly", EventTarget: "readonly", URL: "readonly", atob: "readonly" } },
+    languageOptions: { globals: { Event: "readonly", EventTarget: "readonly", TextDecoder: "readonly", TextEncoder: "readonly", URL: "readonly", atob: "readonly" } },
   },
 ];

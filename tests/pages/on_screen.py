@@ -6,9 +6,7 @@ them. Everything else is read from texts, tables and charts of the page.
 
 from __future__ import annotations
 
-import json
 import re
-import struct
 from typing import Any
 
 import numpy as np
@@ -16,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from streamlit.testing.v1 import AppTest
 
-from explorer.browser import stepper_payload
+from tests.explorer.sent import decoding, decodings
 from tests.pages.teaching import as_read, plotted, tables, words
 
 Floats = NDArray[np.float64]
@@ -57,23 +55,14 @@ class Screen:
 
     def heads(self, kind: str) -> HeadsOnScreen:
         """The views of attention, opened at a kind."""
-        for element in self.at.get("bidi_component"):
-            block: bytes = element.proto.bytes
-            if element.proto.component_name == "headlight_carrier" and block:
-                (length,) = struct.unpack_from("<I", block)
-                header = json.loads(block[4 : 4 + length])
-                if header.get("kind") == kind and "rows" in header:
-                    return HeadsOnScreen(header, block[4 + length :])
+        for header, arrays in decodings(self.at):
+            if kind in arrays:
+                return HeadsOnScreen(header["forms"][kind]["tokens"], arrays[kind], arrays[f"{kind}.mask"])
         raise AssertionError(f"no map of {kind} attention is on the page")
 
     def stepper(self) -> dict[str, Any]:
-        """The header of the stepper: tokens, probabilities, the likeliest alternatives."""
-        (block,) = (
-            element.proto.bytes
-            for element in self.at.get("bidi_component")
-            if element.proto.component_name == "headlight_decoding"
-        )
-        return stepper_payload.decode(block)[0]
+        """What the stepper draws: tokens, probabilities, the likeliest alternatives."""
+        return decoding(self.at)
 
     def written(self) -> list[str]:
         """The tokens that the stepper shows as predicted, <eos> included."""
@@ -99,13 +88,9 @@ class Screen:
 class HeadsOnScreen:
     """One kind of attention as the views draw it."""
 
-    def __init__(self, header: dict[str, Any], body: bytes) -> None:
-        self.header = header
-        shape = tuple(int(header[name]) for name in ("layers", "heads", "queries", "keys"))
-        count = int(np.prod(shape))
-        assert header["exact"]
-        self.weights = np.frombuffer(body, "<f4", count).reshape(shape)
-        self.mask = np.frombuffer(body, np.uint8, shape[2] * shape[3], 4 * count).reshape(shape[2:])
+    def __init__(self, labels: dict[str, Any], weights: Floats, mask: NDArray[np.uint8]) -> None:
+        layers, heads = weights.shape[:2]
+        self.header, self.weights, self.mask = {**labels, "layers": layers, "heads": heads}, weights, mask
 
     def row(self, layer: int, head: int, row: int) -> NDArray[np.float32]:
         """A row of the map of a head; all count from 1."""

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from streamlit.testing.v1 import AppTest
 
-from explorer.browser.heads_payload import decode
+from tests.explorer.sent import messages
 
 
 def as_read(text: str) -> str:
@@ -52,8 +52,7 @@ def decoded(value: Any) -> Any:
 
 def role_grids(at: AppTest) -> list[dict[str, Any]]:
     """The grids of thumbnails on the page, one for each kind of attention."""
-    found = [decode(element.proto.bytes)[0] for element in at.get("bidi_component") if element.proto.bytes]
-    return [grid for header in found for grid in header.get("grids", ())]
+    return [grid for header, _ in messages(at) for grid in header.get("grids", ())]
 
 
 def tables(at: AppTest) -> list[pd.DataFrame]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.browser.heads_payload import decode
 from explorer.screens.attention import panels as attention_panels
 from explorer.web import runtime
+from tests.explorer.sent import decoding, decodings, mount
+from tests.explorer.sent import report as said
 from tests.explorer.toy_models import save_toy
 from tests.pages.teaching import as_read
 from tests.paths import ROOT
@@ -33,17 +33,10 @@ def app(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     return at.switch_page("pages/attention.py")
 
 
-def header(at: AppTest) -> dict[str, Any]:
-    """The header that the views receive before any weights: the one carried to them, or else their first."""
-    told = [json.loads(element.proto.json) for element in at.get("bidi_component") if element.proto.json]
-    carried = [each for each in told if "seq" in each]
-    (found,) = carried or [each["header"] for each in told if "header" in each]
+def start(at: AppTest) -> dict[str, Any]:
+    """Where the views start."""
+    found: dict[str, Any] = mount(at, "heads")["start"]
     return found
-
-
-def blocks(at: AppTest) -> list[str]:
-    """The names of the blocks of attention that were sent."""
-    return [decode(element.proto.bytes)[0]["name"] for element in at.get("bidi_component") if element.proto.bytes]
 
 
 def notes(at: AppTest) -> str:
@@ -63,24 +56,21 @@ def link(app: AppTest, **query: str) -> AppTest:
 
 def report(at: AppTest, **changes: Any) -> AppTest:
     """Simulate a move of the user."""
-    shown = header(at)
-    start = shown["start"]
-    said = {**start, "seq": shown["seq"], "turn": shown["turn"], "picks": {}, "heads": [], "wanted": [start["kind"]]}
-    at.session_state["heads"] = {"at": said | changes}
+    at.session_state["heads"] = said(mount(at, "heads"), **changes)
     return at.run()
 
 
 def test_opens_with_all_heads_of_the_example(app: AppTest) -> None:
     at = app.run()
     assert not at.exception
-    shown = header(at)
+    shown = decoding(at)
     assert shown["source"]["tokens"] == ["i", "read", "red", "books", "<eos>"]
-    assert shown["kinds"] == {
-        "encoder": {"layers": 1, "heads": 2},
-        "decoder": {"layers": 2, "heads": 4},
-        "cross": {"layers": 2, "heads": 4},
+    assert {kind: (shape["layers"], shape["heads"]) for kind, shape in shown["shapes"].items()} == {
+        "encoder": (1, 2),
+        "decoder": (2, 4),
+        "cross": (2, 4),
     }
-    assert blocks(at) == ["heads/cross"], "other kinds are sent when they are opened"
+    assert start(at)["view"] == "heads"
     assert not shown["trained"]
 
 
@@ -89,14 +79,13 @@ def test_a_link_restores_the_view_and_the_address_says_the_same(app: AppTest) ->
     query |= {"head": "4", "view": "lines.next.log.mass-60", "cell": "3-2"}
     at = link(app, **query)
     assert not at.exception
-    start = header(at)["start"]
-    assert start == {
+    assert start(at) == {
         "kind": "decoder",
         "layer": 2,
         "head": 4,
-        "step": 2,
-        "source": 0,
-        "col": 1,
+        "step": 3,
+        "row": 3,
+        "column": 2,
         "view": "lines.next.log.mass-60",
     }
     assert address(at) == query
@@ -104,30 +93,29 @@ def test_a_link_restores_the_view_and_the_address_says_the_same(app: AppTest) ->
 
 def test_the_position_is_written_to_the_address(app: AppTest) -> None:
     at = app.run()
-    before = header(at)
-    report(at, kind="encoder", layer=1, head=2, source=3, col=1, view="head.max", wanted=["encoder"])
+    before = mount(at, "heads")
+    report(at, kind="encoder", layer=1, head=2, row=4, column=2, view="head.max")
     assert not at.exception
-    assert header(at) == before, "the browser is not sent its own report"
-    assert blocks(at) == ["heads/encoder", "heads/cross"]
+    assert mount(at, "heads") == before, "the browser is not sent its own report"
     expected = {"kind": "encoder", "layer": "1", "head": "2", "view": "head.max", "cell": "4-2"}
     assert expected.items() <= address(at).items()
 
 
-def test_words_are_sent_when_the_view_shows_words(app: AppTest) -> None:
+def test_words_are_sent_where_a_word_has_several_tokens(app: AppTest) -> None:
     at = link(app, model="reverse", text="abc", kind="encoder", view="head.words")
     assert not at.exception
-    assert header(at)["subwords"]
-    (block,) = [element.proto.bytes for element in at.get("bidi_component") if element.proto.bytes]
-    told, _ = decode(block)
-    assert (told["form"], told["columns"], told["columnSpans"]) == ("words", ["abc", "<eos>"], [[0, 3], [3, 4]])
+    ((header, _),) = decodings(at)
+    assert header["decoding"]["subwords"]
+    words = header["forms"]["encoder"]["words"]
+    assert (words["columns"], words["column_spans"]) == (["abc", "<eos>"], [[0, 3], [3, 4]])
 
 
 def test_a_new_sentence_keeps_the_head_and_forgets_the_cell(app: AppTest) -> None:
-    at = report(app.run(), layer=1, head=3, col=2, view="head")
+    at = report(app.run(), layer=1, head=3, column=3, view="head")
     assert "cell" in at.query_params
     at.text_input(key="text").set_value("They buy blue cars").run()
-    start = header(at)["start"]
-    assert (start["layer"], start["head"], start["view"], start["col"]) == (1, 3, "head", None)
+    begun = start(at)
+    assert (begun["layer"], begun["head"], begun["view"], begun["column"]) == (1, 3, "head", None)
     assert "cell" not in at.query_params
 
 
@@ -137,7 +125,7 @@ def test_the_view_is_not_part_of_the_address_of_other_pages(app: AppTest) -> Non
     assert not at.exception
     assert not {"view", "panel", "cell"} & set(at.query_params)
     at.switch_page("pages/attention.py").run()
-    assert header(at)["start"]["view"] == "lines"
+    assert start(at)["view"] == "lines"
 
 
 @pytest.mark.parametrize("panel", list(attention_panels.PANELS))
@@ -163,7 +151,7 @@ def test_panels_take_any_sentence(app: AppTest, text: str) -> None:
 
 def test_the_button_of_a_cell_opens_its_panel(app: AppTest) -> None:
     at = app.run()
-    assert header(at)["explains"]
+    assert mount(at, "heads")["explains"]
     at.session_state["heads"] = {"open": "cell"}
     at.run()
     assert address(at)["panel"] == "cell"
@@ -187,8 +175,7 @@ def test_odd_input_gives_figures(app: AppTest, text: str) -> None:
     at = app.run()
     at.text_input(key="text").set_value(text).run()
     assert not at.exception
-    assert header(at)["source"]["tokens"][-1] == "<eos>"
-    assert blocks(at)
+    assert decoding(at)["source"]["tokens"][-1] == "<eos>"
 
 
 @pytest.mark.parametrize(
@@ -208,8 +195,8 @@ def test_an_invalid_link_gets_a_message(app: AppTest, query: dict[str, str], sai
 
 def test_a_link_beyond_the_model_is_moved_into_it(app: AppTest) -> None:
     at = link(app, kind="encoder", layer="99", head="99", step="99", cell="99-99", view="nonsense.words")
-    start = header(at)["start"]
-    assert (start["kind"], start["layer"], start["head"], start["source"], start["col"]) == ("encoder", 1, 2, 4, 4)
+    begun = start(at)
+    assert [begun[name] for name in ("kind", "layer", "head", "row", "column")] == ["encoder", 1, 2, 5, 5]
 
 
 def test_without_any_model_there_gets_a_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

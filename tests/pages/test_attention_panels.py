@@ -20,6 +20,7 @@ from explorer.screens.attention import export as attention_export
 from model.checkpoint import load_model
 from model.config import DecodeConfig
 from tests.explorer.decoding.test_attention_file import npz, tokens, weights_of
+from tests.explorer.sent import decodings
 from tests.explorer.toy_models import save_toy
 from tests.pages.panel_page import TEXT, fresh_app, open_panel, started
 
@@ -251,9 +252,7 @@ def test_own_attention_explains_itself_and_shows_a_file(app: AppTest) -> None:
     at.file_uploader(key="own_file").upload("mine.npz", own).run()
     assert not at.exception
     assert not at.error
-    assert any(
-        "mine.npz" in json.dumps(element.proto.json) for element in at.get("bidi_component") if element.proto.json
-    )
+    assert "mine.npz" in [header["decoding"]["model"] for header, _ in decodings(at)]
 
 
 def test_a_malformed_file_gets_a_message(app: AppTest) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from explorer.browser.machine_payload import unpack
 from explorer.web import runtime
+from tests.explorer.sent import messages, mount
 from tests.explorer.toy_models import save_toy
 from tests.paths import ROOT
 
@@ -37,8 +37,7 @@ def app(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
 def headers(at: AppTest) -> dict[str, Any]:
     """The headers of the blocks that the machine was sent, by their names."""
     assert not at.exception
-    sent = [unpack(part.proto.bytes)[0] for part in at.get("bidi_component") if part.proto.bytes]
-    return {header["name"]: header for header in sent}
+    return {header["part"]: header for header, _ in messages(at)}
 
 
 def address(at: AppTest) -> dict[str, str]:
@@ -48,34 +47,38 @@ def address(at: AppTest) -> dict[str, str]:
 
 def reports(page: AppTest, **state: Any) -> AppTest:
     """Run the page after the browser has reported something about the decoding on screen."""
-    seq = headers(page)["machine"]["seq"]
-    page.session_state["machine"] = {name: {"seq": seq, **value} for name, value in state.items()}
+    mounted = mount(page, "machine")
+    place = {"step": mounted["start"]["step"], "block": "", "head": 0, "part": "", **state.get("at", {})}
+    said = {"at": {"seq": mounted["seq"], "turn": mounted["turn"], "place": place}}
+    if "go" in state:
+        said["go"] = {"seq": mounted["seq"], **state["go"]}
+    page.session_state["machine"] = said
     return page.run()
 
 
 def test_the_machine_is_the_first_tab_and_starts_where_the_session_is(app: AppTest) -> None:
     header = headers(app)["machine"]
     assert header["source"]["tokens"][-1] == "<eos>"
-    assert header["step"] == app.session_state["_session_selection"].step
+    assert mount(app, "machine")["start"]["step"] == app.session_state["_session_selection"].step
     assert {block["name"] for block in header["diagram"]["blocks"]} == header["facts"].keys()
-    assert "machine/details" not in headers(app)
+    assert "details" not in headers(app)
 
 
 def test_what_is_opened_is_sent_and_stands_in_the_address(app: AppTest) -> None:
-    at = reports(app, open={"block": "decoder.1.cross_attn", "head": 3, "part": "scores", "step": 1}, at={"step": 2})
-    details = headers(at)["machine/details"]
+    at = reports(app, at={"block": "decoder.1.cross_attn", "head": 3, "part": "scores", "step": 2})
+    details, arrays = next(message for message in messages(at) if message[0]["part"] == "details")
     assert (details["opened"]["block"], details["opened"]["head"]) == ("decoder.1.cross_attn", 3)
-    assert {"heads", "scores", "masked", "weights", "query", "W.q_proj"} <= details["arrays"].keys()
+    assert {"heads", "scores", "masked", "weights", "query", "W.q_proj"} <= arrays.keys()
     assert details["code"]["places"]["scores"]["marked"]
     assert address(at)["block"] == "decoder.1.cross_attn.h3.scores"
     assert address(at)["step"] == "2"
     again = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
     for name, value in address(at).items():
         again.query_params[name] = value
-    opened = headers(again.switch_page("pages/inside.py").run())["machine"]["opened"]
+    opened = mount(again.switch_page("pages/inside.py").run(), "machine")["start"]["opened"]
     assert opened == {"block": "decoder.1.cross_attn", "head": 3, "part": "scores"}
-    closed = reports(at, open={"block": "", "head": 0, "part": "", "step": 2})
-    assert "machine/details" not in headers(closed)
+    closed = reports(at, at={"block": "", "step": 2})
+    assert "details" not in headers(closed)
     assert "block" not in closed.query_params
 
 
@@ -85,7 +88,7 @@ def test_what_is_opened_is_sent_and_stands_in_the_address(app: AppTest) -> None:
 def test_an_address_that_names_no_block_opens_none(app: AppTest, asked: str) -> None:
     app.query_params["block"] = asked
     at = app.run()
-    assert headers(at)["machine"]["opened"]["block"] in ("", "decoder.0.cross_attn")
+    assert mount(at, "machine")["start"]["opened"]["block"] in ("", "decoder.0.cross_attn")
 
 
 @pytest.mark.parametrize("model", ["unplaced", "lstm"])
@@ -95,8 +98,8 @@ def test_other_models_draw_themselves(app: AppTest, model: str) -> None:
     assert "positions" not in kinds
     assert ("lstm" in kinds) == (model == "lstm")
     assert "add" not in kinds
-    at = reports(at, open={"block": "decoder.0.cross_attn", "head": 1, "part": "", "step": 2}, at={"step": 2})
-    assert headers(at)["machine/details"]["step"] == (2 if model == "unplaced" else 0), "its rows change at each step"
+    at = reports(at, at={"block": "decoder.0.cross_attn", "head": 1, "step": 2})
+    assert headers(at)["details"]["step"] == (2 if model == "unplaced" else 0), "its rows change at each step"
 
 
 @pytest.mark.parametrize(
@@ -110,7 +113,7 @@ def test_other_models_draw_themselves(app: AppTest, model: str) -> None:
 )
 def test_links_lead_to_the_place_that_is_open(app: AppTest, place: str, page: str, query: dict[str, str]) -> None:
     where = {"block": "decoder.1.cross_attn", "head": 3, "part": "scores", "step": 2}
-    at = reports(app, open=where, go={"place": place, **where, "row": 2, "column": 4})
+    at = reports(app, at=where, go={"place": place, **where, "row": 2, "column": 4})
     assert not at.exception
     found = address(at)
     for name, value in query.items():
@@ -119,7 +122,7 @@ def test_links_lead_to_the_place_that_is_open(app: AppTest, place: str, page: st
 
 def test_messages_are_not_trusted(app: AppTest) -> None:
     state = {"block": {"x": 1}, "head": "2", "part": 7, "step": [1]}
-    at = reports(app, open=state, at={"step": "9"}, go={"place": "../train", **state})
+    at = reports(app, at=state, go={"place": "../train", **state})
     assert not at.exception
-    assert headers(at)["machine"]["opened"]["block"] == ""
+    assert mount(at, "machine")["start"]["opened"]["block"] == ""
     assert json.dumps(headers(at)["machine"])

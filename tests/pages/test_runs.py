@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import zipfile
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from explorer.runs.notes import read_note
 from explorer.web import runtime
 from model.folder import CONFIG, METRICS, NOTE, SHIPPED, SNAPSHOTS, CheckpointError, read_config, write_json
 from model.importing.import_folder import import_folder
+from tests.explorer.sent import messages
 from tests.explorer.toy_models import save_toy
 from tests.explorer.toy_runs import eval_line, save_run, write_metrics, write_status
 from tests.model.importing import peer
@@ -41,9 +41,8 @@ def app(checkpoints: Path) -> AppTest:
 
 def film(at: AppTest) -> dict[str, object]:
     """The header of the film's payload."""
-    found = [bytes(element.proto.bytes) for element in at.get("bidi_component") if element.proto.bytes]
-    assert len(found) == 1
-    return json.loads(found[0][4 : 4 + int.from_bytes(found[0][:4], "little")])
+    ((header, _),) = messages(at)
+    return header
 
 
 def on_tab(at: AppTest, tab: str) -> AppTest:

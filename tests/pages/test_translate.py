@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import struct
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from explorer.web import runtime
+from tests.explorer.sent import decoding, mount, report
 from tests.explorer.toy_models import save_toy
 from tests.pages.teaching import as_read
 from tests.paths import ROOT
@@ -33,11 +32,8 @@ def app(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> AppTest:
 
 
 def header(at: AppTest) -> dict[str, Any]:
-    """The header of the stepper's payload."""
-    found = [element.proto for element in at.get("bidi_component") if element.proto.bytes]
-    assert len(found) == 1
-    (length,) = struct.unpack_from("<I", found[0].bytes)
-    return json.loads(found[0].bytes[4 : 4 + length])
+    """What the stepper draws, and where it starts."""
+    return {**mount(at, "stepper")["start"], **decoding(at)}
 
 
 def closest_race(shown: dict[str, Any]) -> int:
@@ -64,9 +60,7 @@ def test_opens_with_an_example_translated(app: AppTest) -> None:
 
 def test_a_new_sentence_starts_where_there_is_most_to_see_and_forgets_the_path(app: AppTest) -> None:
     at = app.run()
-    at.session_state["stepper"] = {
-        "at": {"seq": header(at)["seq"], "step": 2, "kind": "encoder", "layer": 1, "head": 2}
-    }
+    at.session_state["stepper"] = report(mount(at, "stepper"), step=2, kind="encoder", layer=1, head=2, row=1)
     at.run()
     assert header(at)["step"] != 2, "the browser owns the position of a decoding that it already shows"
     at.text_input(key="text").set_value("They buy blue cars").run()
@@ -136,7 +130,9 @@ def test_a_link_beyond_the_model_is_moved_into_it(app: AppTest) -> None:
 def fork(at: AppTest, step: int) -> dict[str, Any]:
     shown = header(at)
     token = next(i for i in shown["alternatives"]["ids"][step - 1] if i != shown["target"]["predicted_ids"][step - 1])
-    at.session_state["stepper"] = {"fork": {"seq": shown["seq"], "step": step, "token_id": token}}
+    at.session_state["stepper"] = {
+        "fork": {"seq": shown["seq"], "place": {**mount(at, "stepper")["start"], "step": step}, "token_id": token}
+    }
     at.run()
     del at.session_state["stepper"]  # a trigger lasts one run; the harness does not take it back
     return {"token": token, "before": shown}
@@ -203,7 +199,7 @@ def test_another_model_sets_its_example_unless_text_was_typed(app: AppTest) -> N
     at = app.run()
     at.selectbox(key="model").select("reverse").run()
     assert at.text_input(key="text").value == "headlight"
-    assert header(at)["maps"]["encoder"]["layers"] == 3
+    assert header(at)["shapes"]["encoder"]["layers"] == 3
     at.text_input(key="text").set_value("mine").run()
     at.selectbox(key="model").select("adjective-swap").run()
     assert at.text_input(key="text").value == "mine"

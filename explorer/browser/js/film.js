@@ -1,6 +1,5 @@
 // The film: thumbnails of all heads, the chosen head enlarged, and a slider over the snapshots of a run.
 
-import { readBlock } from "./weight_blocks.js";
 import { border, label, paper, shorten, isolated, widest, writeAxes, writer } from "./canvas.js";
 import { bitmap, inkOn, contextOf, patternOf, readTheme, shade } from "./colours.js";
 import { finder, make, makeButton, say } from "./dom.js";
@@ -8,6 +7,7 @@ import { FUTURE } from "./kinds.js";
 import { AXES, capitalised, headTitle, layerName, nameInKind } from "./names.js";
 import { cellNumber, clamp, percent } from "./numbers.js";
 import { createPlayer, markPlaying } from "./player.js";
+import { readMessage } from "./wire.js";
 
 /** @typedef {import("./types").Film} Film */
 /** @typedef {import("./types").FilmFrame} FilmFrame */
@@ -36,13 +36,11 @@ export default function ({ data, parentElement: root, setStateValue }) {
 
 /** @param {Uint8Array} bytes @returns {Film} */
 function readFilm(bytes) {
-  const { header, body } = readBlock(bytes);
-  let at = 0;
-  for (const f of header.frames) {
+  const { header, arrays } = readMessage(bytes);
+  header.frames.forEach((/** @type {FilmFrame} */ f, /** @type {number} */ i) => {
     f.area = f.rows.length * f.columns.length;
-    f.weights = new Uint8Array(body, at, header.layers * header.heads * f.area);
-    at += f.weights.length;
-  }
+    f.weights = /** @type {Uint8Array} */ (arrays[i].values);
+  });
   return header;
 }
 

@@ -11,21 +11,21 @@ import { drawMaps, listenToHead } from "./heads_map.js";
 import { choosePalette, drawLegend } from "./heads_pictures.js";
 import { drawSentence } from "./heads_sentence.js";
 import {
-  change, kindsShown, mapOf, mapsShown, openHead, positionOf, redraw, report, showsLarge, takeBlocks, update,
+  change, kindsShown, mapOf, mapsShown, openHead, redraw, report, reportOf, showsLarge, update,
 } from "./heads_state.js";
 import { drawCaption, drawLead, drawNumbers, drawReadout } from "./heads_text.js";
-import { hub } from "./hub.js";
 import { STEPPING, STEPPING_HELP, listenToKeys } from "./keys.js";
 import { KINDS } from "./kinds.js";
 import { clamp } from "./numbers.js";
 import { createPlayer, drawSteps, stepAfter } from "./player.js";
 import { listenToPresent } from "./present.js";
 import { drawBadges } from "./readout.js";
+import { decodingOf, listen } from "./store.js";
 import { moveInGrid } from "./tiles.js";
 import { numbered, tokenName } from "./token_names.js";
 import { DEFAULT_OPTIONS, VIEWS, readView } from "./view_text.js";
 
-/** @typedef {import("./types").HeadsData} HeadsData */
+/** @typedef {import("./types").Decoding} Decoding */
 /** @typedef {import("./types").HeadsState} HeadsState */
 /** @typedef {import("./types").Kind} Kind */
 
@@ -44,42 +44,38 @@ const HELP = [
 const PATIENCE = 150; // ms for which the previous drawing stays while new weights are loading
 
 /**
- * Streamlit calls this again when the theme changes; it calls the returned function once, at unmount. `data` never
- * changes, because Streamlit would then send all of this code again. It holds the name under which carriers deliver
- * headers and weights, and the first header, which saves one carrier before the first drawing.
- * @param {import("./types").Mount<{ name: string, header?: HeadsData }, "__heads", HeadsState>} mount
+ * Streamlit calls this again when the data or the theme change; it calls the returned function once, at unmount. `data`
+ * names the decoding, which the store has or will have, and the place to start at.
+ * @param {import("./types").Mount<import("./structs").ViewMount, "__heads", HeadsState>} mount
  */
 export function mountHeads({ data, parentElement: root, setStateValue, setTriggerValue }) {
   const S = (root.__heads ??= create(root));
-  Object.assign(S, { name: data.name, first: data.header, setStateValue, setTriggerValue, theme: readTheme(S.box) });
+  Object.assign(S, { mount: data, setStateValue, setTriggerValue, theme: readTheme(S.box) });
   S.colours = getComputedStyle(S.box).getPropertyValue("--st-chart-categorical-colors").split(",").filter(Boolean);
   if (!S.colours.length) S.colours = [S.theme.ink];
-  const header = latestHeader(S);
-  if (header) load(S, header);
+  const decoding = decodingOf(data.seq);
+  if (decoding) load(S, decoding);
   return () => {
     S.observer.disconnect();
     S.keys.stop();
-    hub().removeEventListener("block", S.onBlock);
+    S.deafen();
     S.player.stop();
     for (const timer of [S.reporting, S.waiting]) clearTimeout(timer);
     cancelAnimationFrame(S.frame);
   };
 }
 
-/** The component, for Streamlit. @param {import("./types").Mount<{ name: string, header?: HeadsData }, "__heads", HeadsState>} mount */
+/** The component, for Streamlit. @param {import("./types").Mount<import("./structs").ViewMount, "__heads", HeadsState>} mount */
 export default function (mount) {
   return mountHeads(mount);
 }
 
-/** @param {HeadsState} S @returns {HeadsData | undefined} */
-const latestHeader = (S) => hub().blocks.get(S.name)?.header ?? S.first;
-
-/** The state before the first header arrives; `load` adds the rest. @param {ParentNode} root */
+/** The state before the first decoding arrives; `load` adds the rest. @param {ParentNode} root */
 function create(root) {
   const find = finder(root), details = /** @type {HTMLDetailsElement} */ (find("details"));
   const S = /** @type {HeadsState} */ (/** @type {unknown} */ ({
     ...DEFAULT_OPTIONS, find, details, box: find(".explorer"), pick: {}, on: new Set(), step: 0, source: 0, col: null,
-    peek: null, figures: {}, drawn: [], weights: new Map(), maps: new Map(), pictures: new Map(), taken: new WeakSet(),
+    peek: null, figures: {}, drawn: [], maps: new Map(), pictures: new Map(),
     sort: { by: 0, sign: 1 }, draw: () => draw(S),
   }));
   for (const kind of KINDS) {
@@ -127,7 +123,7 @@ function create(root) {
   });
   find(".why").onclick = () => {
     clearTimeout(S.reporting);
-    S.setStateValue("at", positionOf(S));
+    S.setStateValue("at", reportOf(S));
     S.setTriggerValue("open", "cell");
   };
   S.present = listenToPresent(S.box, find(".present"), () => S.frame || redraw(S));
@@ -141,12 +137,11 @@ function create(root) {
   };
   S.keys = listenToKeys(S.box, { commands: COMMANDS, help: HELP, run: (name) => run(S, name), escape });
   find(".help").onclick = S.keys.showHelp;
-  S.onBlock = () => {
-    const header = latestHeader(S);
-    if (header && header !== S.data) load(S, header);
-    else if (header && takeBlocks(S)) redraw(S);
-  };
-  hub().addEventListener("block", S.onBlock);
+  S.deafen = listen(() => {
+    const decoding = decodingOf(S.mount.seq);
+    if (decoding && decoding !== S.data) load(S, decoding);
+    else if (decoding) redraw(S);
+  });
   S.observer = new ResizeObserver(() => {
     if (S.width !== S.box.clientWidth && !S.box.hidden) redraw(S);
   });
@@ -155,31 +150,32 @@ function create(root) {
 }
 
 /**
- * Loads a new header. The position is kept unless the header's `turn` says that the server moves it.
+ * Loads a decoding. The place is kept unless the server starts another turn.
  * @param {HeadsState} S
- * @param {HeadsData} data
+ * @param {Decoding} data
  */
 function load(S, data) {
+  const { turn, start } = S.mount;
+  if (data !== S.data) for (const known of [S.maps, S.pictures]) known.clear();
   Object.assign(S, { data, last: data.target.tokens.length - 1 });
   if (data.seq !== S.seq) {
-    for (const known of [S.weights, S.maps, S.pictures]) known.clear();
-    Object.assign(S, { seq: data.seq, taken: new WeakSet(), hover: null, brush: null, focus: null, turn: null });
+    Object.assign(S, { seq: data.seq, hover: null, brush: null, focus: null, turn: 0 });
   }
-  if (data.turn !== S.turn) {
+  if (turn !== S.turn) {
     S.player.stop();
     clearTimeout(S.reporting);
-    const { kind, layer, head, step, source, col, view } = data.start, { heads, ...options } = readView(view);
-    Object.assign(S, { turn: data.turn, kind, step, source, col, ...options });
+    const { kind, layer, head, step, row, column } = start, { heads, ...options } = readView(start.view);
+    const source = kind === "encoder" ? row - 1 : 0, col = column === null ? null : column - 1;
+    Object.assign(S, { turn, kind, step: step - 1, source, col, ...options });
     S.pick[kind] = { layer, head };
     S.on = new Set(heads.length ? heads : [head]);
   }
   S.step = clamp(S.step, 0, S.last);
   S.source = clamp(S.source, 0, Math.max(0, data.source.tokens.length - 1));
   for (const kind of data.order) {
-    const { layers, heads } = data.kinds[kind], had = S.pick[kind];
+    const { layers, heads } = data.shapes[kind], had = S.pick[kind];
     S.pick[kind] = { layer: clamp(had?.layer ?? layers, 1, layers), head: clamp(had?.head ?? 0, 0, heads) };
   }
-  takeBlocks(S);
   choosePalette(S);
   // The weights follow right after the header; until then, but only briefly, the previous drawing stays.
   clearTimeout(S.waiting);
@@ -213,7 +209,7 @@ function draw(S) {
 
 /** Where in the model the map in question sits. @param {HeadsState} S */
 function drawPlace(S) {
-  const box = S.find(".model"), { diagram } = S.data, { layer } = S.pick[S.kind], width = S.box.clientWidth, { placed } = S;
+  const box = S.find(".model"), diagram = S.mount.compact ? null : S.data.diagram, { layer } = S.pick[S.kind], width = S.box.clientWidth, { placed } = S;
   if (placed?.diagram === diagram && placed.kind === S.kind && placed.layer === layer && placed.width === width) return;
   S.placed = { diagram, kind: S.kind, layer, width };
   box.hidden = !diagram;
@@ -299,7 +295,7 @@ function run(S, name) {
 
 /** Goes to the next head or layer; the mean comes after the last head, and the first after that. @param {HeadsState} S @param {string} what @param {number} by */
 function turnTo(S, what, by) {
-  const { layers, heads } = S.data.kinds[S.kind], { layer, head } = S.pick[S.kind];
+  const { layers, heads } = S.data.shapes[S.kind], { layer, head } = S.pick[S.kind];
   const turned = (/** @type {number} */ at, /** @type {number} */ count) => (at + by + count) % count;
   const to = what === "head" ? { layer, head: turned(head, heads + 1) } : { layer: turned(layer - 1, layers) + 1, head };
   S.pick[S.kind] = to;

@@ -24,7 +24,7 @@ const LEAST_WIDE = 56; // of a thumbnail that has a large map beside it, in pixe
 export function drawGrids(S) {
   const beside = S.view !== "heads", kinds = beside ? [S.kind] : kindsShown(S);
   // A map of one head stands large beside the thumbnails, or below them where they need the width.
-  const across = S.data.kinds[S.kind].heads + 1, wide = S.box.clientWidth;
+  const across = S.data.shapes[S.kind].heads + 1, wide = S.box.clientWidth;
   S.box.dataset.large = !showsLarge(S) ? "" : wide >= BESIDE && across * LEAST_WIDE < 0.55 * wide ? "beside" : "below";
   const boxes = children(S.find(".grids"), kinds.length, () => {
     const grid = make("div", "tiles");

@@ -6,7 +6,7 @@ import { children, make, makeButton, say } from "./dom.js";
 import { colourOf, dashesOf } from "./head_strokes.js";
 import { nameOfRow, rowTitle } from "./heads_map.js";
 import {
-  chooseCell, columnInView, linedHeads, mapOf, redraw, rowInView, rowOf, shownRows, weightsOf,
+  chooseCell, columnInView, linedHeads, mapOf, redraw, rowInView, rowOf, shownRows,
 } from "./heads_state.js";
 import { SIDES } from "./kinds.js";
 import { heaviestKeys } from "./line_choice.js";
@@ -15,6 +15,7 @@ import { clamp, wholePercent } from "./numbers.js";
 import { presenting } from "./present.js";
 import { roomBelow } from "./screen_room.js";
 import { SPECIALS } from "./token_names.js";
+import { weightsOf } from "./weights.js";
 
 /** @typedef {import("./types").HeadsState} HeadsState */
 /** @typedef {import("./types").KindMap} KindMap */
@@ -32,7 +33,7 @@ import { SPECIALS } from "./token_names.js";
 function linesOf(S, m, layer, head) {
   const colour = colourOf(S, head), dashes = dashesOf(head);
   return Array.from({ length: shownRows(S, m) }, (_, query) =>
-    heaviestKeys(rowOf(S, m, layer, head, query).seen, S.mass)
+    heaviestKeys(rowOf(m, layer, head, query).seen, S.mass)
       .map(({ key, weight }) => ({ head, query, key, weight, colour, dashes }))).flat();
 }
 
@@ -111,11 +112,11 @@ function bring(column, at, step) {
  * @param {Toward} focus
  */
 export function marksOf(S, m, layer, heads, { side, at }) {
-  const read = heads.map((head) => weightsOf(S, m, layer, head)), exact = read.every((one) => one.exact);
+  const read = heads.map((head) => weightsOf(m, layer, head));
   const cells = side === "query"
     ? m.columns.map((_, key) => at * m.keys + key)
     : Array.from({ length: shownRows(S, m) }, (_, query) => query * m.keys + at);
-  return { exact, cells: cells.map((i) => (m.mask[i] ? null : read.map(({ values }) => values[i]))) };
+  return cells.map((i) => (m.mask[i] ? null : read.map((values) => values[i])));
 }
 
 /**
@@ -126,9 +127,9 @@ export function marksOf(S, m, layer, heads, { side, at }) {
  * @param {"query" | "key"} role
  * @param {KindMap} m
  * @param {Toward} focus
- * @param {ReturnType<typeof marksOf>} marks
+ * @param {ReturnType<typeof marksOf>} cells
  */
-function drawColumn(S, box, tokens, side, role, m, focus, { cells, exact }) {
+function drawColumn(S, box, tokens, side, role, m, focus, cells) {
   const column = columnInView(S, m), current = role === "query" ? rowInView(S, m) : column, heads = linedHeads(S);
   children(box, tokens.length, () => makeButton("end", make("span", "place"), make("bdi"), make("small"))).forEach((b, at) => {
     const [place, token, number] = b.children, weights = focus.side === role ? null : cells[at];
@@ -139,7 +140,7 @@ function drawColumn(S, box, tokens, side, role, m, focus, { cells, exact }) {
     b.classList.toggle("looking", focus.side === role && focus.at === at);
     // One stripe per head, in the order of the heads; a single head says its number instead of leaving it to the colour.
     b.style.background = weights ? stripes(S, heads, weights, role === "query") : "";
-    say(number, weights?.length === 1 && exact && weights[0] >= 0.005 ? wholePercent(weights[0]) : "");
+    say(number, weights?.length === 1 && weights[0] >= 0.005 ? wholePercent(weights[0]) : "");
     const point = (/** @type {HeadsState["focus"]} */ toward) => () => {
       S.focus = toward;
       redraw(S);

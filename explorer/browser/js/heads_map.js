@@ -8,7 +8,7 @@ import { say } from "./dom.js";
 import { fitCells } from "./heads_layout.js";
 import { level, pictureOf, topOf } from "./heads_pictures.js";
 import {
-  chooseCell, columnInView, headInView, kindsShown, mapOf, openHead, redraw, rowInView, rowOf, showsLarge, shownRows, weightsOf,
+  chooseCell, columnInView, headInView, kindsShown, mapOf, openHead, redraw, rowInView, rowOf, showsLarge, shownRows,
 } from "./heads_state.js";
 import { FUTURE, KINDS, SIDES } from "./kinds.js";
 import { AXES, PREDICTED_ROWS, TITLES, layerName, nameInLayer } from "./names.js";
@@ -16,6 +16,7 @@ import { cellNumber, clamp } from "./numbers.js";
 import { presenting } from "./present.js";
 import { roomBelow } from "./screen_room.js";
 import { sayKind } from "./terms.js";
+import { weightsOf } from "./weights.js";
 
 /** @typedef {import("./types").HeadsState} HeadsState */
 /** @typedef {import("./types").Kind} Kind */
@@ -96,7 +97,7 @@ function labelsOf(S, kind, most) {
 /** @param {HeadsState} S @param {MapLabels} labels @param {number} cell */
 function drawHead(S, { m, names, others, keys, left, right, over, wideKeys }, cell) {
   const { kind } = m, f = S.figures[kind], { layer, head } = headInView(S, kind);
-  const { values, exact } = weightsOf(S, m, layer, head), { ink, ground, font } = S.theme;
+  const values = weightsOf(m, layer, head), { ink, ground, font } = S.theme;
   const flat = cell > wideKeys + 5, top = Math.ceil(AXIS + (flat ? 20 : wideKeys * Math.sin(TILT) + 12));
   const shown = shownRows(S, m), wide = m.keys * cell, high = shown * cell, row = rowInView(S, m), column = columnInView(S, m);
   const ctx = paper(f.canvas, Math.ceil(left + Math.max(wide + Math.max(right, flat ? 0 : over) + 2, LEAST)), top + Math.max(m.queries * cell + 4, LEAST + 20));
@@ -126,7 +127,7 @@ function drawHead(S, { m, names, others, keys, left, right, over, wideKeys }, ce
   const most = topOf(S, true);
   ctx.drawImage(pictureOf(S, m, [{ layer, head }], most).canvas, 0, 0, m.keys, shown, left, top, wide, high);
   if (cell > 4) hatch(ctx, S.theme, m, shown, f.plot);
-  if (cell >= ROOMY && exact && writeWeights(S, ctx, m, values, shown, f.plot, most)) f.about.textContent += " · no number: below 0.005";
+  if (cell >= ROOMY && writeWeights(S, ctx, m, values, shown, f.plot, most)) f.about.textContent += " · no number: below 0.005";
   dim(S, ctx, m, shown, f.plot);
   border(ctx, ink, f.plot, wide, high);
   const frame = framer(ctx, ground), [side, keySide] = SIDES[kind];
@@ -239,7 +240,7 @@ export function listenToHead(S, kind) {
     const m = mapOf(S, kind), way = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
     if (!m || event.key === "Tab" || event.ctrlKey || event.metaKey) return;
     const query = rowInView(S, m), key = S.kind === kind ? columnInView(S, m) : null, { layer, head } = S.pick[kind];
-    const heaviest = rowOf(S, m, layer, head, query).seen[0]?.key ?? 0;
+    const heaviest = rowOf(m, layer, head, query).seen[0]?.key ?? 0;
     if (way && event.shiftKey) {
       const at = S.brush?.kind === kind ? S.brush : { rows: [query, query], columns: [key ?? heaviest, key ?? heaviest] };
       /** @type {(range: number[], by: number, count: number) => [number, number]} */

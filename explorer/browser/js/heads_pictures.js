@@ -1,10 +1,10 @@
 // From weights to colours: three scales, three palettes that colour-blind people can read, and small images of heads.
 
-import { SQUARES } from "./weight_blocks.js";
 import { canvasOf, ramp, rgb, setScale } from "./colours.js";
-import { mapsShown, weightsOf } from "./heads_state.js";
+import { mapsShown } from "./heads_state.js";
 import { clamp, decimals } from "./numbers.js";
 import { say } from "./dom.js";
+import { weightsOf } from "./weights.js";
 
 /** @typedef {import("./types").HeadsState} HeadsState */
 /** @typedef {import("./types").KindMap} KindMap */
@@ -50,11 +50,7 @@ export function topOf(S, single) {
   let top = 0;
   for (const m of mapsShown(S)) {
     const { layer, head } = S.pick[m.kind];
-    if (single) top = Math.max(top, largest(weightsOf(S, m, layer, head).values));
-    else {
-      const most = (m.largest ??= largest(m.weights));
-      top = Math.max(top, m.exact ? most : (most / 255) ** 2);
-    }
+    top = Math.max(top, single ? largest(weightsOf(m, layer, head)) : (m.largest ??= largest(m.weights)));
   }
   return top || 1;
 }
@@ -88,13 +84,11 @@ function paintHeads(S, m, heads, top) {
   // One pixel between heads keeps their colours from mixing when they are scaled down.
   const wide = m.keys + 1, across = clamp(Math.floor(4096 / wide), 1, heads.length);
   const width = across * wide, image = new ImageData(width, Math.ceil(heads.length / across) * (m.queries + 1));
-  const pixels = new Uint32Array(image.data.buffer), { inks } = S;
-  const bytes = Uint32Array.from(SQUARES, (weight) => inks[level(S, weight, top)]);
+  const pixels = new Uint32Array(image.data.buffer);
   const corners = heads.map(({ layer, head }, h) => {
-    const x = (h % across) * wide, y = Math.floor(h / across) * (m.queries + 1), coarse = head && !m.exact;
-    const values = coarse ? m.weights.subarray(((layer - 1) * m.heads + head - 1) * m.area) : weightsOf(S, m, layer, head).values;
-    const colours = coarse ? bytes : coloursOf(S, values, top), indices = coarse ? values : null;
-    for (let q = 0; q < m.queries; q++) fillRow(pixels, (y + q) * width + x, indices, colours, q * m.keys, m.keys, m.mask, S.grey);
+    const x = (h % across) * wide, y = Math.floor(h / across) * (m.queries + 1);
+    const colours = coloursOf(S, weightsOf(m, layer, head), top);
+    for (let q = 0; q < m.queries; q++) fillRow(pixels, (y + q) * width + x, colours, q * m.keys, m.keys, m.mask, S.grey);
     return [x, y];
   });
   const [canvas, ctx] = canvasOf(width, image.height);
@@ -110,28 +104,23 @@ function coloursOf(S, values, top) {
 }
 
 /**
- * Fills one row of pixels. `colours` is indexed by byte value, or by cell if `bytes` is null; masked cells are grey.
+ * Fills one row of pixels; masked cells are grey.
  * @param {Uint32Array} pixels
  * @param {number} at
- * @param {ArrayLike<number> | null} bytes
  * @param {Uint32Array} colours
  * @param {number} from
  * @param {number} count
  * @param {Uint8Array} mask
  * @param {number} grey
  */
-function fillRow(pixels, at, bytes, colours, from, count, mask, grey) {
-  for (let i = from, end = from + count; i < end; i++, at++) pixels[at] = mask[i] ? grey : colours[bytes ? bytes[i] : i];
+function fillRow(pixels, at, colours, from, count, mask, grey) {
+  for (let i = from, end = from + count; i < end; i++, at++) pixels[at] = mask[i] ? grey : colours[i];
 }
 
 /** Writes the numbers at the ends of the colour scale. @param {HeadsState} S */
 export function drawLegend(S) {
   const single = S.view !== "heads", top = topOf(S, single), ends = S.find(".ramp");
-  const exact = mapsShown(S).every((m) => {
-    const { layer, head } = S.pick[m.kind];
-    return single ? weightsOf(S, m, layer, head).exact : m.exact;
-  });
   say(ends.firstChild, S.scale === "log" ? "≤ 0.0001" : "0");
-  say(ends.lastChild, S.scale === "max" ? `${exact ? "" : "≈ "}${decimals(top)}` : "1");
+  say(ends.lastChild, S.scale === "max" ? decimals(top) : "1");
   say(S.find(".scaled"), { max: "up to the largest weight in view", log: "logarithmic" }[S.scale] ?? "");
 }

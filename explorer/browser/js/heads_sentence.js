@@ -31,7 +31,7 @@ export function drawSentence(S) {
   const names = m.rows.map((_, q) => nameOfRow(S, m, q)).slice(0, shownRows(S, m));
   /** @type {Toward} */
   const focus = S.focus ?? { side: "query", at: rowInView(S, m) };
-  const shading = { ...marksOf(S, m, layer, heads, focus), heads, top: topOf(S, true) };
+  const shading = { cells: marksOf(S, m, layer, heads, focus), heads, top: topOf(S, true) };
   const [asking, looking] = [...box.children].map((part) => /** @type {HTMLElement} */ (part.lastElementChild));
   const letters = (/** @type {string[]} */ tokens) => tokens.map((token) => [...token].length);
   const room = roomBelow(box, presenting(S.box)) - 96;
@@ -53,7 +53,7 @@ export function drawSentence(S) {
  * @param {Shading} shading
  */
 function drawTokens(S, m, box, tokens, role, focus, shading) {
-  const side = SIDES[S.kind][role === "query" ? 0 : 1], { words } = S.data[side], spans = role === "query" ? m.rowSpans : m.columnSpans;
+  const side = SIDES[S.kind][role === "query" ? 0 : 1], { words } = S.data[side], spans = role === "query" ? m.row_spans : m.column_spans;
   const shaded = focus.side !== role, current = role === "query" ? rowInView(S, m) : columnInView(S, m);
   // Both sentences keep room for bars, so that nothing moves under the pointer.
   const several = shading.heads.length > 1;
@@ -69,7 +69,7 @@ function drawTokens(S, m, box, tokens, role, focus, shading) {
     const colour = shaded && weights ? S.theme.scale[level(S, mean, shading.top)] : null;
     b.style.background = colour ? `rgb(${colour})` : "";
     b.style.color = colour ? inkOn(colour) : "";
-    const share = !shaded || !weights ? "" : shading.exact ? wholePercent(mean) : "…";
+    const share = !shaded || !weights ? "" : wholePercent(mean);
     say(number, masked ? "masked" : mean < 0.005 ? "" : share);
     b.setAttribute("aria-label", `${at + 1} ${tokens[at]}` + (!shaded ? "" : masked ? ": masked" : `: ${share}`));
     // How much each head gives, as a bar in its colour, in the order of the heads.

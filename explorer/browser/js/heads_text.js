@@ -4,7 +4,6 @@ import { make, say, sayAll } from "./dom.js";
 import { PLACES, describeHead, listHeads } from "./head_list.js";
 import {
   columnInView, headInView, kindsShown, linedHeads, mapOf, rowInView, rowOf, showsLarge, showsSeveral, shownRows,
-  weightsOf,
 } from "./heads_state.js";
 import { SIDES } from "./kinds.js";
 import { TITLES, layerName, nameInLayer, shortHead, shortName } from "./names.js";
@@ -12,6 +11,7 @@ import { fourDecimals, percent, plural, wholePercent } from "./numbers.js";
 import { MASKED, WHY_MASKED, line, looksAt } from "./readout.js";
 import { drawTable } from "./table.js";
 import { numbered, tokenName } from "./token_names.js";
+import { weightsOf } from "./weights.js";
 
 /** @typedef {import("./types").Content} Content */
 /** @typedef {import("./types").HeadsState} HeadsState */
@@ -30,25 +30,25 @@ export function drawReadout(S) {
   if (!m || box.hidden) return;
   const { layer, head } = S.pick[kind], query = S.hover?.query ?? rowInView(S, m);
   const key = S.hover ? S.hover.key : columnInView(S, m);
-  const { cells, seen, exact, entropy } = rowOf(S, m, layer, head, query), cell = key === null ? null : cells[key];
+  const { cells, seen, entropy } = rowOf(m, layer, head, query), cell = key === null ? null : cells[key];
   const entry = (/** @type {string} */ name, /** @type {Content[]} */ ...content) => line(name, make("span", "", ...content));
   const lines = [entry("query", ...rowName(m, query))];
   if (cell) {
     lines.push(entry("key", numbered(m.columns, cell.key, SIDES[kind][1])));
     if (cell.mask) lines.push(entry("weight", WHY_MASKED[cell.mask]));
     else {
-      lines.push(entry("weight", make("b", "", exact ? fourDecimals(cell.weight) : "…")));
-      lines.push(entry("rank", exact ? `${cell.rank} of ${seen.length}` : "…"));
+      lines.push(entry("weight", make("b", "", fourDecimals(cell.weight))));
+      lines.push(entry("rank", `${cell.rank} of ${seen.length}`));
     }
   }
   if (seen.length) {
     const uniform = `would be ${fourDecimals(1 / seen.length)} for each of ${seen.length} keys`;
     lines.push(entry("uniform", seen.length > 1 ? uniform : "the only visible key"));
-    lines.push(entry("row", exact ? `looks at ${Math.exp(entropy).toFixed(2)} keys (entropy ${entropy.toFixed(3)} nats)` : "…"));
+    lines.push(entry("row", `looks at ${Math.exp(entropy).toFixed(2)} keys (entropy ${entropy.toFixed(3)} nats)`));
   } else lines.push(entry("row", "sees nothing: every key is masked"));
   if (S.brush?.kind === kind) lines.push(entry("marked", describeBrush(S, S.brush, m, layer, head)));
   S.find(".cell").replaceChildren(...lines);
-  S.find(".why").hidden = !S.data.explains || !cell || !!cell.mask || !head;
+  S.find(".why").hidden = !S.mount.explains || !cell || !!cell.mask || !head;
 }
 
 /**
@@ -60,12 +60,12 @@ export function drawReadout(S) {
  * @param {number} head
  */
 function describeBrush(S, { rows, columns }, m, layer, head) {
-  const { values, exact } = weightsOf(S, m, layer, head), last = Math.min(rows[1], shownRows(S, m) - 1);
+  const values = weightsOf(m, layer, head), last = Math.min(rows[1], shownRows(S, m) - 1);
   let sum = 0;
   for (let q = rows[0]; q <= last; q++) for (let k = columns[0]; k <= columns[1]; k++) sum += values[q * m.keys + k];
   const span = (/** @type {string} */ noun, /** @type {number} */ a, /** @type {number} */ b) =>
     (a === b ? `${noun} ${a + 1}` : `${noun}s ${a + 1}–${b + 1}`);
-  const mean = exact ? percent(sum / Math.max(1, last - rows[0] + 1)) : "…", [puts, its] = last > rows[0] ? ["put", "their"] : ["puts", "its"];
+  const mean = percent(sum / Math.max(1, last - rows[0] + 1)), [puts, its] = last > rows[0] ? ["put", "their"] : ["puts", "its"];
   return `${span("row", rows[0], Math.max(rows[0], last))} ${puts} ${mean} of ${its} weight on ${span("column", ...columns)} (Esc clears the selection)`;
 }
 
@@ -79,11 +79,11 @@ function describeBrush(S, { rows, columns }, m, layer, head) {
  * @returns {Content[]}
  */
 function lookedAt(S, m, layer, head, key) {
-  const { values, exact } = weightsOf(S, m, layer, head);
+  const values = weightsOf(m, layer, head);
   const rows = Array.from({ length: shownRows(S, m) }, (_, query) => ({ query, i: query * m.keys + key }))
     .filter(({ i }) => !m.mask[i]).sort((a, b) => values[b.i] - values[a.i]).slice(0, 3);
   const named = rows.filter(({ i }, rank) => !rank || values[i] >= 0.1).flatMap(({ query, i }, rank) =>
-    [rank ? ", " : " ", numbered(m.rows, query, SIDES[m.kind][0]), ` ${exact ? wholePercent(values[i]) : "…"}`]);
+    [rank ? ", " : " ", numbered(m.rows, query, SIDES[m.kind][0]), ` ${wholePercent(values[i])}`]);
   const name = numbered(m.columns, key, SIDES[m.kind][1]);
   return [`${shortName(layer, head)}: `, name, ...(named.length ? [" is looked at by", ...named, "."] : [" is masked for every row."])];
 }
@@ -98,7 +98,7 @@ export function drawCaption(S) {
   const { layer, head } = S.pick[S.kind], query = S.focus?.side === "query" ? S.focus.at : rowInView(S, m);
   const sentence = (/** @type {number} */ h) => {
     if (S.focus?.side === "key") return lookedAt(S, m, layer, h, S.focus.at);
-    const row = rowOf(S, m, layer, h, query), keys = looksAt(row, m.columns, SIDES[m.kind][1], 3, row.exact);
+    const row = rowOf(m, layer, h, query), keys = looksAt(row, m.columns, SIDES[m.kind][1], 3);
     return [`${shortName(layer, h)}: `, ...rowName(m, query), ...keys];
   };
   const heads = showsSeveral(S) ? linedHeads(S).sort((a, b) => Number(b === head) - Number(a === head)) : [head];
@@ -120,7 +120,7 @@ export function drawLead(S) {
   box.hidden = !m;
   if (!m) return;
   const [said, read, next] = box.children, { layer, head } = headInView(S, kind), query = S.hover?.query ?? rowInView(S, m);
-  const [side, keySide] = SIDES[kind], row = rowOf(S, m, layer, head, query), keys = looksAt(row, m.columns, keySide, 3, row.exact);
+  const [side, keySide] = SIDES[kind], row = rowOf(m, layer, head, query), keys = looksAt(row, m.columns, keySide, 3);
   const which = head ? nameInLayer(head) : `mean of its ${plural(m.heads, "head")}`;
   const whose = `${layerName(layer)} (${which})`, name = numbered(m.rows, query, side);
   if (m.predicted.length) sayAll(said, "To write ", tokenName(m.predicted[query], "target"), ", having read ", name, `, ${whose}`, ...keys);
@@ -210,13 +210,13 @@ function headTable(S, m) {
 /** @param {HeadsState} S @param {KindMap} m @param {number} layer @param {number} head @param {number} query */
 function keyTable(S, m, layer, head, query) {
   const heads = showsSeveral(S) ? linedHeads(S) : [head], several = heads.length > 1;
-  const read = heads.map((h) => rowOf(S, m, layer, h, query));
+  const read = heads.map((h) => rowOf(m, layer, h, query));
   const rows = m.columns.map((_, key) => {
     const cells = read.map((row) => row.cells[key]), { mask } = cells[0];
     /** @type {string[]} */
-    const texts = cells.flatMap(({ weight, rank }, i) => {
-      const text = mask ? MASKED[mask] : read[i].exact ? fourDecimals(weight) : "…";
-      return several ? [text] : [text, mask ? "–" : read[i].exact ? `${rank}` : "…"];
+    const texts = cells.flatMap(({ weight, rank }) => {
+      const text = mask ? MASKED[mask] : fourDecimals(weight);
+      return several ? [text] : [text, mask ? "–" : `${rank}`];
     });
     const order = cells.flatMap(({ weight, rank }) => (several ? [mask ? -1 : weight] : [mask ? -1 : weight, mask ? 9999 : rank]));
     return { at: [key, ...order], cells: [numbered(m.columns, key, SIDES[m.kind][1]), ...texts] };

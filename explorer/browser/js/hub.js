@@ -1,10 +1,4 @@
-// Where carriers leave data from the server and views pick it up. To the browser, each component is a separate module,
-// so they can only share data through the page's global object. There a tour also finds the stepper on the page.
+// The stepper on the page, and for a tour of it: the button that starts it, and the last tour that was started.
 
-/** @typedef {import("./types").Hub} Hub */
-
-/** @returns {Hub} */
-export const hub = () => {
-  const page = /** @type {{ __headlight?: Hub }} */ (globalThis);
-  return (page.__headlight ??= Object.assign(new EventTarget(), { blocks: new Map() }));
-};
+/** @type {{ stepper: import("./types").StepperState | null, opener: HTMLElement | null, toured: number }} */
+export const hub = { stepper: null, opener: null, toured: 0 };

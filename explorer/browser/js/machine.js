@@ -2,7 +2,6 @@
 
 import { readTheme } from "./colours.js";
 import { buttonsOf, finder, make, say } from "./dom.js";
-import { hub } from "./hub.js";
 import { STEPPING, STEPPING_HELP, listenToKeys } from "./keys.js";
 import { drawMachine } from "./machine_diagram.js";
 import { drawList, drawPanel, listenToDepths } from "./machine_panel.js";
@@ -10,6 +9,7 @@ import { zoomAfter } from "./machine_plan.js";
 import { ask, goTo, hasDetails, open, outwards, redraw } from "./machine_state.js";
 import { clamp, wholePercent } from "./numbers.js";
 import { createPlayer, drawSteps, stepAfter } from "./player.js";
+import { listen, partOf } from "./store.js";
 
 /** @typedef {import("./types").MachineData} MachineData */
 /** @typedef {import("./types").MachineState} MachineState */
@@ -20,16 +20,16 @@ const COMMANDS = { ...STEPPING, "+": "in", "-": "out", 0: "fit" };
 const HELP = [...STEPPING_HELP, ["Tab", "to the diagram; then ← → ↑ ↓ from block to block"], ["Enter", "open the block"], ["+ −", "larger, smaller"], ["0", "original size"]];
 
 /**
- * Streamlit calls this again when the theme changes; it calls the returned function once, at unmount. `data` holds the
- * name under which carriers deliver the decoding and what is open.
- * @param {import("./types").Mount<{ name: string }, "__machine", MachineState>} mount
+ * Streamlit calls this again when the data or the theme change; it calls the returned function once, at unmount. `data`
+ * names the decoding, whose machine the store has or will have, and says where to start.
+ * @param {import("./types").Mount<import("./types").MachineMount, "__machine", MachineState>} mount
  */
 export default function ({ data, parentElement: root, setStateValue, setTriggerValue }) {
   const S = (root.__machine ??= create(root));
-  Object.assign(S, { name: data.name, setStateValue, setTriggerValue, theme: readTheme(S.box) });
+  Object.assign(S, { mount: data, setStateValue, setTriggerValue, theme: readTheme(S.box) });
   take(S);
   return () => {
-    hub().removeEventListener("block", S.onBlock);
+    S.deafen();
     S.observer.disconnect();
     S.keys.stop();
     S.player.stop();
@@ -61,32 +61,32 @@ function create(root) {
   find(".keys").onclick = S.keys.showHelp;
   S.observer = new ResizeObserver(() => S.data && S.width !== roomOf(S) && redraw(S));
   S.observer.observe(S.box);
-  S.onBlock = () => take(S);
-  hub().addEventListener("block", S.onBlock);
+  S.deafen = listen(() => take(S));
   return S;
 }
 
 /** The width that the diagram may take. @param {MachineState} S */
 const roomOf = (S) => Math.max(S.find(".sheet").clientWidth, 300);
 
-/** Takes what carriers have brought: a decoding, or what is open. @param {MachineState} S */
+/** Takes what the store has: the machine of the decoding, and what is open. @param {MachineState} S */
 function take(S) {
-  const block = hub().blocks.get(S.name), details = hub().blocks.get(`${S.name}/details`);
-  if (!block) return;
-  if (block !== S.taken) load(S, block.header, new Float32Array(/** @type {ArrayBuffer} */ (block.body)));
-  if (details && details !== S.detailsTaken) Object.assign(S, { details: details.header, detailsBody: new Float32Array(/** @type {ArrayBuffer} */ (details.body)) });
-  Object.assign(S, { taken: block, detailsTaken: details, built: "" });
+  const machine = partOf(S.mount.seq, "machine"), details = partOf(S.mount.seq, "details");
+  if (!machine) return;
+  load(S, /** @type {MachineData} */ (machine.header), /** @type {Float32Array} */ (machine.arrays.numbers.values));
+  if (details) Object.assign(S, { details: details.header, arrays: details.arrays });
+  S.built = "";
   S.draw();
 }
 
 /** @param {MachineState} S @param {MachineData} data @param {Float32Array} body */
 function load(S, data, body) {
+  const { seq, turn, start } = S.mount;
   Object.assign(S, { data, body, last: data.target.tokens.length - 1 });
-  if (data.seq !== S.seq) {
+  if (seq !== S.seq || turn !== S.turn) {
     S.player.stop();
     clearTimeout(S.reporting);
-    Object.assign(S, { seq: data.seq, step: data.step - 1, opened: data.opened, row: 0 });
-    const opened = data.diagram.blocks.find(({ name }) => name === data.opened.block);
+    Object.assign(S, { seq, turn, step: start.step - 1, opened: start.opened, row: 0 });
+    const opened = data.diagram.blocks.find(({ name }) => name === start.opened.block);
     S.unfolded = opened?.layer ? { [opened.stack]: [opened.layer] } : {};
   }
   S.step = clamp(S.step, 0, S.last);
@@ -117,10 +117,7 @@ function draw(S) {
 /** Where each step has numbers of its own, asks for those of this one. @param {MachineState} S */
 function askLater(S) {
   clearTimeout(S.reporting);
-  S.reporting = setTimeout(() => {
-    S.setStateValue("at", { seq: S.data.seq, step: S.step + 1 });
-    ask(S);
-  }, 120);
+  S.reporting = setTimeout(() => ask(S), 120);
 }
 
 /** Carries out the command of a button or a key. @param {MachineState} S @param {string} name */

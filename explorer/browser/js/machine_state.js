@@ -47,10 +47,7 @@ export function hasDetails({ details, opened, data, step }) {
 
 /** An array of the open block; undefined until it has come. @param {MachineState} S @param {string} name @returns {Numbers | undefined} */
 export function arrayOf(S, name) {
-  const place = hasDetails(S) ? S.details?.arrays[name] : undefined;
-  if (!place) return undefined;
-  const size = place.shape.reduce((a, b) => a * b, 1);
-  return { values: S.detailsBody.subarray(place.at, place.at + size), shape: place.shape };
+  return hasDetails(S) ? /** @type {Numbers | undefined} */ (S.arrays[name]) : undefined;
 }
 
 /** Row `i` of an array with two axes. @param {Numbers} numbers @param {number} i */
@@ -69,9 +66,9 @@ export function open(S, opened) {
   redraw(S);
 }
 
-/** @param {MachineState} S */
+/** Reports the step and what is open, of which the server then sends the numbers. @param {MachineState} S */
 export function ask(S) {
-  S.setStateValue("open", { seq: S.data.seq, ...S.opened, step: S.step + 1 });
+  S.setStateValue("at", { seq: S.seq, turn: S.turn, place: { step: S.step + 1, ...S.opened } });
 }
 
 /** @param {MachineState} S @param {number} step */
@@ -80,7 +77,7 @@ export function goTo(S, step) {
   redraw(S);
   clearTimeout(S.reporting);
   S.reporting = setTimeout(() => {
-    if (!S.player.playing()) S.setStateValue("at", { seq: S.data.seq, step: S.step + 1 });
+    if (!S.player.playing()) ask(S);
   }, REPORT);
 }
 

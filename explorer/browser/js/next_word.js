@@ -25,7 +25,7 @@ export const atOne = ({ heat }) => heat?.temperatures.indexOf(1) ?? 0;
 
 /** Draws the token that is predicted next, and the likeliest tokens to choose from. @param {StepperState} S */
 export function drawNext(S) {
-  const { target, alternatives, heat, recorded } = S.data, row = S.step;
+  const { target, alternatives, heat } = S.data, { recorded } = S.mount, row = S.step;
   S.find("section.next").hidden = !target.probabilities;
   if (!target.probabilities) return;
   const ids = alternatives.ids[row], chosen = target.predicted_ids[row];
@@ -89,7 +89,7 @@ function drawHeat(S) {
   slider.style.setProperty("--done", `${(100 * S.heat) / Number(slider.max)}%`);
   slider.setAttribute("aria-valuetext", `${t}`);
   say(S.find(".heat b"), `${t}`);
-  const picks = S.data.recorded?.[S.step].length === 0 ? "" : "Pick another word to see where the translation goes.";
+  const picks = S.mount.recorded?.[S.step].length === 0 ? "" : "Pick another word to see where the translation goes.";
   say(S.find(".next .hint"), S.heat === one ? picks
     : `The bars at temperature ${t}: ${t < 1 ? "sharper" : "flatter"} than at 1. The translation stays as it is.`);
 }

@@ -24,14 +24,13 @@ export const line = (name, ...content) => make("div", "", make("span", "name", n
  * @param {string[]} columns
  * @param {string} side
  * @param {number} most
- * @param {boolean} exact whether the exact weights are known; otherwise no numbers are written
  * @returns {Content[]}
  */
-export function looksAt({ seen }, columns, side, most, exact) {
+export function looksAt({ seen }, columns, side, most) {
   if (!seen.length) return [" sees nothing: every key is masked."];
   const best = seen.filter((c, i) => i < most && (c.weight >= 0.1 || i < 1));
   const keys = best.flatMap((c, i) =>
-    [i ? ", " : " ", numbered(columns, c.key, side), ` ${exact ? wholePercent(c.weight) : "…"}`]);
+    [i ? ", " : " ", numbered(columns, c.key, side), ` ${wholePercent(c.weight)}`]);
   return [" looks at", ...keys, "."];
 }
 

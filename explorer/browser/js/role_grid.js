@@ -5,7 +5,7 @@ import { children, finder, make, makeButton, say } from "./dom.js";
 import { capitalised, shortHead, shortLayer } from "./names.js";
 import { wholePercent } from "./numbers.js";
 import { giveTabStop, moveInGrid, tileOf } from "./tiles.js";
-import { readBlock } from "./weight_blocks.js";
+import { readMessage } from "./wire.js";
 
 /** @typedef {import("./types").RoleGrid} RoleGrid */
 /** @typedef {import("./types").RoleGridState} RoleGridState */
@@ -19,15 +19,12 @@ import { readBlock } from "./weight_blocks.js";
 export default function ({ data, parentElement: root, setTriggerValue }) {
   const S = (root.__rolegrid ??= create(root));
   S.click = (head) => setTriggerValue("clicked", head);
-  const { header, body } = readBlock(data), theme = readTheme(S.box);
+  const { header, arrays } = readMessage(data), theme = readTheme(S.box);
   const colours = getComputedStyle(S.box).getPropertyValue("--st-chart-categorical-colors").split(",");
   S.box.classList.toggle("choosing", header.choosing);
-  let from = 0;
   const boxes = children(S.box, header.grids.length, makeGrid);
   header.grids.forEach((/** @type {RoleGrid} */ grid, /** @type {number} */ i) => {
-    const count = grid.tiles.length * grid.bins * grid.bins;
-    drawGrid(boxes[i], grid, new Uint8Array(body, from, count), header.choosing, theme, colours);
-    from += count;
+    drawGrid(boxes[i], grid, /** @type {Uint8Array} */ (arrays[grid.kind].values), header.choosing, theme, colours);
   });
 }
 

@@ -4,7 +4,7 @@ import { paper } from "./canvas.js";
 import { drawChips } from "./chips.js";
 import { rgb } from "./colours.js";
 import { buttonsOf, sayAll } from "./dom.js";
-import { weightsOf } from "./stepper_payload.js";
+import { weightsOf } from "./weights.js";
 import { sentenceOf } from "./stage_words.js";
 import { stageView } from "./stage_lines.js";
 import { gapsFrom, meeting } from "./stage_routes.js";

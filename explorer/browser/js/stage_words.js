@@ -34,7 +34,7 @@ export function sentenceOf(S, { from, query, column, lines }) {
     return [name, " was looked at to write", ...words, ` (${speaker(S)}).`];
   }
   if (query < 0) return [tokenName(target.tokens[0], "target"), " is given at the start: nothing was looked at to write it."];
-  const [side, keySide] = SIDES[S.kind], keys = looksAt(rowOf(S, S.kind, query), m.columns, keySide, 3, true);
+  const [side, keySide] = SIDES[S.kind], keys = looksAt(rowOf(S, S.kind, query), m.columns, keySide, 3);
   if (side === "source") return [numbered(m.rows, query, side), ...keys, ` (Encoder, ${speaker(S)}.)`];
   const word = tokenName(writtenAt(S, from.span[0]), "target");
   const where = S.kind === "cross" ? "cross-attention" : "decoder self-attention";

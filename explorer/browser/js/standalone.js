@@ -4,24 +4,23 @@
 import { make, makeButton, say } from "./dom.js";
 import { listenToTerms } from "./glossary.js";
 import { mountHeads } from "./heads.js";
-import { hub } from "./hub.js";
 import { clamp } from "./numbers.js";
-import { kindBlock, stepperBlock, unpack } from "./standalone_data.js";
 import { mountStepper } from "./stepper.js";
-import { readView } from "./view_text.js";
-import { readBlock } from "./weight_blocks.js";
+import { decodingOf, take } from "./store.js";
+import { readMessage } from "./wire.js";
 
-/** @typedef {import("./types").Kind} Kind */
-/** @typedef {import("./types").StandalonePlace} StandalonePlace */
+/** @typedef {import("./types").Decoding} Decoding */
 /** @typedef {import("./types").StandaloneState} StandaloneState */
 
-const NAME = "standalone";
 const VIEWS = { steps: "Step by step", heads: "Heads" };
 
 /** Draws the page whose parts standalone.html has. */
 export default function start() {
   const pack = /** @type {{ __headlightPack: Uint8Array }} */ (/** @type {unknown} */ (globalThis)).__headlightPack;
-  const data = unpack(readBlock(pack)), dark = matchMedia("(prefers-color-scheme: dark)");
+  const { header, arrays } = readMessage(pack), dark = matchMedia("(prefers-color-scheme: dark)");
+  /** @type {import("./types").StandaloneData} */
+  const data = header;
+  for (const { values } of Object.values(arrays)) take(/** @type {Uint8Array} */ (values), true);
   /** @type {StandaloneState} */
   const P = { data, at: data.at, view: data.view, place: data.place, turn: 0, mounted: null, unmount: () => undefined, dark: dark.matches };
   const tabs = byId("views"), forced = document.documentElement.dataset.theme;
@@ -50,6 +49,9 @@ const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 /** The recording on screen. @param {StandaloneState} P */
 const shown = (P) => P.data.recordings[P.at];
 
+/** Its decoding. @param {StandaloneState} P */
+const decoding = (P) => /** @type {Decoding} */ (decodingOf(shown(P).seq));
+
 /** @param {StandaloneState} P @param {boolean} dark */
 function setTheme(P, dark) {
   P.dark = dark;
@@ -72,7 +74,7 @@ function turnTo(P, view) {
 function remember(P) {
   const S = P.mounted?.__stepper ?? P.mounted?.__heads;
   if (!S?.data) return;
-  P.place = { ...P.place, kind: S.kind, ...S.pick[S.kind], step: S.step + 1 };
+  P.place = { ...P.place, kind: S.kind, ...S.pick[S.kind], step: S.step + 1, row: S.step + 1, column: null };
 }
 
 /** Draws the chosen view anew: in a tree of its own, so that its styles meet nothing else. @param {StandaloneState} P */
@@ -83,59 +85,31 @@ function mount(P) {
   const root = host.attachShadow({ mode: "open" });
   root.append(/** @type {HTMLTemplateElement} */ (byId(steps ? "stepper" : "heads")).content.cloneNode(true));
   P.mounted = /** @type {StandaloneState["mounted"]} */ (/** @type {unknown} */ (root));
-  const here = /** @type {any} */ ({
-    parentElement: root, setStateValue: (/** @type {string} */ _, /** @type {any} */ at) => heard(P, at),
-    setTriggerValue: (/** @type {string} */ name, /** @type {any} */ value) => name === "fork" && fork(P, value.step, value.token_id),
-  });
-  hub().blocks.clear();
-  deliver(P);
-  P.unmount = steps ? mountStepper({ ...here, data: { name: NAME } }) : mountHeads({ ...here, data: { name: NAME } });
+  P.turn += 1;
+  show(P);
   for (const tab of /** @type {Iterable<HTMLButtonElement>} */ (/** @type {unknown} */ (byId("views").children))) {
     tab.setAttribute("aria-pressed", `${tab.value === P.view}`);
   }
 }
 
-/** Leaves the recording on screen where the view picks it up. @param {StandaloneState} P */
-function deliver(P) {
-  const { blocks } = hub(), recording = shown(P), { kind, layer, head, step } = P.place;
-  if (P.view === "steps") {
-    const at = recording.maps[kind].layers ? { kind, layer, head } : {};
-    const recorded = recording.forks.map((row) => Object.keys(row).map(Number));
-    blocks.set(NAME, stepperBlock(recording, { name: NAME, step, ...at, recorded }));
-  } else {
-    const { order, start } = recording.heads, begun = order.includes(kind) ? { kind, layer, head } : {};
-    const last = Math.max(recording.heads.target.tokens.length - 1, 0);
-    P.turn += 1;
-    const header = {
-      ...recording.heads, turn: P.turn, name: NAME,
-      start: { ...start, ...begun, step: clamp(step - 1, 0, last), source: start.source, view: P.place.view || start.view },
-    };
-    blocks.set(NAME, { header, body: null });
-    bring(P, header.start.view, header.order);
-  }
-  hub().dispatchEvent(new Event("block"));
+/** Draws the recording on screen in the view that is mounted. @param {StandaloneState} P */
+function show(P) {
+  const { seq, forks } = shown(P), { order, shapes, target } = decoding(P), { place } = P;
+  const kind = order.includes(place.kind) ? place.kind : order[order.length - 1], same = kind === place.kind;
+  const last = Math.max(target.tokens.length, 1), step = clamp(place.step, 1, last);
+  const start = { ...place, kind, step, layer: same ? place.layer : shapes[kind].layers, head: same ? place.head : 0 };
+  const here = {
+    parentElement: /** @type {any} */ (P.mounted), setStateValue: (/** @type {string} */ _, /** @type {any} */ { place: at }) => heard(P, at),
+    setTriggerValue: (/** @type {string} */ name, /** @type {any} */ value) => name === "fork" && fork(P, value.place.step, value.token_id),
+  };
+  const data = { seq, turn: P.turn, start, explains: false, compact: false };
+  const recorded = forks.map((row) => Object.keys(row).map(Number));
+  P.unmount = P.view === "steps" ? mountStepper({ ...here, data: { ...data, recorded } }) : mountHeads({ ...here, data });
 }
 
-/**
- * Delivers kinds of attention in the form that the options ask for.
- * @param {StandaloneState} P
- * @param {string} view
- * @param {Kind[]} kinds
- */
-function bring(P, view, kinds) {
-  const { blocks } = hub(), { words, next } = readView(view), recording = shown(P);
-  for (const kind of kinds) {
-    const form = !words ? "tokens" : next && kind !== "encoder" ? "words-next" : "words", name = `${NAME}/${kind}/${form}`;
-    if (!blocks.has(name) && recording.forms[kind]?.[form]) blocks.set(name, kindBlock(recording, kind, form));
-  }
-}
-
-/** A view reports where it is. @param {StandaloneState} P @param {any} at */
+/** A view reports where it is. @param {StandaloneState} P @param {import("./structs").Position} at */
 function heard(P, at) {
-  if (P.view !== "heads" || at.seq !== shown(P).seq) return;
-  P.place = { ...P.place, view: at.view };
-  bring(P, at.view, at.wanted);
-  hub().dispatchEvent(new Event("block"));
+  if (P.view === "heads") P.place = { ...P.place, view: at.view };
 }
 
 /** Goes on from another token, whose continuation was recorded. @param {StandaloneState} P @param {number} step @param {number} token */
@@ -148,9 +122,10 @@ function fork(P, step, token) {
 function open(P, at, step) {
   remember(P);
   P.at = at;
-  P.place = { ...P.place, step: clamp(step, 1, Math.max(1, shown(P).heads.target.tokens.length)) };
+  P.place = { ...P.place, step };
   drawPaths(P);
-  if (P.view === "steps") deliver(P);
+  P.turn += 1;
+  if (P.view === "steps") show(P);
   else mount(P);
 }
 

@@ -9,17 +9,17 @@ import { STEPPING, STEPPING_HELP, listenToKeys } from "./keys.js";
 import { KINDS } from "./kinds.js";
 import { atOne, drawNext, listenToHeat } from "./next_word.js";
 import { clamp } from "./numbers.js";
-import { readPayload } from "./stepper_payload.js";
 import { createPlayer, drawSteps, stepAfter } from "./player.js";
 import { listenToPresent } from "./present.js";
 import { drawStage, drawWords, listenToStage, measureStage } from "./stage.js";
 import { drawMap, layOut, listenToMap } from "./stepper_maps.js";
 import { drawCaption, drawChecks, drawKeys, drawPick, drawReadout } from "./stepper_panels.js";
 import { chooseMaps, goTo, pick, redraw, report } from "./stepper_state.js";
+import { decodingOf, isWhole, listen } from "./store.js";
 import { joins } from "./words.js";
 
 /** @typedef {import("./types").Kind} Kind */
-/** @typedef {import("./types").StepperData} StepperData */
+/** @typedef {import("./types").Decoding} Decoding */
 /** @typedef {import("./types").StepperState} StepperState */
 
 const TEMPO = 700; // ms per step
@@ -29,19 +29,18 @@ const HELP = [...STEPPING_HELP, ["F", "present: fill the screen"]];
 const SPEEDS = [1, 2, 0.5];
 
 /**
- * Streamlit calls this again when the theme changes; it calls the returned function once, at unmount. `data` never
- * changes, because Streamlit would then send all of this code again: it holds the name under which a carrier delivers
- * each decoding.
- * @param {import("./types").Mount<{ name: string }, "__stepper", StepperState>} mount
+ * Streamlit calls this again when the data or the theme change; it calls the returned function once, at unmount. `data`
+ * names the decoding, which the store has or will have, and the place to start at.
+ * @param {import("./types").Mount<import("./types").StepperMount, "__stepper", StepperState>} mount
  */
 export function mountStepper({ data, parentElement: root, setStateValue, setTriggerValue }) {
   const S = (root.__stepper ??= create(root));
-  Object.assign(S, { name: data.name, setStateValue, setTriggerValue, theme: readTheme(S.box), shown: null });
-  hub().stepper = S;
+  Object.assign(S, { mount: data, setStateValue, setTriggerValue, theme: readTheme(S.box), shown: null });
+  hub.stepper = S;
   take(S);
   return () => {
-    hub().removeEventListener("block", S.onBlock);
-    if (hub().stepper === S) hub().stepper = null;
+    S.deafen();
+    if (hub.stepper === S) hub.stepper = null;
     S.observer.disconnect();
     S.keys.stop();
     S.player.stop();
@@ -51,17 +50,16 @@ export function mountStepper({ data, parentElement: root, setStateValue, setTrig
   };
 }
 
-/** The component, for Streamlit. @param {import("./types").Mount<{ name: string }, "__stepper", StepperState>} mount */
+/** The component, for Streamlit. @param {import("./types").Mount<import("./types").StepperMount, "__stepper", StepperState>} mount */
 export default function (mount) {
   return mountStepper(mount);
 }
 
-/** Draws the decoding that has been delivered, if any. @param {StepperState} S */
+/** Draws the decoding, if it has arrived. @param {StepperState} S */
 function take(S) {
-  const block = hub().blocks.get(S.name);
-  if (!block) return;
-  if (block !== S.taken) load(S, readPayload(block));
-  S.taken = block;
+  const data = decodingOf(S.mount.seq);
+  if (!data || !isWhole(data)) return;
+  if (data !== S.data || S.mount.turn !== S.turn) load(S, data);
   drawWords(S); // first, since the rest is laid out around them
   fit(S);
 }
@@ -129,25 +127,24 @@ function create(root) {
     fit(S);
   });
   S.observer.observe(S.box);
-  S.onBlock = () => hub().blocks.get(S.name) !== S.taken && take(S);
-  hub().addEventListener("block", S.onBlock);
+  S.deafen = listen(() => decodingOf(S.mount.seq) !== S.data && take(S));
   return S;
 }
 
 /**
- * Loads new data. The position is kept unless the header has a new `seq`; then the header sets the position.
+ * Loads a decoding. The place is kept unless the server starts another turn, or the decoding is another one.
  * @param {StepperState} S
- * @param {StepperData} data
+ * @param {Decoding} data
  */
 function load(S, data) {
-  const { seq, step, kind, layer, head, source, target, alternatives } = data;
+  const { seq, source, target, alternatives } = data, { turn, start: { step, kind, layer, head } } = S.mount;
   Object.assign(S, { data, cell: null, look: null, single: null, width: S.box.clientWidth, last: target.tokens.length - 1 });
   S.heat ??= atOne(data);
-  S.optionRows = Math.max(...alternatives.ids.map((ids, row) => ids.length + Number(!ids.includes(target.predicted_ids[row]))));
-  if (seq !== S.seq) {
+  S.optionRows = Math.max(1, ...alternatives.ids.map((ids, row) => ids.length + Number(!ids.includes(target.predicted_ids[row]))));
+  if (seq !== S.seq || turn !== S.turn) {
     S.player.stop();
     clearTimeout(S.reporting);
-    Object.assign(S, { seq, step: step - 1, kind });
+    Object.assign(S, { seq, turn, step: step - 1, kind });
     S.pick[kind] = { layer, head };
   }
   S.step = clamp(S.step, 0, S.last);

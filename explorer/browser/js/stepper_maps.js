@@ -8,13 +8,13 @@ import { bitmap, contextOf, inkOn, shade } from "./colours.js";
 import { FUTURE, SIDES } from "./kinds.js";
 import { AXES } from "./names.js";
 import { cellNumber, clamp } from "./numbers.js";
-import { weightsOf } from "./stepper_payload.js";
+import { weightsOf } from "./weights.js";
 import { currentRow, frontier, lastRead, pick, redraw, rowOf, shownRows } from "./stepper_state.js";
 
 /** @typedef {import("./types").Kind} Kind */
 /** @typedef {import("./types").ChosenCell} ChosenCell */
 /** @typedef {import("./types").Plot} Plot */
-/** @typedef {import("./types").StepperMap} StepperMap */
+/** @typedef {import("./types").AttentionMap} AttentionMap */
 /** @typedef {import("./types").StepperState} StepperState */
 
 export const NUMBERED = 23; // cells larger than that hold a number, in pixels
@@ -149,7 +149,7 @@ export function drawMap(S, kind) {
 /**
  * @param {StepperState} S
  * @param {CanvasRenderingContext2D} ctx
- * @param {StepperMap} m
+ * @param {AttentionMap} m
  * @param {ArrayLike<number>} weights
  * @param {number} shown
  * @param {Plot} plot

@@ -49,7 +49,7 @@ export function drawCaption(S, kind) {
   const query = currentRow(S, kind), [side, keySide] = SIDES[kind];
   const how = encoder && !(S.cell?.locked && S.cell.kind === kind) ? [" (most attended now)"] : [];
   // At most two lines, so that nothing below moves.
-  const keys = looksAt(rowOf(S, kind, query), m.columns, keySide, encoder ? 2 : 3, true);
+  const keys = looksAt(rowOf(S, kind, query), m.columns, keySide, encoder ? 2 : 3);
   const last = encoder ? 0 : lastRead(S, query), { predicted, chosen } = S.data.target;
   const writes = encoder ? [] : [chosen.includes(last) ? " → chosen " : " → ", tokenName(predicted[last], "target")];
   sayAll(f.caption, numbered(m.rows, query, side), ...writes, ...how, ...keys);

@@ -4,13 +4,13 @@
 import { clamp } from "./numbers.js";
 import { rankedRow } from "./rows.js";
 import { joinedNames, mergeWords, spansOf } from "./words.js";
-import { weightsOf } from "./stepper_payload.js";
+import { weightsOf } from "./weights.js";
 import { KINDS, SIDES } from "./kinds.js";
 
 /** @typedef {import("./types").Kind} Kind */
 /** @typedef {import("./types").Side} Side */
 /** @typedef {import("./types").Span} Span */
-/** @typedef {import("./types").StepperMap} StepperMap */
+/** @typedef {import("./types").AttentionMap} AttentionMap */
 /** @typedef {import("./types").StepperState} StepperState */
 
 const PAUSE = 250; // ms between the last move and its report
@@ -31,13 +31,13 @@ export function chooseMaps(S) {
   S.maps = Object.fromEntries(merged);
 }
 
-/** @param {StepperState} S @param {Kind} kind @returns {StepperMap} */
+/** @param {StepperState} S @param {Kind} kind @returns {AttentionMap} */
 function mapOfWords(S, kind) {
   const m = S.data.maps[kind], [rows, columns] = SIDES[kind].map((side) => S.spans[side]);
   const read = kind === "encoder" ? m.queries : S.step + 1;
   return {
     ...m,
-    ...mergeWords(m, rows, columns, read),
+    ...mergeWords(/** @type {AttentionMap & { weights: Float32Array }} */ (m), rows, columns, read),
     means: new Map(),
     rows: joinedNames(m.rows, rows, read),
     columns: joinedNames(m.columns, columns, kind === "decoder" ? read : m.keys),
@@ -93,13 +93,19 @@ export function currentRow(S, kind) {
 /** @param {StepperState} S */
 export const redraw = (S) => (S.frame ||= requestAnimationFrame(S.draw));
 
-/** @param {StepperState} S */
-export const positionOf = (S) => ({ seq: S.seq, step: S.step + 1, kind: S.kind, ...S.pick[S.kind] });
+/** @param {StepperState} S @returns {import("./structs").Position} */
+function placeOf(S) {
+  const step = S.step + 1, row = S.kind === "encoder" ? 1 : step;
+  return { kind: S.kind, ...S.pick[S.kind], step, row, column: null, view: "" };
+}
+
+/** @param {StepperState} S @returns {import("./structs").ViewReport} */
+export const reportOf = (S) => ({ seq: S.seq, turn: S.turn, place: placeOf(S), wanted: [] });
 
 /** Reports the position once the user pauses, never during playback. @param {StepperState} S */
 export function report(S) {
   clearTimeout(S.reporting);
-  if (!S.player.playing()) S.reporting = setTimeout(() => S.setStateValue("at", positionOf(S)), PAUSE);
+  if (!S.player.playing()) S.reporting = setTimeout(() => S.setStateValue("at", reportOf(S)), PAUSE);
 }
 
 /** @param {StepperState} S @param {number} step */
@@ -136,5 +142,5 @@ export function fork(S, id, button) {
   S.player.stop();
   clearTimeout(S.reporting);
   button.classList.add("waiting");
-  S.setTriggerValue("fork", { ...positionOf(S), token_id: id });
+  S.setTriggerValue("fork", { seq: S.seq, place: placeOf(S), token_id: id });
 }

@@ -10,5 +10,5 @@ export default function ({ parentElement: root, setTriggerValue }) {
   button.classList.toggle("first", first);
   say(button.lastChild, "Show me");
   button.onclick = () => setTriggerValue("tour", true);
-  hub().opener = button;
+  hub.opener = button;
 }

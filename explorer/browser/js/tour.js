@@ -21,8 +21,8 @@ const KEYS = { ArrowRight: "next", ArrowLeft: "back", Escape: "end" };
  * @param {{ data: { turn: number }, parentElement: ParentNode & { __tour?: TourState | null } }} mount
  */
 export default function ({ data, parentElement: root }) {
-  if (hub().toured !== data.turn) {
-    hub().toured = data.turn;
+  if (hub.toured !== data.turn) {
+    hub.toured = data.turn;
     start(root);
   }
   return () => end(root);
@@ -30,7 +30,7 @@ export default function ({ data, parentElement: root }) {
 
 /** Starts as soon as the stepper is there. @param {ParentNode & { __tour?: TourState | null }} root */
 function start(root) {
-  const { stepper } = hub();
+  const { stepper } = hub;
   if (root.__tour || !stepper) return;
   const find = finder(root), box = find(".tour"), { step, kind } = stepper;
   const before = { step, kind, pick: structuredClone(stepper.pick) };
@@ -140,7 +140,7 @@ function end(root) {
     pick(stepper, before.kind, before.pick[before.kind]);
   }
   remember("tour");
-  const { opener } = hub();
+  const { opener } = hub;
   opener?.classList.remove("first");
   opener?.focus({ preventScroll: true });
 }

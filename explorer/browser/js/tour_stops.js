@@ -6,7 +6,7 @@ import { TITLES } from "./names.js";
 import { percent, plural, wholePercent } from "./numbers.js";
 import { rankedRow } from "./rows.js";
 import { frontier, rowOf } from "./stepper_state.js";
-import { weightsOf } from "./stepper_payload.js";
+import { weightsOf } from "./weights.js";
 import { numbered, tokenName } from "./token_names.js";
 
 /** @typedef {import("./types").Content} Content */

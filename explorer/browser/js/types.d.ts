@@ -1,5 +1,8 @@
-// The types of the components. Layers and heads count from 1; head 0 is the mean over the heads of its layer. Steps,
-// rows and columns count from 0.
+// The types of the browser's own state; those of what is sent are in structs.d.ts. Layers and heads count from 1; head 0
+// is the mean over the heads of its layer. Steps, rows and columns count from 0, as in arrays.
+
+import type { DecodingHeader, FormOfMap, Heat, Position, Shape, ViewMount } from "./structs";
+export type { Heat };
 
 export type Kind = "encoder" | "decoder" | "cross";
 export type Side = "source" | "target";
@@ -144,13 +147,11 @@ export interface DiagramPlan {
 
 // Stepper
 
-export interface StepperMap {
-  layers: number;
-  heads: number;
-  queries: number;
-  keys: number;
+/** One kind of attention between tokens; without weights until they have arrived. */
+export interface AttentionMap extends Shape {
+  kind: Kind;
   area: number;
-  weights: Float32Array;
+  weights: Float32Array | undefined;
   mask: Uint8Array;
   /** Cached means over the heads, by layer. */
   means: Map<number, ArrayLike<number>>;
@@ -158,35 +159,24 @@ export interface StepperMap {
   columns: string[];
 }
 
-export interface StepperData extends Pick {
+/** A decoding as the store holds it. */
+export interface Decoding extends DecodingHeader {
   seq: string;
-  step: number;
-  kind: Kind;
-  model: string;
-  trained: boolean;
-  edits: string[];
-  source: { tokens: string[]; words: number[]; unknown: number[] };
-  target: {
-    tokens: string[]; words: number[]; predicted: string[]; predicted_ids: number[];
-    /** Null where they are not known. */
-    probabilities: number[] | null;
-    /** Steps, from 0, whose token is not the likeliest, and who took it there. */
-    chosen: number[]; by: string;
-  };
-  alternatives: { tokens: string[][]; ids: number[][]; probabilities: number[][] };
-  heat: Heat | null;
-  /** Without a server: the tokens of each step from which a continuation was recorded. */
-  recorded?: number[][];
   diagram: Diagram | null;
-  checks: { error: number; leaks: number; heads: number };
-  maps: Record<Kind, StepperMap>;
+  /** The kinds of attention that the model has. */
+  order: Kind[];
+  maps: Record<Kind, AttentionMap>;
+  forms: Partial<Record<Kind, Partial<Record<string, FormOfMap>>>>;
 }
 
-/** The temperatures that bars can be drawn at, and log Σ p^(1/T) over the vocabulary [row][temperature]. */
-export interface Heat {
-  temperatures: number[];
-  log_sums: number[][];
+export type Stored = Float32Array | Uint8Array;
+export interface Message {
+  header: any;
+  arrays: Record<string, { values: Stored, shape: number[] }>;
 }
+
+/** In a page without a server: the tokens of each step from which a continuation was recorded. */
+export type StepperMount = ViewMount & { recorded?: number[][] };
 
 export interface ChosenCell {
   kind: Kind;
@@ -279,12 +269,12 @@ export interface StepperState {
   frame: number;
   reporting: number;
   width: number;
-  /** The name under which decodings are delivered, and the one that is drawn. */
-  name: string;
-  taken?: Block;
-  onBlock: () => void;
-  data: StepperData;
+  mount: StepperMount;
+  /** Listens to the store no more. */
+  deafen: () => void;
+  data: Decoding;
   seq: string;
+  turn: number;
   kinds: Kind[];
   last: number;
   optionRows: number;
@@ -317,8 +307,8 @@ export interface StepperState {
   speed: number;
   laidOut: Kind;
   /** The maps that are drawn, and the data and step (-1 = all steps) they were made for. */
-  maps: Record<Kind, StepperMap>;
-  shown: { data: StepperData; step: number } | null;
+  maps: Record<Kind, AttentionMap>;
+  shown: { data: Decoding; step: number } | null;
   bitmaps: Map<string, HTMLCanvasElement>;
   scrolls: boolean;
   scrolled: string;
@@ -348,69 +338,11 @@ export interface ViewOptions {
   mass: number;
 }
 
-export interface HeadsData {
-  name: string;
-  seq: string;
-  turn: number;
-  model: string;
-  trained: boolean;
-  explains: boolean;
-  diagram: Diagram | null;
-  edits: string[];
-  subwords: boolean;
-  order: Kind[];
-  kinds: Record<Kind, { layers: number; heads: number }>;
-  source: { tokens: string[]; words: number[] };
-  target: { tokens: string[]; words: number[]; predicted: string[] };
-  start: Pick & { kind: Kind; step: number; source: number; col: number | null; view: string };
-}
-
-export interface KindHeader {
-  kind: Kind;
-  /** tokens, words or words-next. */
+/** One kind of attention as the views of heads draw it: between tokens or between words. */
+export type KindMap = AttentionMap & FormOfMap & {
   form: string;
-  /** Whether weights are float32; otherwise they are bytes. */
-  exact: boolean;
-  layers: number;
-  heads: number;
-  queries: number;
-  keys: number;
-  rows: string[];
-  predicted: string[];
-  columns: string[];
-  rowSpans: Span[];
-  columnSpans: Span[];
-  /** [layer, head]: effective number of keys, share of the weight by position, and the favoured position. */
-  effective: (number | null)[][];
-  shares: Record<string, (number | null)[][]>;
-  roles: string[][];
-}
-export interface KindMap extends KindHeader {
-  area: number;
-  weights: Float32Array | Uint8Array;
-  mask: Uint8Array;
+  weights: Float32Array;
   largest?: number;
-}
-export interface NumbersHeader {
-  kind: Kind;
-  form: string;
-  /** (layer, head) of each head in the block. */
-  given: [number, number][];
-}
-export interface HeadWeights {
-  values: ArrayLike<number>;
-  exact: boolean;
-}
-export interface Block {
-  header: any;
-  body: ArrayBuffer | null;
-}
-export type Hub = EventTarget & {
-  blocks: Map<string, Block>;
-  /** The stepper on the page, and for a tour of it: the button that starts it, and the last one that was started. */
-  stepper?: StepperState | null;
-  opener?: HTMLElement | null;
-  toured?: number;
 };
 
 export interface MapCell {
@@ -426,7 +358,6 @@ export interface Toward {
 /** How a sentence is shaded: the weights of each token by head, null where masked, and the top of the scale. */
 export interface Shading {
   cells: (number[] | null)[];
-  exact: boolean;
   heads: number[];
   top: number;
 }
@@ -486,7 +417,7 @@ export interface HeadsState extends ViewOptions {
   player: Player;
   observer: ResizeObserver;
   keys: Keys;
-  onBlock: () => void;
+  deafen: () => void;
   draw: () => void;
   setStateValue: Report;
   setTriggerValue: Report;
@@ -495,11 +426,10 @@ export interface HeadsState extends ViewOptions {
   reporting: number;
   waiting: number;
   width: number;
-  name: string;
-  first?: HeadsData;
-  data: HeadsData;
+  mount: ViewMount;
+  data: Decoding;
   seq: string;
-  turn: number | null;
+  turn: number;
   last: number;
   kind: Kind;
   pick: Record<Kind, Pick>;
@@ -518,57 +448,27 @@ export interface HeadsState extends ViewOptions {
   drag: MapCell | null;
   dragged: boolean;
   sort: Sort;
-  /** What has arrived from the server: blocks taken over, maps by kind and form, weights and images by head. */
-  taken: WeakSet<Block>;
+  /** Maps by kind and form, and images of heads. */
   maps: Map<string, KindMap>;
-  weights: Map<string, HeadWeights>;
   pictures: Map<string, { canvas: HTMLCanvasElement; corners: number[][] }>;
 }
 
 // Pages that stand alone
 
-export interface StandalonePlace extends Pick {
-  kind: Kind;
-  /** From 1. */
-  step: number;
-  /** The view of heads with its options, as in the address. */
-  view: string;
-}
-export interface RecordedMap {
-  layers: number;
-  heads: number;
-  queries: number;
-  keys: number;
-  area: number;
-  /** Whether masked cells are stored, too. */
-  whole: boolean;
-  stored: Uint32Array;
-  weights: Float32Array;
-  mask: Uint8Array;
-}
 export interface Recording {
   seq: string;
   text: string;
   detail: string;
   /** Where it leaves the recording that it is a fork of, from 1. */
   step: number;
-  /** The header of the stepper; null without cross-attention. */
-  stepper: object | null;
-  heads: HeadsData;
-  maps: Record<Kind, RecordedMap>;
-  /** Headers by kind and form. */
-  forms: Partial<Record<Kind, Record<string, KindHeader>>>;
-  /** By row: the recording to which each token leads. */
+  /** For each row, the recording to which each token leads. */
   forks: Record<number, number>[];
 }
 export interface StandaloneData {
-  /** Bytes of a stored number, and the decimals of rounded weights; null where they are float32. */
-  width: number;
-  digits: number | null;
   views: ("steps" | "heads")[];
   view: "steps" | "heads";
   at: number;
-  place: StandalonePlace;
+  place: Position;
   terms: Record<string, [term: string, plain: string, explanation: string]>;
   recordings: Recording[];
 }
@@ -576,7 +476,7 @@ export interface StandaloneState {
   data: StandaloneData;
   at: number;
   view: "steps" | "heads";
-  place: StandalonePlace;
+  place: Position;
   turn: number;
   mounted: { __stepper?: StepperState; __heads?: HeadsState } | null;
   unmount: () => void;
@@ -694,7 +594,7 @@ export interface TourState {
   /** The stepper, and where it was before. */
   stepper: StepperState;
   before: { step: number; kind: Kind; pick: Record<Kind, Pick> };
-  seen: StepperData | null;
+  seen: Decoding | null;
   watching: number;
   stop: () => void;
 }
@@ -787,11 +687,13 @@ export interface MachineOpened {
   head: number;
   part: string;
 }
-export interface MachineData {
-  name: string;
+export interface MachineMount {
   seq: string;
-  step: number;
-  opened: MachineOpened;
+  turn: number;
+  start: { step: number; opened: MachineOpened };
+}
+export interface MachineData {
+  seq: string;
   model: string;
   trained: boolean;
   stepwise: boolean;
@@ -822,7 +724,6 @@ export interface MachineDetails {
     point: string; title: string; shape: number[]; parameters: number; mean: number | null; deviation: number | null; side: Side;
   }[];
   code: MachineCode;
-  arrays: Record<string, { at: number; shape: number[] }>;
 }
 /** An array of numbers with its axes. */
 export interface Numbers {
@@ -839,16 +740,15 @@ export interface MachineState {
   draw: () => void;
   setStateValue: Report;
   setTriggerValue: Report;
-  name: string;
-  onBlock: () => void;
-  taken?: Block;
+  mount: MachineMount;
+  deafen: () => void;
   data: MachineData;
   body: Float32Array;
   /** What has come of the open block. */
   details: MachineDetails | null;
-  detailsTaken?: Block;
-  detailsBody: Float32Array;
+  arrays: Message["arrays"];
   seq: string;
+  turn: number;
   step: number;
   last: number;
   /** The source token whose numbers are shown. */

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from explorer.browser.heads import HeadsView, heads_view
+from explorer.browser.heads import heads_view
 from explorer.byte_cache import cached
 from explorer.decoding.attention_file import MAX_BYTES, OwnAttention, OwnAttentionError, read_own
 from explorer.decoding.coordinates import Place
+from explorer.decoding.decoding import Decoding, place_in
 from explorer.decoding.selection import Selection
 from explorer.decoding.translator import Translation
 from explorer.locale.text import plain
@@ -47,17 +48,11 @@ def draw(selection: Selection, shown: Translation, at: Place) -> None:
     own = _opened(kept)
     if own.notes:
         st.caption(plain(" ".join(own.notes)))
-    place = st.session_state.get(f"{_KEPT}_{own.seq}", {})
-    result = heads_view(HeadsView(trace=own.trace, seq=own.seq, model=own.name, **place), key="own_heads")
+    place, view = st.session_state.get(f"{_KEPT}_{own.seq}", (place_in(own.trace), ""))
+    result = heads_view(Decoding(own.trace, own.seq, own.name), place, view, key="own_heads")
     # Handing back the last reported place moves nothing, and restores the view after a visit to another page.
     here = result.place
-    st.session_state[f"{_KEPT}_{own.seq}"] = {
-        "kind": here.kind,
-        "layer": here.layer,
-        "head": here.head,
-        "step": here.step,
-        "view": result.view,
-    }
+    st.session_state[f"{_KEPT}_{own.seq}"] = here, result.view
     with st.expander("Download what is on screen"):
         facts = (f"From the file {own.name}.",)
         draw_downloads(

@@ -34,15 +34,15 @@ def draw_machine_tab(shown: Translation, model: ModelDescription) -> None:
     """Draw the machine; the session moves with its step, and its links lead to the other pages."""
     view = _view(shown, model)
 
-    def encoded(started: MachineView) -> bytes:
-        return _encoded(started.seq, runtime.fingerprint(shown.model), started.step, started.opened, shown, started)
+    def encoded() -> bytes:
+        return _encoded(view.seq, runtime.fingerprint(shown.model), shown, view)
 
-    def details(opened: Opened, step: int, seq: str) -> bytes | None:
+    def details(opened: Opened, step: int) -> bytes | None:
         if not opened.block:
             return None
         at = step if view.stepwise else 0
-        whole = dataclasses.replace(opened, part="")  # one block serves all parts of a head
-        return _details(seq, runtime.fingerprint(shown.model), whole, at, shown, view)
+        whole = dataclasses.replace(opened, part="")  # one message serves all parts of a head
+        return _details(view.seq, runtime.fingerprint(shown.model), whole, at, shown, view)
 
     result = machine(view, encoded, details, stepped=_stepped, key=KEY)
     session.move(step=result.step)
@@ -95,27 +95,27 @@ def _view(shown: Translation, model: ModelDescription) -> MachineView:
 
 
 @cached
-def _encoded(seq: str, version: str, step: int, opened: Opened, _shown: Translation, _view: MachineView) -> bytes:
-    """The block of a decoding, which the first arguments name."""
-    del seq, version, step, opened  # parts of the key only
+def _encoded(seq: str, version: str, _shown: Translation, _view: MachineView) -> bytes:
+    """The message of a decoding, which the first arguments name."""
+    del seq, version  # parts of the key only
     with runtime.model(_shown.model) as translator:
         model = translator.loaded.model
         runs = whole_runs(model, _shown.source.ids, _shown.path)
         added = added_positions(model, runs[-1])
-    return encode(dataclasses.replace(_view, runs=runs, added=added), name=KEY)
+    return encode(dataclasses.replace(_view, runs=runs, added=added))
 
 
 @cached
 def _details(seq: str, version: str, opened: Opened, step: int, _shown: Translation, _view: MachineView) -> bytes:
-    """The block of what is open; `step` is 0 where one run serves all steps."""
+    """The message of what is open; `step` is 0 where one run serves all steps."""
     del version  # part of the key only
     run = walked(_shown, step or len(_shown.path), whole=True)
     blocks = {block.name: block for block in _view.diagram.blocks}
     block = blocks[opened.block]
     before = blocks[block.reads[0]] if block.name == MEMORY else None
     with runtime.model(_shown.model) as translator:
-        model, key = translator.loaded.model, f"{KEY}/details"
-        return encode_details(block, opened, run, model, title_of, name=key, seq=seq, step=step, before=before)
+        model = translator.loaded.model
+        return encode_details(block, opened, run, model, title_of, seq=seq, step=step, before=before)
 
 
 def _go(departure: Departure, shown: Translation, view: MachineView) -> None:

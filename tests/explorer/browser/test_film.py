@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import struct
-
 import numpy as np
 import pytest
 
+from explorer.browser import wire
 from explorer.browser.film import place_of
 from explorer.browser.film_payload import Film, Frame, Place, encode
 from explorer.browser.film_payload import place_from as read_place
@@ -24,26 +22,19 @@ FILM = Film("seq", "cross", (frame(0, 3, 4), frame(70, 2, 4)), frame=1, layer=2,
 
 
 def test_the_block_holds_every_weight() -> None:
-    block = encode(FILM)
-    (size,) = struct.unpack_from("<I", block)
-    header = json.loads(block[4 : 4 + size])
+    header, arrays = wire.read(encode(FILM))
     assert (header["layers"], header["heads"], header["kind"]) == (2, 3, "cross")
     assert [each["step"] for each in header["frames"]] == [0, 70]
     assert header["frames"][1]["rows"] == ["r0", "r1"]
-    at = 4 + size
-    for each in FILM.frames:
-        found = np.frombuffer(block, np.uint8, each.weights.size, at).reshape(each.weights.shape)
+    for each, found in zip(FILM.frames, arrays.values(), strict=True):
         np.testing.assert_allclose(found / 255, each.weights, atol=0.5 / 255 + 1e-6)
-        at += each.weights.size
-    assert at == len(block)
 
 
 def test_tokens_are_data() -> None:
     tokens = ("</script>", "\u202eevil", "日本語", "\x00")
     weights = np.full((1, 1, 4, 4), 0.25, dtype=np.float32)
-    block = encode(Film("s", "encoder", (Frame(1, weights, tokens, tokens),)))
-    (size,) = struct.unpack_from("<I", block)
-    rows = json.loads(block[4 : 4 + size])["frames"][0]["rows"]
+    header, _ = wire.read(encode(Film("s", "encoder", (Frame(1, weights, tokens, tokens),))))
+    rows = header["frames"][0]["rows"]
     assert rows == ["</script>", "U+202Eevil", "日本語", "U+0000"]
 
 

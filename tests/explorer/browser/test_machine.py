@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 import torch
 
+from explorer.browser import wire
 from explorer.browser.machine_details import check_opened, encode_details, pooled
-from explorer.browser.machine_payload import NUMBERS, MachineView, Opened, encode, full_colour, is_target, unpack
+from explorer.browser.machine_payload import NUMBERS, MachineView, Opened, encode, full_colour, is_target
 from explorer.browser.machine_words import parts_of
 from explorer.decoding.machine_blocks import MEMORY, Block, blocks_of
 from explorer.decoding.model_diagram import whole_diagram_of
@@ -85,7 +86,8 @@ def recorded(name: str, shown: Translation, step: int) -> dict[str, torch.Tensor
 
 
 def pictures(view: MachineView) -> Iterator[tuple[Block, dict[str, Any], np.ndarray[Any, Any]]]:
-    header, numbers = unpack(encode(view, name="machine"))
+    header, arrays = wire.read(encode(view))
+    numbers = arrays["numbers"]
     for block in view.diagram.blocks:
         found = header["facts"][block.name]["picture"]
         if found is not None:
@@ -130,8 +132,8 @@ def test_pictures_are_the_recorded_tensors(name: str, length: str) -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_the_header_says_what_was_decoded(name: str) -> None:
     view, shown = made(name, "some")
-    payload = encode(view, name="machine")
-    header, _ = unpack(payload)
+    payload = encode(view)
+    header, _ = wire.read(payload)
     assert len(payload) < 120_000, "kilobytes"
     assert header["target"]["predicted"] == list(shown.trace.predicted_tokens)
     assert np.allclose(header["target"]["probabilities"], shown.trace.probabilities, atol=1e-6)
@@ -154,7 +156,7 @@ def test_the_header_says_what_was_decoded(name: str) -> None:
 def test_sixty_tokens_stay_below_a_megabyte(name: str) -> None:
     view, shown = made(name, "sixty")
     assert len(shown.trace.src_tokens) > 30 or loaded_model(name).model_config.max_positions <= 60
-    assert len(encode(view, name="machine")) < 1_000_000
+    assert len(encode(view)) < 1_000_000
 
 
 @pytest.mark.parametrize("name", [*MODELS, *OTHERS])
@@ -166,15 +168,11 @@ def test_what_is_opened_is_what_was_recorded(name: str) -> None:
         head = view.config.n_heads(block.attention) if block.attention else 0  # type: ignore[arg-type]
         before = next(b for b in view.diagram.blocks if b.name == block.reads[0]) if block.name == MEMORY else None
         payload = encode_details(
-            block, Opened(block.name, head), view.runs[-1], loaded.model, str, name="d", seq="s", step=0, before=before
+            block, Opened(block.name, head), view.runs[-1], loaded.model, str, seq="s", step=0, before=before
         )
-        header, numbers = unpack(payload)
+        header, arrays = wire.read(payload)
         if before is not None:
             assert [line["point"] for line in header["numbers"]] == [before.points[-1].rsplit(".", 1)[-1]]
-        arrays = {
-            key: numbers[place["at"] : place["at"] + int(np.prod(place["shape"]))].reshape(place["shape"])
-            for key, place in header["arrays"].items()
-        }
         if block.attention:
             assert np.allclose(arrays["heads"], tensors[f"{block.name}.weights"][0].numpy(), atol=1e-5)
             for part in ("query", "key", "value", "scores", "weights", "output"):

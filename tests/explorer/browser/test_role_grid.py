@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from explorer.browser.heads_payload import decode
+from explorer.browser import wire
 from explorer.browser.role_grid_payload import colour_of, encode, head_from
 from explorer.probing.relative_maps import BINS
 from explorer.probing.role_grid import RoleGrid, role_table
@@ -23,16 +23,12 @@ CROSS = RoleGrid(
 
 
 def test_every_cell_and_every_head_is_sent() -> None:
-    header, body = decode(encode((ENCODER, CROSS), choosing=True))
+    header, arrays = wire.read(encode((ENCODER, CROSS), choosing=True))
     assert header["choosing"]
     first, second = header["grids"]
     assert (first["kind"], first["layers"], first["heads"], first["bins"]) == ("encoder", 2, 3, BINS)
-    levels = np.frombuffer(body, np.uint8)
-    assert len(levels) == MAPS.size + CROSS.maps.size
-    np.testing.assert_allclose(
-        levels[: MAPS.size].reshape(MAPS.shape) * first["largest"] / 255, MAPS, atol=0.5 / 255 * MAPS.max() + 1e-9
-    )
-    assert set(levels[MAPS.size :]) == {255}, "each kind has a scale of its own"
+    np.testing.assert_allclose(arrays["encoder"] * first["largest"] / 255, MAPS, atol=0.5 / 255 * MAPS.max() + 1e-9)
+    assert set(arrays["cross"].ravel()) == {255}, "each kind has a scale of its own"
     assert second["largest"] == 0.25
     assert [tile["name"] for tile in first["tiles"]] == [f"L{layer} H{head}" for layer in (1, 2) for head in (1, 2, 3)]
     assert [tile["letters"] for tile in first["tiles"]] == [""] * 5 + ["S1+Pv"], "a role shows without its colour"

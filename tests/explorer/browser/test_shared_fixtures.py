@@ -5,7 +5,6 @@ The examples are in tests/fixtures/; tests/js/*.test.js test the JavaScript on t
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import shutil
@@ -15,8 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from explorer.browser import heads_payload
-from explorer.browser.stepper_payload import encode
 from explorer.charts.palette import N_DASHES, head_stroke
 from explorer.decoding import names
 from explorer.decoding.attention_maps import attention_maps, merge, spans
@@ -26,7 +23,7 @@ from explorer.decoding.shown_maps import heads_in_view
 from explorer.decoding.view_text import ViewOptions
 from explorer.files.matplotlib_maps import DASHES, lines_of
 from explorer.locale.text import cell_number, weight_percent
-from tests.explorer.planted import planted_trace, planted_view
+from tests.explorer.planted import planted_trace
 from tests.paths import ROOT
 
 NODE = shutil.which("node")
@@ -106,20 +103,6 @@ def test_heads_are_sorted_and_filtered_as_in_the_browser(case: dict[str, Any]) -
     maps = attention_maps(planted_trace(layers=(1, given["layers"]), heads=(1, given["heads"])), "cross")
     listed = heads_in_view("cross", maps, summary, Place("cross", 1, 1, 1), ViewOptions(**case["options"]))
     assert [[place.layer, place.head] for place in listed] == case["listed"]
-
-
-def test_the_blocks_of_the_examples_are_those_that_the_server_sends(monkeypatch: pytest.MonkeyPatch) -> None:
-    fixture, maps = _fixture("blocks"), attention_maps(planted_trace(), "cross")
-    sent = {
-        "kind": heads_payload.encode_kind(maps, name="view/cross", seq="s"),
-        "numbers": heads_payload.encode_numbers(maps, [(1, 2), (2, 0)], name="view/cross/numbers", seq="s"),
-        "payload": encode(planted_view(), name="here"),
-    }
-    monkeypatch.setattr(heads_payload, "MOST_EXACT", 0)
-    sent["coarse"] = heads_payload.encode_kind(maps, name="view/cross", seq="s")
-    assert {name: base64.b64encode(block).decode() for name, block in sent.items()} == fixture["bytes"]
-    assert maps.weights.tolist() == fixture["cross"]
-    assert heads_payload.head_weights(maps, 2, 0).tolist() == fixture["mean"]
 
 
 def test_the_javascript_passes_its_own_tests() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.explorer.files.unpacked import header_of, weights_of
+from tests.explorer.files.unpacked import decoding_of, header_of, weights_of
 from tests.paths import ROOT
 
 NOTEBOOK = ROOT / "explorer" / "files" / "example.ipynb"
@@ -62,13 +62,13 @@ def test_it_runs(tmp_path: Path) -> None:
     assert [one["views"] for one in (arrays, bert)] == [["heads"], ["heads"]]
     assert [one["views"] for one in (marian, ours)] == [["steps", "heads"]] * 2
     assert weights_of(pages[1])["encoder"].shape == (3, 4, 6, 6)
-    assert ours["recordings"][0]["heads"]["target"]["predicted"] == [*"noitnetta", "<eos>"]
+    assert decoding_of(pages[3])["target"]["predicted"] == [*"noitnetta", "<eos>"]
     # The steps of generating, which grow by a row and a key each, arrive as they were.
     steps, got = json.loads(ran.stdout.splitlines()[-1]), weights_of(pages[2])
     for kind in ("cross", "decoder"):
         for row, step in enumerate(steps[kind]):
             expected = np.array(step, np.float32)[:, :, 0]  # [layer, head, key]
             np.testing.assert_array_equal(got[kind][:, :, row, : expected.shape[-1]], expected)
-    target = marian["recordings"][0]["heads"]["target"]
+    target = decoding_of(pages[2])["target"]
     assert len(target["tokens"]) == len(steps["cross"]) == len(target["predicted"])
     assert target["tokens"][1:] == target["predicted"][:-1]

@@ -14,7 +14,7 @@ import torch
 from explorer.files.tensors import by_layer
 from explorer.notebook import AttentionError, show
 from model.trace import AttentionTrace
-from tests.explorer.files.unpacked import header_of, weights_of
+from tests.explorer.files.unpacked import decoding_of, header_of, weights_of
 from tests.explorer.planted_heads import heads_trace
 from tests.paths import ROOT
 
@@ -50,15 +50,16 @@ def test_an_encoder_decoder_of_another_library_arrives_to_the_last_bit() -> None
         np.testing.assert_array_equal(got[kind], torch.cat(given).detach().numpy())
     header = header_of(page.html)
     assert header["views"] == ["steps", "heads"]
-    assert header["recordings"][0]["heads"]["source"] == {"tokens": ["the", "c", "at", "</s>"], "words": [0, 1, 1, -1]}
+    source = decoding_of(page.html)["source"]
+    assert source == {"tokens": ["the", "c", "at", "</s>"], "words": [0, 1, 1, -1], "unknown": []}
 
 
 @pytest.mark.parametrize(("kind", "side"), [("encoder", "source"), ("decoder", "target")])
 def test_one_kind_is_enough(kind: str, side: str) -> None:
     given: dict[str, Any] = {kind: layers(2, 2, 3, 3, causal=kind == "decoder"), side: ["a", "b", "c"]}
-    header = header_of(show(**given).html)
-    assert header["views"] == ["heads"]
-    assert header["recordings"][0]["heads"]["order"] == [kind]
+    html = show(**given).html
+    assert header_of(html)["views"] == ["heads"]
+    assert list(weights_of(html)) == [kind]
 
 
 @pytest.mark.parametrize("cached", [True, False])
@@ -73,7 +74,7 @@ def test_generated_steps_are_joined(cached: bool) -> None:
     got = weights_of(page.html)
     np.testing.assert_array_equal(got["decoder"], torch.cat(decoder).detach().numpy())
     np.testing.assert_array_equal(got["cross"], torch.cat(cross).detach().numpy())
-    target = header_of(page.html)["recordings"][0]["heads"]["target"]
+    target = decoding_of(page.html)["target"]
     assert (target["tokens"], target["predicted"]) == (TARGET, ["die", "Katze", "</s>"])
 
 

@@ -14,7 +14,7 @@ from explorer.files.site_recorded import recorded, runners_up
 from model.checkpoint import find_model, load_model
 from model.commands import CommandError
 from model.config import DecodeConfig
-from tests.explorer.files.unpacked import header_of, weights_of
+from tests.explorer.files.unpacked import decoding_of, header_of, weights_of
 from tests.explorer.toy_models import save_toy
 from tests.paths import ROOT
 
@@ -38,9 +38,9 @@ def test_every_recording_is_exactly_what_the_model_computed(translator: Translat
     example = recorded(translator, TWELVE_WORDS, 1, forks=2)
     html = example.page.decode()
     header = header_of(html)
-    own = header["recordings"][0]["stepper"]["target"]["predicted_ids"]
+    own = decoding_of(html)["target"]["predicted_ids"]
     for number, one in enumerate(header["recordings"]):
-        path = one["stepper"]["target"]["predicted_ids"]
+        path = decoding_of(html, number)["target"]["predicted_ids"]
         again = translator.translate(TWELVE_WORDS, DecodeConfig(), prefix=path)
         assert list(again.path) == path
         for kind, weights in weights_of(html, number).items():

@@ -7,24 +7,26 @@ import dataclasses
 import hashlib
 import json
 import re
-import zlib
 
 import numpy as np
 import pytest
 
-from explorer.browser.heads_state import HeadsView
-from explorer.browser.stepper_payload import StepperView
-from explorer.files.packing import Recording, forks_of, pack
-from explorer.files.standalone_page import page
+from explorer.decoding.decoding import Decoding, place_in
+from explorer.files.standalone_page import Recording, forks_of
+from explorer.files.standalone_page import page as page_of
 from model.trace import AttentionTrace
-from tests.explorer.files.unpacked import header_of, parts_of, weights_of
+from tests.explorer.files.unpacked import header_of, message_of, parts_of, weights_of
 from tests.explorer.planted_heads import random_trace
 
 SOURCE = ["a", "b", "c", "<eos>"]
 
 
 def recording(trace: AttentionTrace, path: tuple[int, ...], seq: str = "one") -> Recording:
-    return Recording(HeadsView(trace, seq, "planted"), StepperView(trace, seq, "planted", path), path=path)
+    return Recording(Decoding(trace, seq, "planted", path))
+
+
+def page(recordings: list[Recording], **choices: object) -> bytes:
+    return page_of(recordings, place_in(recordings[0].decoding.trace), **choices)
 
 
 def forked(trace: AttentionTrace, row: int, length: int) -> AttentionTrace:
@@ -55,17 +57,6 @@ def test_every_recording_comes_out_as_it_went_in(trace: AttentionTrace, length: 
             np.testing.assert_array_equal(weights, getattr(one, kind))
 
 
-def test_a_fork_costs_only_what_is_new(trace: AttentionTrace) -> None:
-    """What it has in common with the first one is stored as zeros: here, 78 numbers more in one than in the other."""
-    late, early = (forked(trace, row, 4) for row in (3, 1))
-    own = (5, 6, 7, 3)
-    sizes = [
-        len(zlib.compress(pack([recording(trace, own), recording(other, own, "two")], {}), 9))
-        for other in (late, early)
-    ]
-    assert sizes[0] < sizes[1] - 3 * 78
-
-
 def test_forks_are_found_from_both_sides(trace: AttentionTrace) -> None:
     paths = [(5, 6, 7, 3), (5, 8, 3, 1), (5, 8, 4, 3), (5, 6, 7, 3)]
     assert forks_of([recording(trace, path) for path in paths]) == [
@@ -82,7 +73,7 @@ def test_a_masked_cell_with_a_weight_is_not_hidden(trace: AttentionTrace) -> Non
     leaking = dataclasses.replace(trace, decoder=weights)
     html = page([recording(leaking, (5, 6, 7, 3))], title="x").decode()
     np.testing.assert_array_equal(weights_of(html)["decoder"], weights)
-    assert header_of(html)["recordings"][0]["stepper"]["checks"]["leaks"] == 1
+    assert message_of(html)[0]["decoding"]["checks"]["leaks"] == 1
 
 
 def test_the_policy_allows_two_scripts_and_nothing_else(trace: AttentionTrace) -> None:

@@ -1,0 +1,37 @@
+"""Brings decodings to the browser's store, from which every view of the tab draws. Shows nothing itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from explorer.browser.payload import encode, is_small
+from explorer.browser.registration import component
+from explorer.byte_cache import cached
+from explorer.decoding.decoding import Decoding
+from model.config import ATTENTION_KINDS, AttentionKind
+
+_carrier = component("carrier", "carrier")
+
+
+def carry(message: bytes, *, key: str) -> None:
+    """Bring one message."""
+    _carrier(key=key, data=message, height="content")
+
+
+def carry_decoding(decoding: Decoding, *, key: str, kinds: Sequence[AttentionKind] = ATTENTION_KINDS) -> None:
+    """Bring a decoding: whole if it is small or `kinds` are all, and otherwise these kinds one by one."""
+    if is_small(decoding.trace) or set(kinds) == set(ATTENTION_KINDS):
+        carry(_message(decoding.seq, decoding.chosen_by, ATTENTION_KINDS, True, decoding), key=key)
+        return
+    carry(_message(decoding.seq, decoding.chosen_by, (), True, decoding), key=key)
+    for kind in kinds:
+        carry(_message(decoding.seq, "", (kind,), False, decoding), key=f"{key}-{kind}")
+
+
+# `seq` names the decoding. Arguments with an underscore are not part of the key.
+@cached
+def _message(
+    seq: str, chosen_by: str, kinds: tuple[AttentionKind, ...], with_header: bool, _decoding: Decoding
+) -> bytes:
+    del seq, chosen_by
+    return encode(_decoding, kinds, with_header=with_header)

@@ -1,0 +1,50 @@
+"""The types of the structs for JavaScript's checker: `python -m explorer.browser.typescript` writes js/structs.d.ts."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from pathlib import Path
+
+from explorer.browser import structs
+
+FILE = Path(__file__).parent / "js" / "structs.d.ts"
+_PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null", typing.Any: "any"}
+
+
+def declarations() -> str:
+    """All structs as TypeScript."""
+    lines = ["// Made from explorer/browser/structs.py by `python -m explorer.browser.typescript`; not to be edited."]
+    for name, struct in vars(structs).items():
+        if dataclasses.is_dataclass(struct):
+            lines += ["", f"export interface {name} {{"]
+            hints = typing.get_type_hints(struct)
+            lines += [f"  {field.name}: {_type(hints[field.name])};" for field in dataclasses.fields(struct)]
+            lines += ["}"]
+    return "\n".join(lines) + "\n"
+
+
+def _type(hint: object) -> str:
+    """One type of Python as one of TypeScript."""
+    if hint in _PLAIN:
+        return _PLAIN[hint]
+    if dataclasses.is_dataclass(hint):
+        return hint.__name__  # type: ignore[union-attr]
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Literal:
+        return " | ".join(f'"{value}"' for value in arguments)
+    if origin in (typing.Union, types.UnionType):
+        return " | ".join(_type(argument) for argument in arguments)
+    if origin is list:
+        inner = _type(arguments[0])
+        return f"({inner})[]" if " | " in inner else f"{inner}[]"
+    if origin is tuple:
+        return f"[{', '.join(_type(argument) for argument in arguments)}]"
+    if origin is dict:
+        return f"Record<{_type(arguments[0])}, {_type(arguments[1])}>"
+    raise TypeError(f"There is no type of TypeScript for {hint!r}.")
+
+
+if __name__ == "__main__":
+    FILE.write_text(declarations(), encoding="utf-8")

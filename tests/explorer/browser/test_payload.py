@@ -1,0 +1,140 @@
+"""A decoding as messages: complete, exact, and what cannot be drawn is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from explorer.browser import wire
+from explorer.browser.payload import encode
+from explorer.decoding.coordinates import Place
+from explorer.decoding.decoding import place_in
+from explorer.locale.text import printable
+from model.config import ATTENTION_KINDS, AttentionKind
+from tests.explorer.planted import planted_trace, planted_view
+from tests.explorer.planted_heads import random_trace
+
+
+def header_of(**changes: Any) -> dict[str, Any]:
+    decoding: dict[str, Any] = wire.read(encode(planted_view(**changes).decoding))[0]["decoding"]
+    return decoding
+
+
+@given(
+    n_src=st.integers(1, 7),
+    n_tgt=st.integers(1, 7),
+    layers=st.tuples(st.integers(1, 3), st.integers(1, 3)),
+    heads=st.tuples(st.integers(1, 4), st.integers(1, 4)),
+    seed=st.integers(0, 2**16),
+)
+def test_weights_masks_and_tokens_come_back(n_src: int, n_tgt: int, layers: Any, heads: Any, seed: int) -> None:
+    trace = planted_trace(["w"] * n_src, ["<sos>"] + ["v"] * (n_tgt - 1), layers=layers, heads=heads)
+    noise = np.random.default_rng(seed)
+    trace = dataclasses.replace(
+        trace, **{kind: noise.random(trace.weights(kind).shape, dtype=np.float32) for kind in ATTENTION_KINDS}
+    )
+    message, arrays = wire.read(encode(planted_view(trace).decoding))
+    for kind in ATTENTION_KINDS:
+        np.testing.assert_array_equal(arrays[kind], trace.weights(kind))
+        np.testing.assert_array_equal(arrays[f"{kind}.mask"], trace.mask(kind))
+    decoding = message["decoding"]
+    assert decoding["source"]["tokens"] == list(trace.src_tokens)
+    assert decoding["target"]["tokens"] == list(trace.read_tokens)
+    assert decoding["alternatives"]["ids"] == trace.top_ids.tolist()
+
+
+def test_probabilities_are_the_same_float32() -> None:
+    odd = np.float32([0.1, 1 / 3, 1e-20, 0.99999994, 0.0])
+    told = header_of(trace=dataclasses.replace(planted_trace(), probabilities=odd))["target"]["probabilities"]
+    np.testing.assert_array_equal(np.float32(told), odd)
+
+
+@pytest.mark.parametrize("token", ["</script>", "مرحبا", "日本語", "👩‍👩‍👧", '"\\', "\ud800", "\x00"])
+def test_any_token_makes_an_ascii_header(token: str) -> None:
+    message = encode(planted_view(planted_trace(["a", token, "<eos>"])).decoding)
+    assert wire.read(message)[0]["decoding"]["source"]["tokens"][1] == printable(token)
+    message[4 : 4 + int.from_bytes(message[:4], "little")].decode("ascii")
+
+
+def test_kinds_can_follow_one_by_one() -> None:
+    decoding = planted_view().decoding
+    first, nothing = wire.read(encode(decoding, ()))
+    assert (first["forms"], nothing) == ({}, {})
+    message, arrays = wire.read(encode(decoding, ("decoder",), with_header=False))
+    assert (message["seq"], message["decoding"], list(message["forms"])) == ("first", None, ["decoder"])
+    assert list(arrays) == ["decoder", "decoder.mask"]
+
+
+def test_words_have_labels_and_scores_of_their_own() -> None:
+    trace = random_trace(["b", "o", "y", "<eos>"], ["<sos>", "x", "y"])
+    assert list(wire.read(encode(planted_view(trace, predicted_ids=()).decoding))[0]["forms"]["cross"]) == ["tokens"]
+    joined = dataclasses.replace(trace, src_words=(0, 0, 0, -1))
+    forms = wire.read(encode(planted_view(joined, predicted_ids=()).decoding))[0]["forms"]
+    assert list(forms["encoder"]) == ["tokens", "words"]
+    assert list(forms["cross"]) == ["tokens", "words", "words-next"]
+    assert forms["encoder"]["words"]["columns"] == ["boy", "<eos>"]
+    assert forms["encoder"]["words"]["column_spans"] == [[0, 3], [3, 4]]
+
+
+def test_one_token_says_that_there_is_no_choice_without_nan() -> None:
+    decoding = planted_view(random_trace(["<eos>"], ["<sos>"]), predicted_ids=()).decoding
+    assert wire.read(encode(decoding))[0]["forms"]["encoder"]["tokens"]["effective"][0][0] is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ({}, Place("cross", 2, 0, row=5, step=5)),
+        ({"step": 3, "kind": "encoder", "layer": 1, "head": 2}, Place("encoder", 1, 2, row=1, step=3)),
+        ({"step": 99, "kind": "bogus", "layer": -4, "head": 99}, Place("cross", 1, 3, row=5, step=5)),
+        ({"kind": "encoder", "cell": (77, 88)}, Place("encoder", 1, 0, row=5, col=5, step=5)),
+        ({"kind": "cross", "cell": (2, 3), "step": 4}, Place("cross", 2, 0, row=2, col=3, step=2)),
+        ({"kind": "encoder", "cell": (3, 0), "step": 1}, Place("encoder", 1, 0, row=3, step=1)),
+    ],
+)
+def test_a_place_is_moved_into_range(asked: dict[str, Any], expected: Place) -> None:
+    assert place_in(planted_trace(layers=(1, 2), heads=(2, 3)), **asked) == expected
+
+
+def test_the_sanity_line_is_computed_from_all_heads() -> None:
+    trace = planted_trace(heads=(2, 3))
+    assert header_of(trace=trace)["checks"] == {"error": 0.0, "leaks": 0, "heads": 2 * 2 + 2 * 3 * 2}
+    trace.decoder[0, 1, 1, 4] = 0.25  # a weight on a later token, in one head only
+    assert header_of(trace=trace)["checks"] == {"error": 0.25, "leaks": 1, "heads": 16}
+
+
+def test_a_fully_masked_row_of_zeros_is_sound() -> None:
+    trace = planted_trace()
+    trace.encoder_mask[2] = 2
+    trace.encoder[:, :, 2] = 0
+    assert header_of(trace=trace)["checks"]["error"] == 0.0
+
+
+@pytest.mark.parametrize("digits", [None, 4])
+def test_a_broken_weight_is_refused(digits: int | None) -> None:
+    trace = planted_trace()
+    trace.cross[0, 0, 0, 0] = np.nan
+    with pytest.raises(ValueError, match="cross attention holds a value that is not a number"):
+        encode(planted_view(trace).decoding, digits=digits)
+
+
+@pytest.mark.parametrize("missing", ["encoder", "decoder", "cross"])
+def test_a_kind_may_be_missing(missing: AttentionKind) -> None:
+    trace = dataclasses.replace(planted_trace(), **{missing: np.zeros((0, 0, 5, 5), dtype=np.float32)})
+    message, arrays = wire.read(encode(planted_view(trace).decoding))
+    assert message["decoding"]["shapes"][missing]["layers"] == 0
+    assert sorted(message["forms"]) == sorted(kind for kind in ATTENTION_KINDS if kind in arrays)
+    assert missing not in arrays
+    assert message["decoding"]["checks"]["heads"] == 8
+
+
+def test_ids_and_unknown_marks_must_fit() -> None:
+    with pytest.raises(ValueError, match="2 predicted ids do not fit 5 decoder rows"):
+        encode(planted_view(predicted_ids=(1, 2)).decoding)
+    with pytest.raises(ValueError, match="6 unknown marks do not fit 5 source tokens"):
+        encode(planted_view(src_unknown=(True,) * 6).decoding)
