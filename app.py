@@ -13,8 +13,9 @@ ABOUT = "Headlight: see what an encoder-decoder Transformer looks at, token by t
 def frame() -> None:
     """Draw the frame that all pages share, then run the page; called on every script run."""
     from explorer.browser.glossary import glossary
+    from explorer.browser.history import history, moved
     from explorer.screens.lessons import lazy_sidebar as lesson_sidebar
-    from explorer.web import embedded, runtime, security, session, sidebar
+    from explorer.web import address, embedded, runtime, security, session, sidebar
     from explorer.web import frame as shell
     from explorer.web.faults import contain_callbacks, contained
 
@@ -49,19 +50,21 @@ def frame() -> None:
     if not security.let_in():
         return
 
-    session.adopt_address()
-    if in_frame:
-        embedded.style()
-        sidebar.select()
-    else:
-        with contained("lesson_sidebar"):
-            lesson_sidebar.draw(page.url_path)
-        first = page.url_path in ("", "translate")
-        with contained("sidebar"):
-            sidebar.draw(sentence_on_page=first or page.url_path == "attention", welcome=first)
-    shell.enter_shell()
-    with runtime.page_run(), contained("page"):
-        page.run()
+    with address.page_run(moved=moved()):
+        session.adopt_address()
+        if in_frame:
+            embedded.style()
+            sidebar.select()
+        else:
+            with contained("lesson_sidebar"):
+                lesson_sidebar.draw(page.url_path)
+            first = page.url_path in ("", "translate")
+            with contained("sidebar"):
+                sidebar.draw(sentence_on_page=first or page.url_path == "attention", welcome=first)
+        shell.enter_shell()
+        with runtime.page_run(), contained("page"):
+            page.run()
+    history()
     glossary()
 
 

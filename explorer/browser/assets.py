@@ -27,7 +27,7 @@ _IMPORTED = re.compile(r'^(?:import|\}) [^;]*?from "\./([\w-]+\.js)";$|^\} from 
 _LINK, _MOUNT = "link.js", "mount.js"
 _KEPT = "public, max-age=31536000, immutable"
 
-_FRAME = ("arrival", "carrier", "copy_link", "glossary", "progress_keeper", "top_line", "walk")
+_FRAME = ("arrival", "carrier", "copy_link", "glossary", "history", "progress_keeper", "top_line", "walk")
 # What is fetched together: what is small, or on every page, in one go.
 _PACKS: dict[str, tuple[str, ...]] = {
     "frame": _FRAME,
@@ -43,6 +43,7 @@ _PARTS: dict[str, tuple[tuple[str, ...], str]] = {
     "film": (("film",), "film"),
     "glossary": (("glossary",), "glossary"),
     "heads": (("views", "heads"), "heads"),
+    "history": ((), ""),
     "machine": (("views", "machine"), "machine"),
     "progress_keeper": ((), ""),
     "role_grid": (("views", "role_grid"), "role_grid"),

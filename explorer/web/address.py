@@ -2,13 +2,15 @@
 
 A browser sends its full address with every request, and a request may have left before the browser received our last
 change. The parameters therefore count as a request only if this session did not write them itself, now or a moment
-ago. Widgets that Streamlit binds to a parameter (`bind="query-params"`) manage their own.
+ago, or if the person went back or forward to them in the browser's history, which the browser reports.
+Widgets that Streamlit binds to a parameter (`bind="query-params"`) manage their own.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +18,17 @@ import streamlit as st
 
 # A replaced address may still come back for this long; slow machines and reconnecting browsers need less.
 STALE_SECONDS = 10.0
+_MOVED = "_address_moved"
+
+
+@contextmanager
+def page_run(*, moved: bool) -> Iterator[None]:
+    """Run a whole page; `moved`: the person went back or forward to this address."""
+    st.session_state[_MOVED] = moved
+    try:
+        yield
+    finally:
+        st.session_state[_MOVED] = False  # what follows are fragments of this page, at the address that it wrote
 
 
 @dataclass(frozen=True)
@@ -60,17 +73,20 @@ class Parameters:
     def asked(self) -> dict[str, str] | None:
         """The values that a link or the user requests; None if there are none, or only what this session wrote."""
         present = self.present()
-        return present if present and self._own.is_news(present) else None
+        if not present:
+            return None
+        news = present != self._own.last() if st.session_state.get(_MOVED) else self._own.is_news(present)
+        return present if news else None
 
     def write(self, values: Mapping[str, str]) -> None:
         """Set the parameters in `values`, and remove the others of this group from the address."""
         self._own.add(dict(values))
         present = self.present()
-        # One by one: the address also holds parameters bound to widgets, which only those widgets may write.
-        for name in present.keys() - values.keys():
-            del st.query_params[name]
-        if values.items() - present.items():
-            st.query_params.update(dict(values))
+        gone = present.keys() - values.keys()
+        # In one go, because each change is an entry in the browser's history. Not all parameters: those that are bound
+        # to widgets only these may write. An empty list removes a parameter.
+        if gone or values.items() - present.items():
+            st.query_params.update({**values, **{name: [] for name in gone}})
 
     def written(self) -> dict[str, str]:
         """The values that this session wrote last."""
@@ -78,7 +94,7 @@ class Parameters:
 
     def present(self) -> dict[str, str]:
         """The values in the address as the browser sent it, whoever wrote them."""
-        return {name: st.query_params[name] for name in self.names if name in st.query_params}
+        return {name: st.query_params[name] for name in self.names if st.query_params.get_all(name)}
 
     @property
     def _own(self) -> Written:

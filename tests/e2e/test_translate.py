@@ -321,3 +321,29 @@ def test_after_typing_the_keys_step(visit: Visit) -> None:
     page.keyboard.press("End")
     at_step(page, last, last)
     assert page.evaluate("() => document.activeElement.matches('main')") is False, "the page is not framed"
+
+
+def test_back_and_forward_restore_what_was_on_screen_at_any_speed(visit: Visit) -> None:
+    page = visit("/?model=adjective-swap&text=I+read+red+books&step=1")
+    heading = page.locator("h4").first
+
+    def on_screen() -> tuple[str, str | None]:
+        settle(page)
+        return heading.inner_text(), query(page).get("path")
+
+    deeds = [on_screen()]
+    page.locator(".option:not([aria-current])").filter(has_text="nous").first.click()
+    expect(heading).to_have_text(re.compile("^nous"))
+    deeds.append(on_screen())
+    for text in ("They buy blue cars", "We see big houses"):
+        sentence(page, text)
+        deeds.append(on_screen())
+    assert len(set(deeds)) == 4
+    for answer, path in reversed(deeds[:-1]):
+        page.go_back()
+        expect(heading).to_have_text(answer)
+        assert on_screen() == (answer, path)
+    for answer, path in deeds[1:]:
+        page.go_forward()
+        expect(heading).to_have_text(answer)
+        assert on_screen() == (answer, path)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from streamlit.runtime.state.query_params import QueryParams
 from streamlit.testing.v1 import AppTest
 
 from explorer.web import address
@@ -89,6 +90,36 @@ def test_a_replaced_address_may_come_back_late(clock: Clock, seconds: float, ask
     session.arrives(layer="1")  # a request that left before the browser received the second address, or the user
     assert session.run(PLACE.asked) == asked
     assert session.run(PLACE.written) == {"layer": "2"}, "what was written last stays known"
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_going_back_is_a_request_however_soon(clock: Clock, moved: bool) -> None:
+    session = Session()
+    session.run(lambda: PLACE.write({"layer": "1"}))
+    session.run(lambda: PLACE.write({"layer": "2"}))
+    session.arrives(layer="1")
+
+    def page_run() -> dict[str, str] | None:
+        with address.page_run(moved=moved):
+            return PLACE.asked()
+
+    assert session.run(page_run) == ({"layer": "1"} if moved else None)
+    assert session.run(PLACE.asked) is None, "a fragment that runs afterwards went nowhere"
+
+
+def test_each_write_is_one_change_of_the_address(clock: Clock) -> None:
+    """Each change is an entry in the browser's history."""
+    session, changes = Session(), []
+    session.arrives(layer="1", head="2", model="m")
+
+    def write() -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(QueryParams, "_send_query_param_msg", lambda params: changes.append(str(params)))
+            PLACE.write({"layer": "3"})
+            PLACE.write({"layer": "3"})
+
+    session.run(write)
+    assert len(changes) == 1
 
 
 def test_an_address_older_than_the_limit_is_forgotten_when_the_next_is_written(clock: Clock) -> None:
