@@ -99,8 +99,23 @@ function paintHeads(S, m, heads, top) {
 /** @param {HeadsState} S @param {ArrayLike<number>} values @param {number} top */
 function coloursOf(S, values, top) {
   const colours = new Uint32Array(values.length);
-  for (let i = 0; i < values.length; i++) colours[i] = S.inks[level(S, values[i], top)];
+  if (S.scale === "log") for (let i = 0; i < values.length; i++) colours[i] = S.inks[level(S, values[i], top)];
+  else fillLinear(colours, values, S.inks, 255 / top);
   return colours;
+}
+
+/**
+ * As `level` does, without a call for each of up to a million cells.
+ * @param {Uint32Array} colours
+ * @param {ArrayLike<number>} values
+ * @param {Uint32Array} inks
+ * @param {number} unit
+ */
+function fillLinear(colours, values, inks, unit) {
+  for (let i = 0, count = values.length; i < count; i++) {
+    const at = Math.round(values[i] * unit);
+    colours[i] = inks[at < 0 ? 0 : at > 255 ? 255 : at];
+  }
 }
 
 /**
