@@ -58,6 +58,7 @@ def encode(
         ValueError: the ids do not fit the trace, or a weight is not a number.
     """
     trace = decoding.trace
+    _check(decoding)
     chosen = [kind for kind in kinds_of(trace) if kind in set(kinds)]
     message = DecodingMessage(
         seq=decoding.seq,
@@ -66,21 +67,14 @@ def encode(
     )
     arrays: dict[str, NDArray[Any]] = {}
     for kind in chosen:
-        if not np.isfinite(trace.weights(kind)).all():
-            raise ValueError(f"The {kind} attention holds a value that is not a number; the model is broken.")
         arrays[kind] = trace.weights(kind)
         arrays[f"{kind}.mask"] = trace.mask(kind).astype(np.uint8)
     return wire.write(asdict(message), arrays, digits=digits)
 
 
 def header(decoding: Decoding) -> DecodingHeader:
-    """What the browser is told of a decoding beside its numbers.
-
-    Raises:
-        ValueError: as :func:`encode`.
-    """
+    """What the browser is told of a decoding beside its numbers."""
     trace = decoding.trace
-    _check(decoding)
     return DecodingHeader(
         model=printable(decoding.model),
         trained=decoding.trained,
@@ -139,6 +133,10 @@ def _form(trace: AttentionTrace, kind: AttentionKind, form: Form) -> FormOfMap:
 def _check(decoding: Decoding) -> None:
     trace, ids, sums = decoding.trace, decoding.predicted_ids, decoding.log_sums
     rows = len(trace.read_tokens)
+    # Of all kinds, whichever are sent: the header says of all that their rows sum to 1.
+    for kind in ATTENTION_KINDS:
+        if not np.isfinite(trace.weights(kind)).all():
+            raise ValueError(f"The {kind} attention holds a value that is not a number; the model is broken.")
     if ids and len(ids) != rows:
         raise ValueError(f"{len(ids)} predicted ids do not fit {rows} decoder rows.")
     if sums is not None and sums.shape != (rows, len(TEMPERATURES)):
@@ -157,7 +155,7 @@ def _sanity(trace: AttentionTrace) -> Checks:
         error = max(error, float(off.max(initial=0.0)))
         leaks += int(np.count_nonzero(weights[..., masked]))
         heads += weights.shape[0] * weights.shape[1]
-    return Checks(error=float(f"{error:.1e}") if math.isfinite(error) else -1.0, leaks=leaks, heads=heads)
+    return Checks(error=float(f"{error:.1e}"), leaks=leaks, heads=heads)
 
 
 def _printable(tokens: Iterable[str]) -> list[str]:

@@ -115,12 +115,12 @@ def test_a_fully_masked_row_of_zeros_is_sound() -> None:
     assert header_of(trace=trace)["checks"]["error"] == 0.0
 
 
-@pytest.mark.parametrize("digits", [None, 4])
-def test_a_broken_weight_is_refused(digits: int | None) -> None:
+@pytest.mark.parametrize("choices", [{}, {"digits": 4}, {"kinds": ()}, {"kinds": ("encoder",), "with_header": False}])
+def test_a_broken_weight_is_refused_whatever_is_sent(choices: dict[str, Any]) -> None:
     trace = planted_trace()
     trace.cross[0, 0, 0, 0] = np.nan
     with pytest.raises(ValueError, match="cross attention holds a value that is not a number"):
-        encode(planted_view(trace).decoding, digits=digits)
+        encode(planted_view(trace).decoding, **choices)
 
 
 @pytest.mark.parametrize("missing", ["encoder", "decoder", "cross"])
